@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// A persistent ordered map from 32-bit keys: copying it is O(1), and a copy never changes. The core thread writes
+// its own copy; published views hold others. A write copies only the tree nodes on the path that somebody else
+// can still see; where nobody can, it writes in place. Six bits of the key per level, so at most six levels.
+//
+// Threads: distinct copies may be used by distinct threads at once. One copy is not for two writers.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace spur {
+
+template <class Value>
+class CowMap {
+ public:
+  using Key = std::uint32_t;
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+
+  // Null if absent. Valid until this copy is changed.
+  const Value* find(Key key) const {
+    const Node* node = root_.get();
+    if (!node) return nullptr;
+    for (int level = kLevels - 1; level > 0; --level) {
+      const auto& branch = static_cast<const Branch&>(*node);
+      node = branch.child(slot(key, level));
+      if (!node) return nullptr;
+    }
+    return static_cast<const Leaf&>(*node).find(slot(key, 0));
+  }
+  bool contains(Key key) const { return find(key) != nullptr; }
+
+  // Inserts or replaces.
+  void set(Key key, Value value) {
+    Leaf& leaf = leaf_for_writing(key);
+    if (leaf.set(slot(key, 0), std::move(value))) ++size_;
+  }
+
+  // False if absent.
+  bool erase(Key key) {
+    if (!find(key)) return false;
+    erase_below(root_, key, kLevels - 1);
+    --size_;
+    return true;
+  }
+
+  void clear() { root_ = {}, size_ = 0; }
+
+  // Calls f(key, value) in ascending order of keys; f may return void, or bool where false ends the walk.
+  template <class F>
+  void for_each(F&& f) const {
+    if (root_) walk(*root_, 0, kLevels - 1, f);
+  }
+
+ private:
+  static constexpr int kBits = 6, kFan = 1 << kBits, kLevels = 6;  // 36 bits cover the key
+  static constexpr unsigned slot(Key key, int level) {
+    return static_cast<unsigned>((static_cast<std::uint64_t>(key) >> (level * kBits)) & (kFan - 1));
+  }
+
+  struct Node {
+    virtual ~Node() = default;
+  };
+  using Ref = std::shared_ptr<Node>;
+
+  // Children packed in slot order; a bitmap says which slots are there.
+  struct Branch final : Node {
+    std::uint64_t present = 0;
+    std::vector<Ref> children;
+    std::size_t rank(unsigned s) const {
+      return static_cast<std::size_t>(std::popcount(present & ((std::uint64_t{1} << s) - 1)));
+    }
+    const Node* child(unsigned s) const { return present >> s & 1 ? children[rank(s)].get() : nullptr; }
+  };
+  struct Leaf final : Node {
+    std::uint64_t present = 0;
+    std::vector<Value> values;
+    std::size_t rank(unsigned s) const {
+      return static_cast<std::size_t>(std::popcount(present & ((std::uint64_t{1} << s) - 1)));
+    }
+    const Value* find(unsigned s) const { return present >> s & 1 ? &values[rank(s)] : nullptr; }
+    bool set(unsigned s, Value&& v) {
+      if (present >> s & 1) {
+        values[rank(s)] = std::move(v);
+        return false;
+      }
+      values.insert(values.begin() + static_cast<std::ptrdiff_t>(rank(s)), std::move(v));
+      present |= std::uint64_t{1} << s;
+      return true;
+    }
+  };
+
+  // The node behind `ref`, made ours alone if another copy shares it. use_count() is exact here: only this copy's
+  // owner could raise it from one, and a concurrent release by a reader merely costs us a needless copy.
+  template <class N>
+  static N& own(Ref& ref) {
+    if (!ref) {
+      ref = std::make_shared<N>();
+    } else if (ref.use_count() != 1) {
+      ref = std::make_shared<N>(static_cast<const N&>(*ref));
+    } else {
+      std::atomic_thread_fence(std::memory_order_acquire);  // see the last reader's release of it
+    }
+    return static_cast<N&>(*ref);
+  }
+
+  Leaf& leaf_for_writing(Key key) {
+    Ref* ref = &root_;
+    for (int level = kLevels - 1; level > 0; --level) {
+      auto& branch = own<Branch>(*ref);
+      const unsigned s = slot(key, level);
+      const std::size_t at = branch.rank(s);
+      if (!(branch.present >> s & 1)) {
+        branch.children.insert(branch.children.begin() + static_cast<std::ptrdiff_t>(at), Ref{});
+        branch.present |= std::uint64_t{1} << s;
+      }
+      ref = &branch.children[at];
+    }
+    return own<Leaf>(*ref);
+  }
+
+  // Removes the key below `ref`, which has it, and lets go of nodes that become empty.
+  static void erase_below(Ref& ref, Key key, int level) {
+    const unsigned s = slot(key, level);
+    if (level == 0) {
+      auto& leaf = own<Leaf>(ref);
+      leaf.values.erase(leaf.values.begin() + static_cast<std::ptrdiff_t>(leaf.rank(s)));
+      leaf.present &= ~(std::uint64_t{1} << s);
+      if (leaf.present == 0) ref = {};
+      return;
+    }
+    auto& branch = own<Branch>(ref);
+    const std::size_t at = branch.rank(s);
+    erase_below(branch.children[at], key, level - 1);
+    if (!branch.children[at]) {
+      branch.children.erase(branch.children.begin() + static_cast<std::ptrdiff_t>(at));
+      branch.present &= ~(std::uint64_t{1} << s);
+      if (branch.present == 0) ref = {};
+    }
+  }
+
+  template <class F>
+  static bool walk(const Node& node, std::uint64_t prefix, int level, F& f) {
+    auto visit = [&](std::uint64_t present, auto&& each) {
+      std::size_t at = 0;
+      for (std::uint64_t left = present; left != 0; left &= left - 1, ++at) {
+        const auto s = static_cast<unsigned>(std::countr_zero(left));
+        if (!each((prefix << kBits) | s, at)) return false;
+      }
+      return true;
+    };
+    if (level > 0) {
+      const auto& branch = static_cast<const Branch&>(node);
+      return visit(branch.present,
+                   [&](std::uint64_t key, std::size_t at) { return walk(*branch.children[at], key, level - 1, f); });
+    }
+    const auto& leaf = static_cast<const Leaf&>(node);
+    return visit(leaf.present, [&](std::uint64_t key, std::size_t at) {
+      if constexpr (std::is_void_v<decltype(f(Key{}, leaf.values[at]))>) {
+        f(static_cast<Key>(key), leaf.values[at]);
+        return true;
+      } else {
+        return static_cast<bool>(f(static_cast<Key>(key), leaf.values[at]));
+      }
+    });
+  }
+
+  Ref root_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace spur

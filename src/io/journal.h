@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door to durability: an ordered log of opaque batches plus snapshots. Implementations: os/sqlite_journal (embedded),
+// later etcd; sim/sim_journal for faults.
+//
+// Promises: `done(ok)` is called only after entry and all before it are durable; entries are numbered 1, 2, 3 ... without
+// gaps; recover() gives back exactly the durable entries after the newest snapshot, in order. A log damaged before its
+// synced end is refused (ErrorCode::Corrupt, the message says what to do); a torn tail is cut and reported in
+// Recovery::notice. append() is asynchronous with at most one caller thread; completions arrive in order on the journal's
+// own thread (or, in the simulator, from the event loop).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace spur::io {
+
+class Journal {
+ public:
+  struct Recovery {
+    std::uint64_t snapshot_index = 0;         // 0: no snapshot
+    std::string snapshot;
+    std::vector<std::string> entries;         // numbers snapshot_index + 1 ...
+    std::string notice;                       // empty, or what was cut
+  };
+  using Done = std::function<void(Status)>;
+
+  virtual ~Journal() = default;
+  // Once, before the first append.
+  virtual Result<Recovery> recover() = 0;
+  // `index` must be the last one plus one. After a failed append the journal refuses further ones (the caller must stop).
+  virtual void append(std::uint64_t index, std::string entry, Done done) = 0;
+  // Stores a snapshot of the state at `index` (already appended and durable), then drops entries up to it.
+  virtual void save_snapshot(std::uint64_t index, std::string snapshot, Done done) = 0;
+};
+
+}  // namespace spur::io

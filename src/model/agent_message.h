@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a controller and an agent say to each other on the agent's one stream. Every message may be lost, repeated or late;
+// each carries (job, epoch) and is idempotent. wire/agent_codec.cc maps them to protobuf.
+//
+//   agent                         controller
+//   Hello  ---------------------->            who I am, what I have, which (job, epoch) I hold or have ended
+//          <---------------------- Welcome    lease and heartbeat interval; jobs of yours that are none of mine: end them
+//   Heartbeat -------------------->           every interval; renews the lease
+//          <---------------------- Launch     until a Launched or JobDone for it arrives (repeated by the controller)
+//   Launched -------------------->            accepted (durably noted on the node) or refused
+//          <---------------------- End        TERM or KILL; repeated until JobDone
+//   JobDone  -------------------->            repeated by the agent until DoneAck
+//          <---------------------- DoneAck    durable in the journal: the agent may forget it
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/allocation.h"
+#include "model/job.h"
+#include "model/node.h"
+
+namespace spur::model {
+
+struct JobRun {                    // one run of one job
+  JobId job;
+  Epoch epoch;
+  friend auto operator<=>(const JobRun&, const JobRun&) = default;
+};
+
+// ---- agent to controller
+struct AgentHello {
+  std::string node, address, hostname, version, os, arch, public_key;
+  NodeHardware found;
+  Time boot_time, started;
+  std::vector<JobRun> holding;     // running or not yet acknowledged as done
+};
+struct AgentHeartbeat {
+  std::uint64_t sequence = 0;
+  std::uint32_t load_hundredths = 0;   // 1-minute load average x 100
+  std::uint64_t free_memory_mib = 0;
+};
+struct AgentLaunched {
+  JobRun run;
+  bool accepted = true;
+  std::string error;               // why not; the controller takes it as a failed launch
+};
+struct AgentJobDone {
+  JobRun run;
+  ExitStatus exit;
+  bool is_batch_host = false, out_of_memory = false, launch_failed = false;
+  std::string error;
+};
+using AgentMessage = std::variant<AgentHello, AgentHeartbeat, AgentLaunched, AgentJobDone>;
+
+// ---- controller to agent
+struct ControllerWelcome {
+  std::string cluster_name;
+  seconds lease{300};
+  seconds heartbeat{30};
+  std::string controller_public_key;   // verifies step credentials
+  std::vector<JobRun> unknown;     // held by the agent, not known here: end and forget them
+};
+// What one node needs to run its part. Node names, not indices: agents know no indices.
+struct LaunchPart {
+  std::string node;
+  std::vector<std::uint16_t> cpus;
+  std::uint64_t memory_mib = 0;
+  std::uint32_t tasks = 1;
+  std::vector<DeviceGrant> devices;
+};
+struct ControllerLaunch {
+  JobRun run;
+  std::shared_ptr<const JobSpec> spec;
+  JobId array_job;
+  std::optional<std::uint32_t> array_task;
+  std::uint32_t array_count = 0, array_min = 0, array_max = 0, array_step = 1;
+  std::string partition, cluster_name;
+  std::uint32_t restarts = 0;
+  TimeLimit time_limit;
+  Time started;
+  std::vector<LaunchPart> parts;   // all nodes of the job, in order
+  std::vector<std::string> addresses;  // of the agents, same order
+  std::uint32_t this_part = 0;     // which of them the receiver is; 0 runs the batch script
+  seconds kill_wait{30};
+};
+struct ControllerEnd {
+  JobRun run;
+  bool kill = false;               // false: CONT and TERM now
+  JobState why = JobState::Cancelled;  // for the line in the job's output ("CANCELLED AT ... DUE TO TIME LIMIT")
+};
+struct ControllerSignal {
+  JobRun run;
+  int signal = 0;
+  bool batch_only = false, steps_only = false;
+};
+struct ControllerSuspend {
+  JobRun run;
+  bool resume = false;
+};
+struct ControllerDoneAck {
+  JobRun run;
+};
+using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal, ControllerSuspend, ControllerDoneAck>;
+
+}  // namespace spur::model

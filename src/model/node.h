@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node: what the configuration says of it, what its agent found, how it stands.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace spur::model {
+
+struct NodeGres {
+  std::string name, type;
+  std::uint64_t count = 0;
+  std::string file;                     // device pattern, may be empty
+  friend bool operator==(const NodeGres&, const NodeGres&) = default;
+};
+
+// Declared in configuration, or taken from the agent where not declared.
+struct NodeHardware {
+  std::uint32_t cpus = 1, boards = 1, sockets = 1, cores_per_socket = 1, threads_per_core = 1;
+  std::uint64_t memory_mib = 1, tmp_disk_mib = 0;
+  std::vector<NodeGres> gres;
+  friend bool operator==(const NodeHardware&, const NodeHardware&) = default;
+};
+
+enum class NodeState : std::uint8_t { Unknown, Down, Idle, Allocated, Mixed, Future };
+enum NodeFlag : std::uint32_t {
+  kNodeDrain = 1u << 0,
+  kNodeNoResponse = 1u << 1,            // '*': lease running out, or never registered
+  kNodeFail = 1u << 2,
+  kNodeMaintenance = 1u << 3,
+  kNodeCompleting = 1u << 4,
+  kNodeInvalidRegistration = 1u << 5,   // INVALID_REG: fewer resources than declared
+};
+
+struct Node {
+  NodeIndex index;
+  std::string name;
+  std::string address;                  // host:port where the agent serves steps; empty until registered
+  std::string hostname;                 // NodeHostName
+  NodeHardware hardware;                // in force
+  NodeHardware found;                   // as the agent reported it
+  std::vector<std::string> features, active_features;
+  std::uint32_t weight = 1;
+  std::string comment, extra, reason;
+  Uid reason_by;
+  Time reason_at;
+
+  bool down = false;                    // lost its lease, set down by an admin, or never seen
+  std::uint32_t flags = 0;              // NodeFlag bits, without kNodeCompleting which is derived
+  bool registered = false;
+  Time registered_at, boot_time, agent_started, last_busy;
+  std::string version, os, arch;
+  std::string public_key;               // Ed25519 key of the agent, raw 32 bytes
+
+  // Sums over the allocations of jobs on it. apply_start and apply_done keep them; invariant checks recompute them.
+  std::uint32_t cpus_allocated = 0;
+  std::uint64_t memory_allocated_mib = 0;
+  std::vector<std::uint64_t> cpus_in_use;    // bitmap by CPU index
+  struct DevicesInUse { std::string gres; std::vector<std::uint64_t> bits; friend bool operator==(const DevicesInUse&, const DevicesInUse&) = default; };
+  std::vector<DevicesInUse> devices_in_use;  // one per gres name, bitmap by device index
+  std::vector<JobId> jobs;                   // running, suspended or completing here, ascending
+  std::uint32_t jobs_completing = 0;
+  bool exclusive = false;                    // a job holds the node alone
+
+  bool usable() const { return registered && !down && !(flags & (kNodeDrain | kNodeFail | kNodeNoResponse | kNodeInvalidRegistration)); }
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+using NodePtr = std::shared_ptr<const Node>;
+
+// Idle, Mixed, Allocated, Down, Unknown: what Slurm calls the base state.
+NodeState base_state(const Node& node);
+// "idle", "mixed*", "drained", "draining", "down~": sinfo's words; compact "mix", "drng", "alloc".
+std::string state_text(const Node& node, bool compact);
+// scontrol's "MIXED+DRAIN".
+std::string state_text_full(const Node& node);
+
+}  // namespace spur::model

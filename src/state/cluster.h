@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The replicated state of a cluster and its one way to change: apply(). Pure: no clock, no I/O, no randomness; the same
+// batches give the same Cluster, byte for byte (state_hash). ctld's core thread owns the one that is live.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/view.h"
+#include "state/command.h"
+#include "state/effect.h"
+
+namespace spur::state {
+
+// The outcome of one command, for the caller that waits for it.
+struct Outcome {
+  Status status;                    // an error means: no change at all
+  JobId job;                        // SubmitJob: the id given; StartJob: the id the started task runs under
+  bool repeated = false;            // SubmitJob: the token was known, nothing new was made
+  std::vector<JobId> jobs;          // CancelJob and the like: records touched
+};
+
+class Cluster {
+ public:
+  Cluster();
+
+  // Applies a batch in order. One outcome per command; effects of all are appended to *effects (may be null on replay).
+  std::vector<Outcome> apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects);
+
+  // The current picture, sharing structure with this Cluster. O(1).
+  const model::View& view() const { return view_; }
+
+  // Jobs and nodes that changed since the last call; for timers and the scheduler's cache. Not part of the state.
+  struct Changes {
+    std::vector<JobId> jobs;
+    std::vector<NodeIndex> nodes;
+    bool config = false;
+  };
+  Changes take_changes();
+
+  // All effects that the state calls for: launches of active jobs, ends of those being killed, suspensions.
+  std::vector<Effect> pending_effects() const;
+
+  // A digest of everything that is replicated. Equal on all replicas at equal index.
+  std::uint64_t state_hash() const;
+  // Recomputes sums and cross references; the first broken invariant as an error. For tests, the simulator and debug builds.
+  Status check_invariants() const;
+
+  std::uint64_t index() const { return view_.version; }
+
+  // Everything that a snapshot must keep, and nothing else. wire/snapshot_codec.cc encodes it.
+  struct Image {
+    std::uint64_t index = 0;
+    Time as_of;
+    std::uint32_t next_job_id = 1;
+    model::ClusterConfig config;
+    std::vector<model::NodePtr> nodes;
+    std::vector<model::JobPtr> jobs;
+    std::vector<std::pair<std::string, JobId>> tokens;   // "uid:token", sorted
+  };
+  Image image() const;
+  static Result<std::unique_ptr<Cluster>> from_image(Image image);
+
+ private:
+  friend struct Applier;            // state/apply.cc: dispatch; state/apply_<command>.cc: one function each
+  model::View view_;
+  std::map<std::string, JobId, std::less<>> tokens_;
+  // Look-up only, never iterated into results: jobs that wait for this one to end.
+  std::unordered_map<JobId, std::vector<JobId>> waiting_for_;
+  // Equal environments and scripts are kept once. Key: hash of the text.
+  std::unordered_multimap<std::uint64_t, std::weak_ptr<const std::string>> blobs_;
+  Changes changes_;
+};
+
+}  // namespace spur::state

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can happen to the cluster, as data. A command is journaled before it is applied, and applied alike on
+// every replica and on every replay: so it carries all that apply needs (also the time), and apply never fails half-way.
+// wire/command_codec.cc encodes them; add a new one following docs/checklists/journaled-command.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/allocation.h"
+#include "model/cluster_config.h"
+#include "model/job.h"
+#include "model/job_spec.h"
+#include "model/node.h"
+
+namespace spur::state {
+
+// Which jobs an action means. An id alone is a job, or a whole array; with tasks only those of the array.
+struct JobTarget {
+  JobId id;
+  std::optional<IndexSet> tasks;
+  friend bool operator==(const JobTarget&, const JobTarget&) = default;
+};
+
+struct SetConfig {
+  model::ClusterConfig config;
+};
+
+struct SubmitJob {
+  std::shared_ptr<const model::JobSpec> spec;
+  std::string token;              // empty: none. The same token of the same uid gives the same job id for ever.
+};
+
+// The scheduler's proposal, already checked once; apply refuses it if the resources are no longer free, the job is no
+// longer pending, or the node is not usable.
+struct StartJob {
+  JobId job;
+  std::optional<std::uint32_t> array_task;  // for the rest of an array: which task starts
+  std::shared_ptr<const model::Allocation> allocation;
+};
+
+// Why jobs wait, from one planning cycle. Only changes are sent.
+struct SetReasons {
+  struct Row {
+    JobId job;
+    model::Reason reason;
+    Time expected_start;          // not set: not planned
+  };
+  std::vector<Row> rows;
+};
+
+// Ends jobs. Pending ones are final at once; active ones get TERM, then KILL after KillWait (or `signal` KILL at once).
+struct CancelJob {
+  JobTarget target;
+  model::JobState final_state = model::JobState::Cancelled;  // or Timeout, Deadline, Preempted, NodeFail, BootFail
+  model::Reason reason = model::Reason::None;
+  bool by_user = false;
+  Uid by;
+};
+
+// An agent says that its part of (job, epoch) is over and cleaned up.
+struct NodeJobDone {
+  JobId job;
+  Epoch epoch;
+  std::string node;
+  model::ExitStatus exit;
+  bool is_batch_host = false;     // carries the batch script's own exit status
+  bool out_of_memory = false;
+  bool launch_failed = false;     // never ran: requeue (or hold after MaxBatchRequeue)
+  std::string error;              // why the launch failed
+};
+
+struct HoldJob {
+  JobTarget target;
+  model::Hold hold = model::Hold::User;
+};
+struct ReleaseJob {
+  JobTarget target;
+};
+struct RequeueJob {
+  JobTarget target;
+  model::AfterCompleting how = model::AfterCompleting::Requeue;
+};
+struct SuspendJob {
+  JobTarget target;
+};
+struct ResumeJob {
+  JobTarget target;
+};
+// scontrol update: a whole new specification for a pending job, plus what may change while it runs.
+struct UpdateJob {
+  JobTarget target;
+  std::shared_ptr<const model::JobSpec> spec;    // null: unchanged
+  std::optional<TimeLimit> time_limit;
+  std::optional<std::uint32_t> priority;
+  std::optional<std::uint32_t> array_max_running;
+  bool dependencies_changed = false;
+};
+// The kill sequence moved on: KILL was (or must be) sent.
+struct MarkKillSent {
+  JobId job;
+  Epoch epoch;
+};
+
+struct RegisterNode {
+  std::string name, address, hostname, version, os, arch, public_key;
+  model::NodeHardware found;
+  Time boot_time, agent_started;
+};
+struct NodeLost {                 // the lease, measured by the current leader, ran out
+  std::string node;
+};
+struct NodeResponding {           // a flag only: shows '*' or takes it away
+  std::string node;
+  bool responding = true;
+};
+struct UpdateNode {               // scontrol update NodeName=
+  enum class Action : std::uint8_t { None, Down, Drain, Undrain, Resume, Fail };
+  std::vector<std::string> nodes;
+  Action action = Action::None;
+  std::optional<std::string> reason, comment, extra, features;
+  std::optional<std::uint32_t> weight;
+  Uid by;
+};
+// Forget finished jobs older than MinJobAge. The leader names them so that replay does the same.
+struct PurgeJobs {
+  std::vector<JobId> jobs;
+};
+
+using Command = std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob,
+                             RequeueJob, SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost,
+                             NodeResponding, UpdateNode, PurgeJobs>;
+
+// The unit of the journal: one stamp, some commands, applied in order.
+struct Batch {
+  Time at;                        // by the leader; never before the previous batch's
+  std::vector<Command> commands;
+};
+
+}  // namespace spur::state

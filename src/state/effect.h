@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has to be done in the world because a command was applied. The leader carries effects out after commit; they are
+// idempotent, and pending_effects() derives them again from the state alone, so a new leader loses none.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/job.h"
+
+namespace spur::state {
+
+// Tell every allocated node to start its part (the batch host runs the script, the others hold the resources).
+struct LaunchJob {
+  JobId job;
+  Epoch epoch;
+};
+// Tell the nodes in nodes_left to end it: TERM (+CONT) first; with `kill`, KILL now.
+struct EndJob {
+  JobId job;
+  Epoch epoch;
+  bool kill = false;
+};
+struct SuspendOnNodes {
+  JobId job;
+  Epoch epoch;
+  bool resume = false;
+};
+// Somebody may wait for this job (srun, salloc, sbatch --wait, the timers of the leader).
+struct JobChanged {
+  JobId job;
+};
+using Effect = std::variant<LaunchJob, EndJob, SuspendOnNodes, JobChanged>;
+
+}  // namespace spur::state

@@ -3,8 +3,13 @@
 // over real doors; sim/ runs many of them in virtual time.
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "base/result.h"
 #include "io/agent_port.h"
@@ -34,23 +39,47 @@ class Agent {
   void on_timer();
   Duration next_timer() const;                           // on Clock::monotonic()
 
+  // Filled into every heartbeat; set by the owner, may stay empty.
+  std::function<void(model::AgentHeartbeat&)> measure;
+  // From the controller's last welcome; empty before it. Verifies step tickets.
+  const std::string& controller_public_key() const { return controller_public_key_; }
+  const std::string& cluster_name() const { return cluster_name_; }
+  // The launch message of a run that is held here, for steps inside it; null if there is none.
+  const model::ControllerLaunch* held(JobId job) const;
+
  private:
   struct Run {
     bool is_batch_host = false;
     bool running = true;
     model::AgentJobDone done;                            // valid when !running
     Duration next_report{0};
+    std::shared_ptr<const model::ControllerLaunch> launch;  // null for runs recovered without one
   };
+  void on(const model::ControllerWelcome& welcome);
+  void on(const model::ControllerLaunch& launch);
+  void on(const model::ControllerEnd& end);
+  void on(const model::ControllerSignal& signal);
+  void on(const model::ControllerSuspend& suspend);
+  void on(const model::ControllerDoneAck& ack);
+  void say_hello();
   void report(const model::JobRun& run, Run& state);
+  void forget(const model::JobRun& run);
+  bool is_over(const model::JobRun& run) const;
+
   AgentIdentity identity_;
   io::Clock& clock_;
   io::Launcher& launcher_;
   io::ControllerPort& controller_;
   std::map<model::JobRun, Run> runs_;
-  bool connected_ = false;
+  // The newest epoch of jobs that were here and are over, so that a late launch message starts nothing twice. Bounded:
+  // the oldest go first.
+  std::unordered_map<JobId, Epoch> over_;
+  std::deque<JobId> over_order_;
+  bool connected_ = false, welcomed_ = false;
   Time started_;
-  Duration heartbeat_every_{std::chrono::seconds(30)}, next_heartbeat_{0};
+  Duration heartbeat_every_{std::chrono::seconds(30)}, next_heartbeat_{0}, next_hello_{0};
   std::uint64_t sequence_ = 0;
+  std::string controller_public_key_, cluster_name_;
 };
 
 }  // namespace spur::agent

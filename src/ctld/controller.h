@@ -2,13 +2,12 @@
 // The logic of spurctld without threads or sockets: requests, agents' messages, journal completions and timers in; replies,
 // messages to agents and journal entries out. One thread calls it (ctld/core_thread.cc, or sim/ in virtual time).
 //
-// A request becomes a command; commands wait in `queue_` while a batch is being made durable; when it is, they are applied,
-// the waiting callers get their replies, effects are carried out, a new View is published and the next batch goes to the
-// journal. Acknowledged therefore means durable.
+// A request becomes a command; commands wait while a batch is being made durable; when it is, they are applied, the waiting
+// callers get their replies, effects are carried out, a new View is published and the next batch goes to the journal
+// (commit_queue.h). Acknowledged therefore means durable.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +16,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ctld/commit_queue.h"
+#include "ctld/dispatch.h"
+#include "ctld/job_clocks.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "io/journal.h"
@@ -32,32 +34,41 @@ struct SubmitReply {
   bool repeated = false;
 };
 
+// What queries read: the replicated state and the leader's own expectations beside it.
+struct Picture {
+  model::View view;
+  std::shared_ptr<const std::unordered_map<JobId, Time>> expected_starts;
+};
+
 class Controller {
  public:
   struct Doors {
     io::Clock& clock;
     io::Journal& journal;
     io::AgentPort& agents;
+    // Runs a function on the core thread, later. Called from the journal's thread.
+    std::function<void(std::function<void()>)> post;
+    // Runs a function somewhere else, later (snapshot encoding).
+    std::function<void(std::function<void()>)> in_background;
     // A new picture is out. Called on the core thread after each applied batch.
-    std::function<void(std::shared_ptr<const model::View>)> publish;
-    // Planning is wanted: call plan_done() later with sched::plan(view, ...) (another thread, or at once).
-    std::function<void(std::shared_ptr<const model::View>, Time now)> request_plan;
-    // The journal failed: nothing more can be acknowledged, the process must end. The message is for the log.
+    std::function<void(std::shared_ptr<const Picture>)> publish;
+    // Planning is wanted: call plan_done() on the core thread later with sched::plan(picture->view, ..., now).
+    std::function<void(std::shared_ptr<const Picture>, Time now)> request_plan;
+    // The journal failed: nothing more can be acknowledged, the process must end.
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
   };
   using DoneReply = std::function<void(Status)>;
 
   explicit Controller(Doors doors);
-  ~Controller();
 
   // Loads the journal, then makes `config` the current one if it differs. `ready` is called once requests may come.
   Status start(model::ClusterConfig config, std::function<void(Status)> ready);
 
-  // ---- requests. `caller` comes from the verified credential; each checks the authorization table's rule itself where the
-  // rule depends on the job's owner. Replies are called on the core thread, after commit.
+  // ---- requests. `caller` comes from the verified credential. Replies are called on the core thread, after commit.
   void submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
               std::function<void(Result<SubmitReply>)> reply);
+  // signal 0 or KILL: ends the job. Any other is passed on to the running job.
   void cancel(const model::Caller& caller, state::JobTarget target, int signal, bool batch_only, bool full, DoneReply reply);
   void hold(const model::Caller& caller, state::JobTarget target, model::Hold hold, DoneReply reply);
   void release(const model::Caller& caller, state::JobTarget target, DoneReply reply);
@@ -66,33 +77,66 @@ class Controller {
   void update_job(const model::Caller& caller, state::UpdateJob update, DoneReply reply);
   void update_node(const model::Caller& caller, state::UpdateNode update, DoneReply reply);
   void reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply);
-  // An interactive job's holder (srun) says that it is finished with it.
+  // An interactive job's holder (srun, salloc) is finished with it.
   void complete_allocation(const model::Caller& caller, JobId job, model::ExitStatus exit, DoneReply reply);
-  // Calls back once the job is final (or gone), or has reached `started`; at once if it already is.
   enum class Until : std::uint8_t { Started, Final };
+  // Calls back once the job is final, or has reached `until`; at once if it already is. InvalidJobId if there is none.
   void wait_job(JobId job, Until until, std::function<void(Result<model::JobPtr>)> reply);
 
   // ---- agents. The transport has verified that `node` is who it says.
-  void on_agent_message(const std::string& node, model::AgentMessage message);
+  void on_agent_message(const std::string& node, const model::AgentMessage& message);
   void on_agent_connected(const std::string& node);
   void on_agent_disconnected(const std::string& node);
+  void set_public_key(std::string key) { dispatcher_.controller_public_key = std::move(key); }
 
   void plan_done(sched::Plan plan);
 
-  // Call when monotonic >= next_timer(): leases, time limits, kill sequence, repeats of unacknowledged messages, begin times,
-  // purge of old jobs, snapshot when due.
+  // Call when monotonic >= next_timer(): leases, time limits, the kill sequence, repeats of unconfirmed messages, begin
+  // times, the purge of old jobs, snapshots.
   void on_timer();
   Duration next_timer() const;
 
   const state::Cluster& cluster() const { return *cluster_; }
-  std::shared_ptr<const model::View> view() const { return published_; }
-  bool idle() const;    // nothing queued, in flight or being planned; for tests
+  std::shared_ptr<const Picture> picture() const { return picture_; }
+  bool idle() const { return ready_ && commits_.idle() && !planning_ && !plan_wanted_; }
 
  private:
-  struct Impl;          // queues, leases, timers: controller.cc and the on_*/rpc_* files beside it
-  std::unique_ptr<Impl> impl_;
+  void on_applied(const std::vector<state::Effect>& effects);
+  void publish();
+  void want_plan();
+  void maybe_plan();
+  void note_changes();
+  void answer_waiters(JobId job);
+  bool is_over(JobId job) const;
+  void maybe_snapshot();
+  void propose(state::Command command, CommitQueue::Then then = {});
+  // The jobs that a target means, each of which the caller may touch; else the error of the first that he may not.
+  Result<std::vector<const model::Job*>> resolve(const model::Caller& caller, const state::JobTarget& target) const;
+  template <class C>
+  void change_job(const model::Caller& caller, C command, DoneReply reply);
+  model::ClusterConfig const& config() const { return *cluster_->view().config; }
+
+  Doors doors_;
   std::unique_ptr<state::Cluster> cluster_;
-  std::shared_ptr<const model::View> published_;
+  CommitQueue commits_;
+  Dispatcher dispatcher_;
+  JobClocks clocks_;
+  std::shared_ptr<const Picture> picture_;
+  std::shared_ptr<const std::unordered_map<JobId, Time>> expected_starts_;
+  struct Waiter {
+    Until until;
+    std::function<void(Result<model::JobPtr>)> reply;
+  };
+  std::multimap<JobId, Waiter> waiters_;
+
+  bool ready_ = false;
+  bool plan_wanted_ = false;        // something changed since the last plan was asked for
+  bool planning_ = false;           // a plan is being made or its starts are not applied yet
+  std::size_t starts_open_ = 0;
+  Duration plan_asked_{0}, plan_not_before_{0};
+  Time plan_wake_at_;
+  Duration tick_at_{0};
+  bool snapshotting_ = false;
 };
 
 }  // namespace spur::ctld

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class Launcher {
     bool is_batch_host = false;
     bool running = false;           // else `ended` holds its end
     Ended ended;
+    std::shared_ptr<const model::ControllerLaunch> launch;  // as it was noted; steps inside the job need it
   };
 
   virtual ~Launcher() = default;

@@ -54,13 +54,15 @@ struct SetReasons {
   std::vector<Row> rows;
 };
 
-// Ends jobs. Pending ones are final at once; active ones get TERM, then KILL after KillWait (or `signal` KILL at once).
+// Ends jobs. Pending ones are final at once; active ones get TERM, then KILL after KillWait. An interactive allocation that
+// its holder gives back ends the same way, with final_state Completed or Failed and the holder's exit status.
 struct CancelJob {
   JobTarget target;
   model::JobState final_state = model::JobState::Cancelled;  // or Timeout, Deadline, Preempted, NodeFail, BootFail
   model::Reason reason = model::Reason::None;
   bool by_user = false;
   Uid by;
+  std::optional<model::ExitStatus> exit;   // kept as the job's exit status
 };
 
 // An agent says that its part of (job, epoch) is over and cleaned up.

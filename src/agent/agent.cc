@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spur::agent {
+namespace {
+
+constexpr Duration kRepeat = std::chrono::seconds(5);
+constexpr std::size_t kRememberOver = 20'000;
+
+}  // namespace
+
+Agent::Agent(AgentIdentity identity, io::Clock& clock, io::Launcher& launcher, io::ControllerPort& controller)
+    : identity_(std::move(identity)), clock_(clock), launcher_(launcher), controller_(controller) {}
+
+Status Agent::start() {
+  started_ = clock_.now();
+  launcher_.on_ended = [this](io::Launcher::Ended ended) { on_ended(ended); };
+  SPUR_ASSIGN(auto known, launcher_.recover());
+  for (auto& k : known) {
+    Run& run = runs_[k.run];
+    run.is_batch_host = k.is_batch_host;
+    run.launch = k.launch;
+    if (!k.running) on_ended(k.ended);
+  }
+  return {};
+}
+
+void Agent::on_connected() {
+  connected_ = true;
+  welcomed_ = false;
+  say_hello();
+}
+
+void Agent::on_disconnected() { connected_ = welcomed_ = false; }
+
+void Agent::say_hello() {
+  next_hello_ = clock_.monotonic() + kRepeat;
+  model::AgentHello hello{.node = identity_.node,
+                          .address = identity_.address,
+                          .hostname = identity_.hostname,
+                          .version = identity_.version,
+                          .os = identity_.os,
+                          .arch = identity_.arch,
+                          .public_key = identity_.public_key,
+                          .found = identity_.found,
+                          .boot_time = identity_.boot_time,
+                          .started = started_,
+                          .holding = {}};
+  for (const auto& [run, state] : runs_) hello.holding.push_back(run);
+  controller_.send(std::move(hello));
+}
+
+void Agent::on_message(const model::ControllerMessage& message) {
+  std::visit([&](const auto& m) { on(m); }, message);
+}
+
+void Agent::on(const model::ControllerWelcome& welcome) {
+  welcomed_ = true;
+  controller_public_key_ = welcome.controller_public_key;
+  cluster_name_ = welcome.cluster_name;
+  heartbeat_every_ = welcome.heartbeat;
+  next_heartbeat_ = clock_.monotonic() + heartbeat_every_;
+  for (const auto& run : welcome.unknown) {
+    const auto it = runs_.find(run);
+    if (it == runs_.end()) continue;
+    if (it->second.running)
+      launcher_.end(run, true, model::JobState::Cancelled);  // its end is reported and acknowledged like any other
+    else
+      forget(run);
+  }
+  for (auto& [run, state] : runs_)
+    if (!state.running) report(run, state);
+}
+
+bool Agent::is_over(const model::JobRun& run) const {
+  const auto it = over_.find(run.job);
+  return it != over_.end() && run.epoch <= it->second;
+}
+
+void Agent::on(const model::ControllerLaunch& launch) {
+  const model::JobRun run = launch.run;
+  if (const auto it = runs_.find(run); it != runs_.end()) {
+    // A repeat: say again what is so.
+    if (it->second.running)
+      controller_.send(model::AgentLaunched{run, true, {}});
+    else
+      report(run, it->second);
+    return;
+  }
+  if (is_over(run)) return;  // late: it ran here, ended, and the controller has that on record
+  const auto newer = runs_.lower_bound({run.job, Epoch{run.epoch.value + 1}});
+  if (newer != runs_.end() && newer->first.job == run.job) return;  // an older epoch is never started
+  // An older run of the same job that is still here has lost its right to be.
+  for (auto it = runs_.lower_bound({run.job, Epoch{}}); it != runs_.end() && it->first < run; ++it)
+    if (it->second.running) launcher_.end(it->first, true, model::JobState::Cancelled);
+  Run& state = runs_[run];
+  state.is_batch_host = launch.this_part == 0;
+  state.launch = std::make_shared<const model::ControllerLaunch>(launch);
+  if (auto started = launcher_.launch(launch); !started) {
+    runs_.erase(run);
+    controller_.send(model::AgentLaunched{run, false, started.error().message});
+    return;
+  }
+  if (state.running) controller_.send(model::AgentLaunched{run, true, {}});
+}
+
+void Agent::on(const model::ControllerEnd& end) {
+  const auto it = runs_.find(end.run);
+  if (it == runs_.end()) {
+    if (is_over(end.run)) return;
+    // The launch never arrived and must not any more: there is nothing here to clean up.
+    over_[end.run.job] = std::max(over_[end.run.job], end.run.epoch);
+    over_order_.push_back(end.run.job);
+    model::AgentJobDone done{.run = end.run, .exit = {.code = 0, .signal = 15}};
+    done.is_batch_host = true;
+    controller_.send(std::move(done));
+    return;
+  }
+  if (it->second.running)
+    launcher_.end(end.run, end.kill, end.why);
+  else
+    report(end.run, it->second);
+}
+
+void Agent::on(const model::ControllerSignal& signal) {
+  if (runs_.contains(signal.run)) launcher_.signal(signal.run, signal.signal, signal.batch_only, signal.steps_only);
+}
+
+void Agent::on(const model::ControllerSuspend& suspend) {
+  if (runs_.contains(suspend.run)) launcher_.suspend(suspend.run, suspend.resume);
+}
+
+void Agent::on(const model::ControllerDoneAck& ack) {
+  const auto it = runs_.find(ack.run);
+  if (it != runs_.end() && !it->second.running) forget(ack.run);
+}
+
+void Agent::forget(const model::JobRun& run) {
+  launcher_.forget(run);
+  runs_.erase(run);
+  Epoch& epoch = over_[run.job];
+  epoch = std::max(epoch, run.epoch);
+  over_order_.push_back(run.job);
+  while (over_order_.size() > kRememberOver) {
+    over_.erase(over_order_.front());
+    over_order_.pop_front();
+  }
+}
+
+void Agent::on_ended(const io::Launcher::Ended& ended) {
+  Run& state = runs_[ended.run];
+  if (!state.running) return;
+  state.running = false;
+  state.done = {.run = ended.run,
+                .exit = ended.exit,
+                .is_batch_host = state.is_batch_host,
+                .out_of_memory = ended.out_of_memory,
+                .launch_failed = ended.launch_failed,
+                .error = ended.error};
+  if (welcomed_) report(ended.run, state);
+}
+
+void Agent::report(const model::JobRun&, Run& state) {
+  state.next_report = clock_.monotonic() + kRepeat;
+  controller_.send(state.done);
+}
+
+const model::ControllerLaunch* Agent::held(JobId job) const {
+  const model::ControllerLaunch* newest = nullptr;
+  for (auto it = runs_.lower_bound({job, Epoch{}}); it != runs_.end() && it->first.job == job; ++it)
+    if (it->second.running) newest = it->second.launch.get();
+  return newest;
+}
+
+void Agent::on_timer() {
+  if (!connected_) return;
+  const Duration now = clock_.monotonic();
+  if (!welcomed_) {
+    if (now >= next_hello_) say_hello();
+    return;
+  }
+  if (now >= next_heartbeat_) {
+    next_heartbeat_ = now + heartbeat_every_;
+    model::AgentHeartbeat beat{.sequence = ++sequence_};
+    if (measure) measure(beat);
+    controller_.send(beat);
+  }
+  for (auto& [run, state] : runs_)
+    if (!state.running && now >= state.next_report) report(run, state);
+}
+
+Duration Agent::next_timer() const {
+  if (!connected_) return Duration::max();
+  if (!welcomed_) return next_hello_;
+  Duration next = next_heartbeat_;
+  for (const auto& [run, state] : runs_)
+    if (!state.running) next = std::min(next, state.next_report);
+  return next;
+}
+
+}  // namespace spur::agent

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/authorization.h"
+
+#include <algorithm>
+#include <array>
+
+namespace spur::ctld {
+namespace {
+
+constexpr std::array kTable = {
+    Row{"Ping", Rule::Authenticated},          Row{"SubmitJob", Rule::Authenticated},
+    Row{"WillRun", Rule::Authenticated},       Row{"ListJobs", Rule::Authenticated},
+    Row{"GetCluster", Rule::Authenticated},    Row{"GetConfig", Rule::Authenticated},
+    Row{"WaitJob", Rule::Authenticated},       Row{"CancelJob", Rule::OwnerOrAdmin},
+    Row{"HoldJob", Rule::OwnerOrAdmin},        Row{"ReleaseJob", Rule::OwnerOrAdmin},
+    Row{"RequeueJob", Rule::OwnerOrAdmin},     Row{"SuspendJob", Rule::Admin},
+    Row{"UpdateJob", Rule::OwnerOrAdmin},      Row{"CompleteAllocation", Rule::OwnerOrAdmin},
+    Row{"StepTicket", Rule::OwnerOrAdmin},     Row{"UpdateNode", Rule::Admin},
+    Row{"Reconfigure", Rule::Admin},           Row{"Shutdown", Rule::Admin},
+    Row{"Connect", Rule::Node},
+};
+
+}  // namespace
+
+std::span<const Row> authorization_table() { return kTable; }
+
+Status authorize(std::string_view method, const model::Caller& caller) {
+  const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& r) { return r.method == method; });
+  if (row == kTable.end()) return fail(ErrorCode::PermissionDenied, "this call is not in the authorization table");
+  if (caller.role == model::Role::Anonymous) return fail(ErrorCode::Unauthenticated, "no valid credential was presented");
+  switch (row->rule) {
+    case Rule::Authenticated:
+    case Rule::OwnerOrAdmin:
+      if (caller.role == model::Role::User || caller.role == model::Role::Admin) return {};
+      break;
+    case Rule::Admin:
+      if (caller.role == model::Role::Admin) return {};
+      break;
+    case Rule::Node:
+      if (caller.role == model::Role::NodeAgent) return {};
+      break;
+  }
+  return fail(ErrorCode::PermissionDenied, "Access/permission denied");
+}
+
+bool may_touch(const model::Caller& caller, const model::Job& job) {
+  if (caller.role == model::Role::Admin) return true;
+  return caller.role == model::Role::User && caller.uid == job.spec->uid;
+}
+
+}  // namespace spur::ctld

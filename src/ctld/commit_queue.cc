@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/commit_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/command_codec.h"
+
+namespace spur::ctld {
+namespace {
+
+// Large enough that one write carries what arrives during another, small enough that an entry stays far below every
+// journal's size limit.
+constexpr std::size_t kMaxCommandsPerBatch = 2000;
+constexpr std::size_t kMaxScriptBytesPerBatch = 8u << 20;
+
+std::size_t weight(const state::Command& command) {
+  const auto* submit = std::get_if<state::SubmitJob>(&command);
+  if (!submit) return 0;
+  const auto size = [](const model::Blob& blob) { return blob ? blob->size() : 0; };
+  return size(submit->spec->script) + size(submit->spec->environment);
+}
+
+}  // namespace
+
+CommitQueue::CommitQueue(io::Clock& clock, io::Journal& journal, const std::unique_ptr<state::Cluster>& cluster,
+                         Hooks hooks)
+    : clock_(clock), journal_(journal), cluster_(cluster), hooks_(std::move(hooks)) {}
+
+void CommitQueue::push(state::Command command, Then then) { queue_.push_back({std::move(command), std::move(then)}); }
+
+void CommitQueue::pump() {
+  if (!in_flight_.empty() || queue_.empty() || failed_) return;
+  // The stamp never goes back, whatever the wall clock does.
+  batch_ = {.at = std::max(clock_.now(), cluster_->view().as_of), .commands = {}};
+  std::size_t bytes = 0;
+  while (!queue_.empty() && batch_.commands.size() < kMaxCommandsPerBatch) {
+    bytes += weight(queue_.front().command);
+    if (!batch_.commands.empty() && bytes > kMaxScriptBytesPerBatch) break;
+    batch_.commands.push_back(std::move(queue_.front().command));
+    in_flight_.push_back(std::move(queue_.front().then));
+    queue_.pop_front();
+  }
+  std::string entry = wire::encode_batch(batch_);
+  bytes_ += entry.size();
+  journal_.append(cluster_->index() + 1, std::move(entry), [this](Status status) {
+    hooks_.post([this, status = std::move(status)]() mutable { on_durable(std::move(status)); });
+  });
+}
+
+void CommitQueue::on_durable(Status status) {
+  if (!status) {
+    // Whether the entry is durable is unknown. Going on would acknowledge what may be lost; the callers see a broken
+    // connection and ask again with their submit token.
+    failed_ = true;
+    hooks_.fatal(status.error());
+    return;
+  }
+  std::vector<state::Effect> effects;
+  const auto outcomes = cluster_->apply(cluster_->index() + 1, batch_, &effects);
+  auto callers = std::exchange(in_flight_, {});
+  for (std::size_t i = 0; i < callers.size(); ++i)
+    if (callers[i]) callers[i](outcomes[i]);
+  hooks_.applied(effects);
+  pump();
+}
+
+}  // namespace spur::ctld

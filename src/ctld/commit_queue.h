@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns single commands into durable, applied batches. Commands wait here while a batch is being made durable; when it is,
+// they are applied in order and each waiting caller learns its own outcome. At most one batch is in flight, so a batch is
+// always decided on the state that it is applied to, and everything that arrived meanwhile shares the next write.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "io/clock.h"
+#include "io/journal.h"
+#include "state/cluster.h"
+#include "state/command.h"
+
+namespace spur::ctld {
+
+class CommitQueue {
+ public:
+  using Then = std::function<void(const state::Outcome&)>;
+  struct Hooks {
+    // Runs a function on the core thread; the journal completes on a thread of its own.
+    std::function<void(std::function<void()>)> post;
+    // After a batch was applied and all its callers were answered.
+    std::function<void(const std::vector<state::Effect>&)> applied;
+    std::function<void(const Error&)> fatal;
+  };
+
+  // `cluster` may be replaced (recovery) until the first push.
+  CommitQueue(io::Clock& clock, io::Journal& journal, const std::unique_ptr<state::Cluster>& cluster, Hooks hooks);
+
+  void push(state::Command command, Then then = {});
+  // Sends the next batch if none is in flight. Called after every event, so that one event's commands go together.
+  void pump();
+  bool idle() const { return queue_.empty() && in_flight_.empty(); }
+  std::size_t waiting() const { return queue_.size(); }
+  // Bytes appended since the last call; decides when a snapshot is due.
+  std::uint64_t bytes_since_snapshot() const { return bytes_; }
+  void reset_snapshot_counter() { bytes_ = 0; }
+
+ private:
+  struct Entry {
+    state::Command command;
+    Then then;
+  };
+  void on_durable(Status status);
+
+  io::Clock& clock_;
+  io::Journal& journal_;
+  const std::unique_ptr<state::Cluster>& cluster_;
+  Hooks hooks_;
+  std::deque<Entry> queue_;
+  state::Batch batch_;              // in flight
+  std::vector<Then> in_flight_;
+  std::uint64_t bytes_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace spur::ctld

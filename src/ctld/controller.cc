@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start-up, the commit loop's aftermath, planning, timers and snapshots. Requests are in controller_requests.cc.
+#include "ctld/controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/command_codec.h"
+
+namespace spur::ctld {
+namespace {
+
+// A snapshot is due after this much journal; replaying that much takes a fraction of a second.
+constexpr std::uint64_t kSnapshotBytes = 64u << 20;
+
+// Commands after which waiting jobs may have become able to start.
+bool frees_or_adds_work(const state::Command& command) {
+  return !std::holds_alternative<state::StartJob>(command) && !std::holds_alternative<state::SetReasons>(command) &&
+         !std::holds_alternative<state::PurgeJobs>(command) && !std::holds_alternative<state::MarkKillSent>(command);
+}
+
+}  // namespace
+
+Controller::Controller(Doors doors)
+    : doors_(std::move(doors)),
+      cluster_(std::make_unique<state::Cluster>()),
+      commits_(doors_.clock, doors_.journal, cluster_,
+               {.post = doors_.post,
+                .applied = [this](const auto& effects) { on_applied(effects); },
+                .fatal = [this](const Error& error) { doors_.fatal(error); }}),
+      dispatcher_(doors_.clock, doors_.agents,
+                  {.view = [this]() -> const model::View& { return cluster_->view(); },
+                   .propose = [this](state::Command c, auto then) { propose(std::move(c), std::move(then)); },
+                   .log = [this](std::string line) { doors_.log(std::move(line)); }}),
+      expected_starts_(std::make_shared<std::unordered_map<JobId, Time>>()) {}
+
+Status Controller::start(model::ClusterConfig config, std::function<void(Status)> ready) {
+  SPUR_ASSIGN(auto recovery, doors_.journal.recover());
+  if (!recovery.notice.empty()) doors_.log("warning: " + recovery.notice);
+  if (recovery.snapshot_index > 0) {
+    SPUR_ASSIGN(auto image, wire::decode_image(recovery.snapshot));
+    SPUR_ASSIGN(cluster_, state::Cluster::from_image(std::move(image)));
+    recovery.snapshot = {};
+  }
+  for (const auto& entry : recovery.entries) {
+    SPUR_ASSIGN(const auto batch, wire::decode_batch(entry));
+    cluster_->apply(cluster_->index() + 1, batch, nullptr);
+  }
+  (void)cluster_->take_changes();
+  clocks_.rebuild(cluster_->view());
+  publish();
+
+  const auto go = [this, ready = std::move(ready)](Status status) {
+    if (!status) return ready(std::move(status));
+    ready_ = true;
+    dispatcher_.resume_all(cluster_->pending_effects());
+    publish();
+    want_plan();
+    ready({});
+  };
+  if (cluster_->index() > 0 && *cluster_->view().config == config) {
+    go({});
+  } else {
+    propose(state::SetConfig{std::move(config)}, [go](const state::Outcome& outcome) { go(outcome.status); });
+    commits_.pump();
+  }
+  return {};
+}
+
+void Controller::propose(state::Command command, CommitQueue::Then then) {
+  if (frees_or_adds_work(command)) {
+    commits_.push(std::move(command), [this, then = std::move(then)](const state::Outcome& outcome) {
+      if (outcome.status && ready_) plan_wanted_ = true;
+      if (then) then(outcome);
+    });
+  } else {
+    commits_.push(std::move(command), std::move(then));
+  }
+  commits_.pump();
+}
+
+void Controller::on_applied(const std::vector<state::Effect>& effects) {
+  for (const auto& effect : effects) dispatcher_.carry_out(effect);
+  note_changes();
+  publish();
+  maybe_plan();
+  maybe_snapshot();
+}
+
+void Controller::note_changes() {
+  const auto changes = cluster_->take_changes();
+  for (const JobId id : changes.jobs) {
+    clocks_.update(cluster_->view(), id);
+    if (waiters_.empty()) continue;
+    answer_waiters(id);
+    const model::Job* job = model::find_job(cluster_->view(), id);
+    if (job && job->array_job && job->array_job != id) answer_waiters(job->array_job);
+  }
+  if (changes.config) clocks_.rebuild(cluster_->view());
+}
+
+void Controller::publish() {
+  picture_ = std::make_shared<const Picture>(Picture{cluster_->view(), expected_starts_});
+  doors_.publish(picture_);
+}
+
+// ---- planning: one plan at a time; the next one sees the starts of the last one applied.
+
+void Controller::want_plan() {
+  plan_wanted_ = true;
+  maybe_plan();
+}
+
+void Controller::maybe_plan() {
+  if (!ready_ || planning_ || !plan_wanted_) return;
+  if (doors_.clock.monotonic() < plan_not_before_) return;  // next_timer() brings us back
+  plan_wanted_ = false;
+  planning_ = true;
+  plan_asked_ = doors_.clock.monotonic();
+  doors_.request_plan(picture_, std::max(doors_.clock.now(), cluster_->view().as_of));
+}
+
+void Controller::plan_done(sched::Plan plan) {
+  SPUR_CHECK(planning_);
+  // Planning may use half of a core, not all of it: after a long cycle, a pause of the same length lets requests through.
+  const Duration now = doors_.clock.monotonic();
+  plan_not_before_ = now + (now - plan_asked_);
+  plan_wake_at_ = plan.wake_at;
+  if (plan.more) plan_wanted_ = true;
+
+  state::SetReasons reasons;
+  auto expected = std::make_shared<std::unordered_map<JobId, Time>>();
+  for (const auto& wait : plan.waits) {
+    if (is_set(wait.expected_start)) expected->emplace(wait.job, wait.expected_start);
+    const auto* job = cluster_->view().pending.find(wait.job.value);
+    if (job && (*job)->reason != wait.reason) reasons.rows.push_back({wait.job, wait.reason, wait.expected_start});
+  }
+  expected_starts_ = std::move(expected);
+
+  starts_open_ = plan.starts.size() + 1;
+  const auto settled = [this](const state::Outcome&) {
+    if (--starts_open_ == 0) planning_ = false;
+  };
+  for (auto& start : plan.starts) {
+    commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation)},
+                  [this, settled](const state::Outcome& outcome) {
+                    // A stale proposal: the world moved on while planning. Plan again on the new picture.
+                    if (!outcome.status) plan_wanted_ = true;
+                    settled(outcome);
+                  });
+  }
+  if (!reasons.rows.empty()) {
+    commits_.push(std::move(reasons), settled);
+  } else {
+    settled({});
+  }
+  commits_.pump();
+  maybe_plan();
+}
+
+// ---- timers
+
+void Controller::on_timer() {
+  if (!ready_) return;
+  const Time now = doors_.clock.now();
+  auto due = clocks_.take_due(cluster_->view(), now);
+  for (auto& command : due.commands) propose(std::move(command));
+  for (const auto& signal : due.signals)
+    if (const auto* job = cluster_->view().active.find(signal.job.value))
+      dispatcher_.signal(**job, signal.signal, signal.batch_only, !signal.batch_only);
+  dispatcher_.on_timer();
+  const Duration mono = doors_.clock.monotonic();
+  if (mono >= tick_at_) {  // ages priorities, and makes sure that no lost wake-up lasts
+    tick_at_ = mono + Duration(config().scheduler_tick) * (cluster_->view().pending.empty() ? 60 : 1);
+    if (!cluster_->view().pending.empty()) plan_wanted_ = true;
+  }
+  if (is_set(plan_wake_at_) && now >= plan_wake_at_) {
+    plan_wake_at_ = {};
+    plan_wanted_ = true;
+  }
+  maybe_plan();
+  commits_.pump();
+}
+
+Duration Controller::next_timer() const {
+  if (!ready_) return Duration::max();
+  const Duration mono = doors_.clock.monotonic();
+  const Time now = doors_.clock.now();
+  Duration next = std::min(dispatcher_.next_timer(), tick_at_);
+  const auto at_wall = [&](Time t) {
+    if (is_set(t)) next = std::min(next, mono + std::max(Duration{0}, t - now));
+  };
+  at_wall(clocks_.next());
+  at_wall(plan_wake_at_);
+  if (plan_wanted_ && !planning_) next = std::min(next, plan_not_before_);
+  return next;
+}
+
+// ---- snapshots: encoded elsewhere from shared, immutable records; stored by the journal.
+
+void Controller::maybe_snapshot() {
+  if (snapshotting_ || commits_.bytes_since_snapshot() < kSnapshotBytes) return;
+  snapshotting_ = true;
+  commits_.reset_snapshot_counter();
+  auto image = std::make_shared<state::Cluster::Image>(cluster_->image());
+  doors_.in_background([this, image] {
+    auto bytes = std::make_shared<std::string>(wire::encode_image(*image));
+    const std::uint64_t index = image->index;
+    doors_.post([this, bytes, index] {
+      doors_.journal.save_snapshot(index, std::move(*bytes), [this](Status status) {
+        doors_.post([this, status = std::move(status)] {
+          snapshotting_ = false;
+          // The log is complete without it: go on, and try again after as much more log.
+          if (!status) doors_.log("error: cannot store a snapshot: " + status.error().message);
+        });
+      });
+    });
+  });
+}
+
+// ---- agents
+
+void Controller::on_agent_message(const std::string& node, const model::AgentMessage& message) {
+  dispatcher_.on_message(node, message);
+  commits_.pump();
+}
+void Controller::on_agent_connected(const std::string& node) { dispatcher_.on_connected(node); }
+void Controller::on_agent_disconnected(const std::string& node) { dispatcher_.on_disconnected(node); }
+
+}  // namespace spur::ctld

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// What users ask for: each request is checked against the state as applied, becomes one command, and is answered when that
+// command was applied.
+#include <csignal>
+#include <utility>
+
+#include "ctld/authorization.h"
+#include "ctld/controller.h"
+
+namespace spur::ctld {
+namespace {
+
+// Records of an array: the pending rest under the array's id and the tasks that have records of their own.
+void collect(const model::View& view, const state::JobTarget& target, std::vector<const model::Job*>& out) {
+  const auto add = [&](JobId id) {
+    if (const auto* job = model::find_job(view, id)) out.push_back(job);
+  };
+  const auto* tasks = view.arrays.find(target.id.value);
+  if (!target.tasks) {
+    add(target.id);
+    if (tasks)
+      tasks->for_each([&](std::uint32_t, JobId id) {
+        if (id != target.id) add(id);
+      });
+    return;
+  }
+  const model::Job* rest = model::find_job(view, target.id);
+  if (rest && rest->is_array_rest() && !rest->array_pending->intersect(*target.tasks).empty()) out.push_back(rest);
+  if (!tasks) return;
+  for (const auto& range : target.tasks->ranges()) {
+    // A range may be far larger than the array: walk whichever is smaller.
+    if (range.last - range.first < tasks->size()) {
+      for (std::uint64_t task = range.first; task <= range.last; ++task)
+        if (const JobId* id = tasks->find(static_cast<std::uint32_t>(task))) add(*id);
+    } else {
+      tasks->for_each([&](std::uint32_t task, JobId id) {
+        if (task >= range.first && task <= range.last) add(id);
+      });
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<const model::Job*>> Controller::resolve(const model::Caller& caller,
+                                                           const state::JobTarget& target) const {
+  std::vector<const model::Job*> jobs;
+  collect(cluster_->view(), target, jobs);
+  if (jobs.empty()) return fail(ErrorCode::InvalidJobId, "Invalid job id specified");
+  for (const auto* job : jobs)
+    if (!may_touch(caller, *job)) return fail(ErrorCode::PermissionDenied, "Access/permission denied");
+  return jobs;
+}
+
+template <class C>
+void Controller::change_job(const model::Caller& caller, C command, DoneReply reply) {
+  if (auto jobs = resolve(caller, command.target); !jobs) return reply(std::unexpected(jobs.error()));
+  propose(std::move(command), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+}
+
+void Controller::submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
+                        std::function<void(Result<SubmitReply>)> reply) {
+  // Only an administrator may submit for somebody else; everybody else is who the credential says.
+  if (!caller.is_admin() && (spec->uid != caller.uid)) return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
+  if (!caller.is_admin() && spec->nice < 0) return reply(fail(ErrorCode::InvalidNice, "Invalid --nice value"));
+  if (!caller.is_admin() && spec->priority && *spec->priority > 0)
+    return reply(fail(ErrorCode::PermissionDenied, "only an administrator may set a priority"));
+  if (auto ok = sched::check_submit(cluster_->view(), *spec); !ok) return reply(std::unexpected(ok.error()));
+  propose(state::SubmitJob{std::move(spec), std::move(token)},
+          [reply = std::move(reply)](const state::Outcome& outcome) {
+            if (!outcome.status) return reply(std::unexpected(outcome.status.error()));
+            reply(SubmitReply{outcome.job, outcome.repeated});
+          });
+}
+
+void Controller::cancel(const model::Caller& caller, state::JobTarget target, int signal, bool batch_only, bool full,
+                        DoneReply reply) {
+  auto jobs = resolve(caller, target);
+  if (!jobs) return reply(std::unexpected(jobs.error()));
+  if (signal == 0 || signal == SIGKILL) {
+    state::CancelJob command{.target = std::move(target),
+                             .final_state = model::JobState::Cancelled,
+                             .reason = model::Reason::None,
+                             .by_user = true,
+                             .by = caller.uid,
+                             .exit = {}};
+    return propose(std::move(command),
+                   [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+  }
+  bool any = false;
+  for (const auto* job : *jobs) {
+    if (!model::is_active(job->state)) continue;
+    any = true;
+    dispatcher_.signal(*job, signal, batch_only, !batch_only && !full);
+  }
+  if (any) return reply({});
+  const bool pending = (*jobs)[0]->state == model::JobState::Pending;
+  reply(pending ? fail(ErrorCode::JobPending, "Job is pending execution")
+                : fail(ErrorCode::InvalidJobId, "Invalid job id specified"));
+}
+
+void Controller::hold(const model::Caller& caller, state::JobTarget target, model::Hold hold, DoneReply reply) {
+  // Slurm: the owner's hold is his own to release; an administrator's `hold` is not, his `uhold` is.
+  const model::Hold kind = caller.is_admin() ? hold : model::Hold::User;
+  change_job(caller, state::HoldJob{std::move(target), kind}, std::move(reply));
+}
+
+void Controller::release(const model::Caller& caller, state::JobTarget target, DoneReply reply) {
+  auto jobs = resolve(caller, target);
+  if (!jobs) return reply(std::unexpected(jobs.error()));
+  for (const auto* job : *jobs)
+    if (job->hold == model::Hold::Admin && !caller.is_admin())
+      return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+  change_job(caller, state::ReleaseJob{std::move(target)}, std::move(reply));
+}
+
+void Controller::requeue(const model::Caller& caller, state::JobTarget target, model::AfterCompleting how,
+                         DoneReply reply) {
+  change_job(caller, state::RequeueJob{std::move(target), how}, std::move(reply));
+}
+
+void Controller::suspend(const model::Caller& caller, state::JobTarget target, bool resume, DoneReply reply) {
+  if (resume) return change_job(caller, state::ResumeJob{std::move(target)}, std::move(reply));
+  change_job(caller, state::SuspendJob{std::move(target)}, std::move(reply));
+}
+
+void Controller::update_job(const model::Caller& caller, state::UpdateJob update, DoneReply reply) {
+  auto jobs = resolve(caller, update.target);
+  if (!jobs)
+    return reply(jobs.error().code == ErrorCode::PermissionDenied ? fail(ErrorCode::InvalidUser, "Invalid user id")
+                                                                  : std::unexpected(jobs.error()));
+  const model::Job& job = *jobs->front();
+  if (!caller.is_admin()) {
+    const bool longer = update.time_limit && update.time_limit->is_set() && job.time_limit.is_finite() &&
+                        (update.time_limit->is_unlimited() ||
+                         update.time_limit->minutes_value() > job.time_limit.minutes_value());
+    if (longer && job.state != model::JobState::Pending)
+      return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+    if (update.priority && *update.priority > job.priority)
+      return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+    if (update.spec && update.spec->nice < job.spec->nice)
+      return reply(fail(ErrorCode::InvalidNice, "Invalid --nice value"));
+  }
+  if (update.spec) {
+    if (update.spec->uid != job.spec->uid || update.spec->gid != job.spec->gid)
+      return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
+    if (auto ok = sched::check_submit(cluster_->view(), *update.spec); !ok) return reply(std::unexpected(ok.error()));
+  }
+  change_job(caller, std::move(update), std::move(reply));
+}
+
+void Controller::update_node(const model::Caller& caller, state::UpdateNode update, DoneReply reply) {
+  if (!caller.is_admin()) return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
+  update.by = caller.uid;
+  propose(std::move(update), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+}
+
+void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply) {
+  if (!caller.is_admin()) return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+  propose(state::SetConfig{std::move(config)},
+          [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+}
+
+void Controller::complete_allocation(const model::Caller& caller, JobId id, model::ExitStatus exit, DoneReply reply) {
+  const state::JobTarget target{.id = id, .tasks = {}};
+  auto jobs = resolve(caller, target);
+  if (!jobs) return reply(std::unexpected(jobs.error()));
+  if ((*jobs)[0]->spec->kind != model::JobKind::Interactive)
+    return reply(fail(ErrorCode::InvalidArgument, "a batch job ends with its script"));
+  const bool ok = exit.code == 0 && exit.signal == 0;
+  propose(state::CancelJob{.target = target,
+                           .final_state = ok ? model::JobState::Completed : model::JobState::Failed,
+                           .reason = ok ? model::Reason::None : model::Reason::NonZeroExitCode,
+                           .by_user = false,
+                           .by = caller.uid,
+                           .exit = exit},
+          [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+}
+
+void Controller::wait_job(JobId id, Until until, std::function<void(Result<model::JobPtr>)> reply) {
+  if (!cluster_->view().jobs.contains(id.value)) return reply(fail(ErrorCode::InvalidJobId, "Invalid job id specified"));
+  waiters_.emplace(id, Waiter{until, std::move(reply)});
+  answer_waiters(id);
+}
+
+// A whole array is over when its rest and all its tasks are.
+bool Controller::is_over(JobId id) const {
+  const auto over = [](const model::Job& job) {
+    return model::is_final(job.state) && !(job.flags & model::kCompleting);
+  };
+  const auto& view = cluster_->view();
+  const auto* job = view.jobs.find(id.value);
+  if (job && !over(**job)) return false;
+  const auto* tasks = view.arrays.find(id.value);
+  if (!tasks) return true;
+  bool all = true;
+  tasks->for_each([&](std::uint32_t, JobId task) {
+    const auto* record = view.jobs.find(task.value);
+    all = !record || over(**record);
+    return all;
+  });
+  return all;
+}
+
+void Controller::answer_waiters(JobId id) {
+  auto [it, end] = waiters_.equal_range(id);
+  if (it == end) return;
+  const auto* job = cluster_->view().jobs.find(id.value);
+  const bool over = is_over(id);
+  const bool started = job && (*job)->state != model::JobState::Pending;
+  std::vector<Waiter> ready;
+  while (it != end) {
+    if (over || (it->second.until == Until::Started && started)) {
+      ready.push_back(std::move(it->second));
+      it = waiters_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  for (auto& waiter : ready) {
+    if (job)
+      waiter.reply(*job);
+    else
+      waiter.reply(fail(ErrorCode::InvalidJobId, "Invalid job id specified"));
+  }
+}
+
+}  // namespace spur::ctld

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/core_thread.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+namespace spur::ctld {
+
+CoreThread::Worker::Worker() : thread_([this] { run(); }) {}
+CoreThread::Worker::~Worker() { stop(); }
+
+void CoreThread::Worker::post(std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    queue_.push_back(std::move(work));
+  }
+  wake_.notify_one();
+}
+
+void CoreThread::Worker::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void CoreThread::Worker::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    auto work = std::exchange(queue_, {});
+    lock.unlock();
+    for (auto& f : work) f();
+    lock.lock();
+  }
+}
+
+CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
+  controller_ = std::make_unique<Controller>(Controller::Doors{
+      .clock = doors_.clock,
+      .journal = doors_.journal,
+      .agents = doors_.agents,
+      .post = [this](std::function<void()> f) { post([f = std::move(f)](Controller&) { f(); }); },
+      .in_background = [this](std::function<void()> f) { background_.post(std::move(f)); },
+      .publish =
+          [this](std::shared_ptr<const Picture> picture) {
+            std::lock_guard lock(picture_mutex_);
+            picture_.swap(picture);
+          },
+      .request_plan =
+          [this](std::shared_ptr<const Picture> picture, Time now) {
+            planner_.post([this, picture = std::move(picture), now] {
+              auto plan = std::make_shared<sched::Plan>(sched::plan(picture->view, {}, now));
+              post([plan](Controller& controller) { controller.plan_done(std::move(*plan)); });
+            });
+          },
+      .fatal = doors_.fatal,
+      .log = doors_.log});
+}
+
+CoreThread::~CoreThread() { stop(); }
+
+Status CoreThread::start(model::ClusterConfig config, std::string public_key) {
+  controller_->set_public_key(std::move(public_key));
+  auto ready = std::make_shared<std::promise<Status>>();
+  auto done = ready->get_future();
+  // Recovery happens here, on the caller's thread; the core thread starts with its first event.
+  SPUR_TRY(controller_->start(std::move(config), [ready](Status status) { ready->set_value(std::move(status)); }));
+  thread_ = std::thread([this] { run(); });
+  return done.get();
+}
+
+void CoreThread::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  planner_.stop();
+  background_.stop();
+}
+
+void CoreThread::post(std::function<void(Controller&)> work) {
+  bool first;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_ && !thread_.joinable()) return;
+    first = queue_.empty();
+    queue_.push_back(std::move(work));
+  }
+  if (first) wake_.notify_one();
+}
+
+std::shared_ptr<const Picture> CoreThread::picture() const {
+  std::lock_guard lock(picture_mutex_);
+  return picture_;
+}
+
+void CoreThread::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (queue_.empty()) {
+      if (stopping_) return;
+      const Duration next = controller_->next_timer();
+      const Duration now = doors_.clock.monotonic();
+      // Bounded, so that a step of the wall clock is noticed within a second.
+      const Duration wait = std::clamp(next - std::min(next, now), Duration{0}, Duration(std::chrono::seconds(1)));
+      if (wait > Duration{0}) wake_.wait_for(lock, wait, [this] { return !queue_.empty() || stopping_; });
+    }
+    auto work = std::exchange(queue_, {});
+    lock.unlock();
+    for (auto& f : work) f(*controller_);
+    if (doors_.clock.monotonic() >= controller_->next_timer()) controller_->on_timer();
+    lock.lock();
+  }
+}
+
+}  // namespace spur::ctld

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a Controller on one thread with a queue in front, the scheduler on a second and snapshots on a third. gRPC threads
+// hand work in with post() and never touch the Controller; queries read picture(), which never waits for anybody.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "ctld/controller.h"
+
+namespace spur::ctld {
+
+class CoreThread {
+ public:
+  struct Doors {
+    io::Clock& clock;
+    io::Journal& journal;
+    io::AgentPort& agents;
+    std::function<void(std::string)> log;
+    std::function<void(const Error&)> fatal;    // must not return control to serving: the process ends
+  };
+  explicit CoreThread(Doors doors);
+  ~CoreThread();
+
+  // Recovers and starts; returns when requests may come.
+  Status start(model::ClusterConfig config, std::string public_key);
+  // Ends the threads after what was handed in is done. Idempotent.
+  void stop();
+
+  // Runs `work` on the core thread.
+  void post(std::function<void(Controller&)> work);
+  // The newest published picture; never null after start().
+  std::shared_ptr<const Picture> picture() const;
+
+ private:
+  // A thread that runs functions in order.
+  class Worker {
+   public:
+    Worker();
+    ~Worker();
+    void post(std::function<void()> work);
+    void stop();
+
+   private:
+    void run();
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::vector<std::function<void()>> queue_;
+    bool stopping_ = false;
+    std::thread thread_;
+  };
+  void run();
+
+  Doors doors_;
+  std::unique_ptr<Controller> controller_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::function<void(Controller&)>> queue_;
+  bool stopping_ = false;
+  mutable std::mutex picture_mutex_;
+  std::shared_ptr<const Picture> picture_;
+  Worker planner_, background_;
+  std::thread thread_;
+};
+
+}  // namespace spur::ctld

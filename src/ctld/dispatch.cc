@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/dispatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ctld/launch_message.h"
+
+namespace spur::ctld {
+namespace {
+
+constexpr Duration kRepeat = std::chrono::seconds(5);
+// Leases and repeats are looked at this often: a walk over what is unconfirmed, not a timer each.
+constexpr Duration kTick = std::chrono::milliseconds(250);
+
+seconds heartbeat_interval(seconds lease) { return std::clamp(lease / 4, seconds(1), seconds(30)); }
+
+}  // namespace
+
+Dispatcher::Dispatcher(io::Clock& clock, io::AgentPort& agents, Hooks hooks)
+    : clock_(clock), agents_(agents), hooks_(std::move(hooks)) {}
+
+void Dispatcher::resume_all(const std::vector<state::Effect>& effects) {
+  const Duration now = clock_.monotonic();
+  hooks_.view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+    if (node->registered && !node->down) links_[node->name].heard = now;
+  });
+  for (const auto& effect : effects) carry_out(effect);
+}
+
+const model::Job* Dispatcher::job_on_node(const model::JobRun& run, const std::string& node) const {
+  const auto& view = hooks_.view();
+  const auto* job = view.active.find(run.job.value);
+  if (!job || (*job)->epoch != run.epoch) return nullptr;
+  const auto* found = model::find_node(view, node);
+  if (!found) return nullptr;
+  const auto& left = (*job)->nodes_left;
+  return std::find(left.begin(), left.end(), found->index) != left.end() ? job->get() : nullptr;
+}
+
+void Dispatcher::for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const {
+  for (const NodeIndex index : job.nodes_left)
+    if (const auto* node = hooks_.view().nodes.find(index.value)) f((*node)->name);
+}
+
+void Dispatcher::carry_out(const state::Effect& effect) {
+  const auto with_job = [&](JobId id, Epoch epoch, auto&& change) {
+    const auto* job = hooks_.view().active.find(id.value);
+    if (!job || (*job)->epoch != epoch) return;  // already over: a later effect of the same batch ended it
+    for_each_node(**job, [&](const std::string& node) {
+      Work& work = work_[{node, {id, epoch}}];
+      change(**job, work);
+      send_work(node, {id, epoch}, work);
+    });
+  };
+  if (const auto* launch = std::get_if<state::LaunchJob>(&effect)) {
+    with_job(launch->job, launch->epoch, [](const model::Job&, Work& work) { work.launch = true; });
+  } else if (const auto* end = std::get_if<state::EndJob>(&effect)) {
+    with_job(end->job, end->epoch, [&](const model::Job& job, Work& work) {
+      work.end = true;
+      work.kill |= end->kill;
+      // How long ago TERM was due is in the state, so the sequence survives a change of leader.
+      const Duration since = std::max(Duration{0}, clock_.now() - job.kill_began);
+      work.kill_at = clock_.monotonic() + hooks_.view().config->kill_wait - (is_set(job.kill_began) ? since : Duration{0});
+    });
+  } else if (const auto* suspend = std::get_if<state::SuspendOnNodes>(&effect)) {
+    with_job(suspend->job, suspend->epoch, [&](const model::Job&, Work& work) {
+      work.suspend = !suspend->resume;
+      work.resume = suspend->resume;
+    });
+  }
+}
+
+void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Work& work) {
+  work.repeat_at = clock_.monotonic() + kRepeat;
+  if (!links_[node].connected) return;
+  const model::Job* job = job_on_node(run, node);
+  if (!job) return;
+  if (work.launch) {
+    const auto* found = model::find_node(hooks_.view(), node);
+    const auto& grants = job->allocation->nodes;
+    const auto at = std::find_if(grants.begin(), grants.end(), [&](const auto& g) { return g.node == found->index; });
+    agents_.send(node, launch_message(hooks_.view(), *job, static_cast<std::uint32_t>(at - grants.begin())));
+  }
+  if (work.suspend || work.resume) {
+    agents_.send(node, model::ControllerSuspend{run, work.resume});
+    // Freezing twice is harmless and a frozen job says nothing, so there is nothing to wait for.
+    work.suspend = work.resume = false;
+  }
+  if (work.end) agents_.send(node, model::ControllerEnd{run, work.kill, job->state});
+}
+
+void Dispatcher::signal(const model::Job& job, int signal, bool batch_only, bool steps_only) {
+  for_each_node(job, [&](const std::string& node) {
+    agents_.send(node, model::ControllerSignal{{job.id, job.epoch}, signal, batch_only, steps_only});
+  });
+}
+
+void Dispatcher::heard_from(const std::string& node) {
+  Link& link = links_[node];
+  link.heard = clock_.monotonic();
+  link.loss_proposed = false;
+  if (std::exchange(link.told_silent, false)) hooks_.propose(state::NodeResponding{node, true}, {});
+}
+
+void Dispatcher::on_connected(const std::string& node) {
+  links_[node].connected = true;
+}
+
+void Dispatcher::on_disconnected(const std::string& node) { links_[node].connected = false; }
+
+void Dispatcher::on_message(const std::string& node, const model::AgentMessage& message) {
+  heard_from(node);
+  std::visit([&](const auto& m) { on(node, m); }, message);
+}
+
+void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
+  links_[node].connected = true;
+  state::RegisterNode command{.name = node,
+                              .address = hello.address,
+                              .hostname = hello.hostname,
+                              .version = hello.version,
+                              .os = hello.os,
+                              .arch = hello.arch,
+                              .public_key = hello.public_key,
+                              .found = hello.found,
+                              .boot_time = hello.boot_time,
+                              .agent_started = hello.started};
+  hooks_.propose(std::move(command), [this, node, holding = hello.holding](const state::Outcome& outcome) {
+    if (!outcome.status) {
+      hooks_.log(fmt::format("error: node {} was refused: {}", node, outcome.status.error().message));
+      return;
+    }
+    welcome(node, holding);
+  });
+}
+
+void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRun>& holding) {
+  const seconds lease = hooks_.view().config->node_timeout;
+  model::ControllerWelcome out{.cluster_name = hooks_.view().config->cluster_name,
+                               .lease = lease,
+                               .heartbeat = heartbeat_interval(lease),
+                               .controller_public_key = controller_public_key,
+                               .unknown = {}};
+  for (const auto& run : holding)
+    if (!job_on_node(run, node)) out.unknown.push_back(run);
+  agents_.send(node, std::move(out));
+  // Whatever the node does not know about itself yet goes out at once; what it holds is launched already.
+  for (auto it = work_.lower_bound({node, {}}); it != work_.end() && it->first.first == node; ++it) {
+    auto& [key, work] = *it;
+    if (std::find(holding.begin(), holding.end(), key.second) != holding.end()) work.launch = false;
+    send_work(node, key.second, work);
+  }
+  // A run that the state gives to this node and nobody is working on: the node lost its note, or an earlier leader
+  // had its acknowledgement. Launching again is safe, as the node refuses what it already ran.
+  const auto* found = model::find_node(hooks_.view(), node);
+  if (!found) return;
+  for (const JobId id : found->jobs) {
+    const auto* job = hooks_.view().active.find(id.value);
+    if (!job) continue;
+    const model::JobRun run{id, (*job)->epoch};
+    const bool held = std::find(holding.begin(), holding.end(), run) != holding.end();
+    if (held || !job_on_node(run, node)) continue;
+    Work& work = work_[{node, run}];
+    work.launch = true;
+    send_work(node, run, work);
+  }
+}
+
+void Dispatcher::on(const std::string&, const model::AgentHeartbeat&) {}
+
+void Dispatcher::on(const std::string& node, const model::AgentLaunched& launched) {
+  const auto it = work_.find({node, launched.run});
+  if (it != work_.end()) {
+    it->second.launch = false;
+    if (!it->second.pending()) work_.erase(it);
+  }
+  if (launched.accepted || !job_on_node(launched.run, node)) return;
+  state::NodeJobDone command{.job = launched.run.job,
+                             .epoch = launched.run.epoch,
+                             .node = node,
+                             .exit = {},
+                             .is_batch_host = true,
+                             .out_of_memory = false,
+                             .launch_failed = true,
+                             .error = launched.error};
+  hooks_.log(fmt::format("error: node {} could not launch job {}: {}", node, launched.run.job.value, launched.error));
+  hooks_.propose(std::move(command), [this, node, run = launched.run](const state::Outcome&) { work_.erase({node, run}); });
+}
+
+void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
+  if (!job_on_node(done.run, node)) {
+    // Known already (the acknowledgement was lost) or of an older epoch: the agent may forget it.
+    work_.erase({node, done.run});
+    agents_.send(node, model::ControllerDoneAck{done.run});
+    return;
+  }
+  state::NodeJobDone command{.job = done.run.job,
+                             .epoch = done.run.epoch,
+                             .node = node,
+                             .exit = done.exit,
+                             .is_batch_host = done.is_batch_host,
+                             .out_of_memory = done.out_of_memory,
+                             .launch_failed = done.launch_failed,
+                             .error = done.error};
+  hooks_.propose(std::move(command), [this, node, run = done.run](const state::Outcome&) {
+    work_.erase({node, run});
+    agents_.send(node, model::ControllerDoneAck{run});
+  });
+}
+
+void Dispatcher::check_leases(Duration now) {
+  const Duration lease = hooks_.view().config->node_timeout;
+  for (auto& [name, link] : links_) {
+    const auto* node = model::find_node(hooks_.view(), name);
+    if (!node || !node->registered || node->down) continue;
+    const Duration silent = now - link.heard;
+    if (silent >= lease && !link.loss_proposed) {
+      link.loss_proposed = true;
+      hooks_.log(fmt::format("error: node {} has not answered for {} s, setting it DOWN", name,
+                             std::chrono::duration_cast<seconds>(silent).count()));
+      hooks_.propose(state::NodeLost{name}, {});
+    } else if (silent >= lease / 2 && !link.told_silent) {
+      link.told_silent = true;
+      hooks_.propose(state::NodeResponding{name, false}, {});
+    }
+  }
+}
+
+void Dispatcher::on_timer() {
+  const Duration now = clock_.monotonic();
+  if (now < tick_at_) return;
+  tick_at_ = now + kTick;
+  check_leases(now);
+  for (auto it = work_.begin(); it != work_.end();) {
+    auto& [key, work] = *it;
+    const bool over = !job_on_node(key.second, key.first);
+    if (over || !work.pending()) {
+      it = work_.erase(it);
+      continue;
+    }
+    if (work.end && !work.kill && now >= work.kill_at) {
+      work.kill = true;
+      send_work(key.first, key.second, work);
+    } else if (now >= work.repeat_at) {
+      send_work(key.first, key.second, work);
+    }
+    ++it;
+  }
+}
+
+Duration Dispatcher::next_timer() const { return work_.empty() && links_.empty() ? Duration::max() : tick_at_; }
+
+}  // namespace spur::ctld

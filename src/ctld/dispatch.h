@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries effects out on nodes and keeps at it until the nodes have confirmed: launches until acknowledged, ends until the
+// node reports the job gone. Also the leases: a node is lost only after this controller itself has not heard from it for a
+// whole lease. Nothing here is replicated; a new leader rebuilds it from the state (resume_all) and from the agents' hellos.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/agent_port.h"
+#include "io/clock.h"
+#include "model/agent_message.h"
+#include "model/view.h"
+#include "state/cluster.h"
+#include "state/command.h"
+#include "state/effect.h"
+
+namespace spur::ctld {
+
+class Dispatcher {
+ public:
+  struct Hooks {
+    std::function<const model::View&()> view;   // the state as applied
+    std::function<void(state::Command, std::function<void(const state::Outcome&)>)> propose;
+    std::function<void(std::string)> log;
+  };
+  Dispatcher(io::Clock& clock, io::AgentPort& agents, Hooks hooks);
+
+  // A fresh leader: every lease starts now, whatever an earlier leader thought.
+  void resume_all(const std::vector<state::Effect>& effects);
+
+  void carry_out(const state::Effect& effect);
+
+  void on_connected(const std::string& node);
+  void on_disconnected(const std::string& node);
+  void on_message(const std::string& node, const model::AgentMessage& message);
+  // Sends a signal to the job's nodes once; not repeated, as a second USR1 would be a second event to the job.
+  void signal(const model::Job& job, int signal, bool batch_only, bool steps_only);
+
+  void on_timer();
+  Duration next_timer() const;      // monotonic
+
+  // What every agent is told at its hello, besides the lease.
+  std::string controller_public_key;
+
+ private:
+  struct Link {
+    bool connected = false;
+    bool told_silent = false;       // NodeResponding{false} proposed
+    bool loss_proposed = false;
+    Duration heard{0};              // monotonic
+  };
+  struct Work {                     // what a node still has to confirm about a run
+    bool launch = false, end = false, kill = false, suspend = false, resume = false;
+    Duration repeat_at{0};
+    Duration kill_at{Duration::max()};
+    bool pending() const { return launch || end || suspend || resume; }
+  };
+  using Key = std::pair<std::string, model::JobRun>;
+
+  void on(const std::string& node, const model::AgentHello& hello);
+  void on(const std::string& node, const model::AgentHeartbeat& heartbeat);
+  void on(const std::string& node, const model::AgentLaunched& launched);
+  void on(const std::string& node, const model::AgentJobDone& done);
+  void welcome(const std::string& node, const std::vector<model::JobRun>& holding);
+  void heard_from(const std::string& node);
+  // Whether the state says that `node` still has its part of this run to do.
+  const model::Job* job_on_node(const model::JobRun& run, const std::string& node) const;
+  void send_work(const std::string& node, const model::JobRun& run, Work& work);
+  void for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const;
+  void check_leases(Duration now);
+
+  io::Clock& clock_;
+  io::AgentPort& agents_;
+  Hooks hooks_;
+  std::map<std::string, Link> links_;
+  std::map<Key, Work> work_;
+  Duration tick_at_{0};
+};
+
+}  // namespace spur::ctld

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A set of unsigned numbers kept as sorted, disjoint, non-adjacent ranges: the tasks of a job array. A million
-// consecutive tasks are one range; taking the lowest is O(1) amortised, membership O(log ranges).
+// consecutive tasks are one range, and taking the lowest of a range is O(1); membership is O(log ranges).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class IndexSet {
   IndexSet intersect(const IndexSet& other) const;
   void erase_all(const IndexSet& other);
 
-  // "0-5,7,9-11"; a run of three or more with one stride is written Slurm's way as "1-9:2".
+  // "0-5,7,9-11". A set with one stride, of more than five members that span more than ten, is written as Slurm
+  // writes it: "1-13:2".
   std::string to_string() const;
 
   friend bool operator==(const IndexSet&, const IndexSet&) = default;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a node stands, in the words of sinfo and scontrol. The order of the rules below is Slurm's: what stands first
+// hides the rest.
+#include "model/node.h"
+
+#include <array>
+#include <cctype>
+
+namespace spur::model {
+namespace {
+
+struct Words {
+  std::string_view full, brief;
+};
+
+bool is_working(NodeState base) {
+  return base == NodeState::Allocated || base == NodeState::Mixed;
+}
+
+Words words_of(const Node& node) {
+  const NodeState base = base_state(node);
+  const bool completing = node.jobs_completing > 0;
+  if (node.flags & kNodeInvalidRegistration) return {"inval", "inval"};
+  if ((node.flags & kNodeMaintenance) && !(node.flags & kNodeDrain) && !is_working(base) && base != NodeState::Down)
+    return {"maint", "maint"};
+  if (node.flags & kNodeDrain) {
+    if (completing || is_working(base)) return {"draining", "drng"};
+    return {"drained", "drain"};
+  }
+  if (node.flags & kNodeFail) {
+    if (completing || is_working(base)) return {"failing", "failg"};
+    return {"fail", "fail"};
+  }
+  if (base == NodeState::Down) return {"down", "down"};
+  if (base == NodeState::Allocated) return completing ? Words{"allocated+", "alloc+"} : Words{"allocated", "alloc"};
+  if (completing) return {"completing", "comp"};
+  if (base == NodeState::Idle) return {"idle", "idle"};
+  if (base == NodeState::Mixed) return {"mixed", "mix"};
+  if (base == NodeState::Future) return {"future", "futr"};
+  return {"unknown", "unk"};
+}
+
+std::string_view base_word(NodeState base) {
+  switch (base) {
+    case NodeState::Down:
+      return "DOWN";
+    case NodeState::Idle:
+      return "IDLE";
+    case NodeState::Allocated:
+      return "ALLOCATED";
+    case NodeState::Mixed:
+      return "MIXED";
+    case NodeState::Future:
+      return "FUTURE";
+    case NodeState::Unknown:
+      break;
+  }
+  return "UNKNOWN";
+}
+
+}  // namespace
+
+NodeState base_state(const Node& node) {
+  if (node.down) return NodeState::Down;
+  if (!node.registered) return NodeState::Unknown;
+  // A job that is only being cleaned up does not make a node busy, nor does a suspended one, which holds no CPUs.
+  if (node.jobs.size() <= node.jobs_completing) return NodeState::Idle;
+  if (node.exclusive || node.cpus_allocated >= node.hardware.cpus) return NodeState::Allocated;
+  return node.cpus_allocated > 0 ? NodeState::Mixed : NodeState::Idle;
+}
+
+std::string state_text(const Node& node, bool compact) {
+  const Words words = words_of(node);
+  std::string out(compact ? words.brief : words.full);
+  if (!(node.flags & kNodeNoResponse)) return out;
+  if (out.back() == '+') out.pop_back();
+  return out + '*';
+}
+
+std::string state_text_full(const Node& node) {
+  struct FlagWord {
+    std::uint32_t flag;
+    std::string_view word;
+  };
+  // Slurm's order of the bits.
+  constexpr std::array<FlagWord, 6> kWords{{{kNodeDrain, "+DRAIN"},
+                                            {kNodeCompleting, "+COMPLETING"},
+                                            {kNodeNoResponse, "+NOT_RESPONDING"},
+                                            {kNodeFail, "+FAIL"},
+                                            {kNodeMaintenance, "+MAINTENANCE"},
+                                            {kNodeInvalidRegistration, "+INVALID_REG"}}};
+  const std::uint32_t flags = node.flags | (node.jobs_completing ? std::uint32_t{kNodeCompleting} : 0u);
+  std::string out(base_word(base_state(node)));
+  for (const FlagWord& row : kWords)
+    if (flags & row.flag) out.append(row.word);
+  return out;
+}
+
+}  // namespace spur::model

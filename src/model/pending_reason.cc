@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row per Reason, in the enum's order, spelled as squeue prints it in %r.
+#include "model/pending_reason.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace spur::model {
+namespace {
+
+constexpr std::array<std::string_view, 37> kNames{
+    "None",
+    "Priority",
+    "Dependency",
+    "Resources",
+    "PartitionNodeLimit",
+    "PartitionTimeLimit",
+    "PartitionDown",
+    "PartitionInactive",
+    "JobHeldAdmin",
+    "JobHeldUser",
+    "BeginTime",
+    "Licenses",
+    "ReqNodeNotAvail",
+    "ReservationDeleted",
+    "Reservation",
+    "BadConstraints",
+    "DependencyNeverSatisfied",
+    "JobArrayTaskLimit",
+    "NodeDown",
+    "PartitionConfig",
+    "JobLaunchFailure",
+    "JobHoldMaxRequeue",
+    "NonZeroExitCode",
+    "TimeLimit",
+    "SystemFailure",
+    "OutOfMemory",
+    "InvalidAccount",
+    "InvalidQOS",
+    "launch_failed_requeued_held",
+    "RaisedSignal",
+    "DeadLine",
+    "Cleaning",
+    "Prolog",
+    "RequeuedInQueue",
+    "AccountNotAllowed",
+    "QOSNotAllowed",
+    "Preempted",
+};
+static_assert(kNames.size() == static_cast<std::size_t>(Reason::Preempted) + 1);
+
+}  // namespace
+
+std::string_view reason_name(Reason reason) {
+  const auto at = static_cast<std::size_t>(reason);
+  return at < kNames.size() ? kNames[at] : kNames[0];
+}
+
+bool parse_reason(std::string_view text, Reason* out) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const bool same = std::equal(text.begin(), text.end(), kNames[i].begin(), kNames[i].end(),
+                                 [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+    if (!same) continue;
+    *out = static_cast<Reason>(i);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace spur::model

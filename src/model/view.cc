@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/view.h"
+
+#include "text/hostlist.h"
+
+namespace spur::model {
+
+const Job* find_job(const View& view, JobId id) {
+  const JobPtr* job = view.jobs.find(id.value);
+  return job ? job->get() : nullptr;
+}
+
+const Job* find_array_task(const View& view, JobId array, std::uint32_t task) {
+  if (const CowMap<JobId>* tasks = view.arrays.find(array.value))
+    if (const JobId* own = tasks->find(task)) return find_job(view, *own);
+  const Job* rest = find_job(view, array);
+  return rest && rest->is_array_rest() && rest->array_pending->contains(task) ? rest : nullptr;
+}
+
+const Node* find_node(const View& view, std::string_view name) {
+  if (!view.node_by_name) return nullptr;
+  const auto at = view.node_by_name->find(name);
+  if (at == view.node_by_name->end()) return nullptr;
+  const NodePtr* node = view.nodes.find(at->second.value);
+  return node ? node->get() : nullptr;
+}
+
+const Partition* find_partition(const View& view, std::string_view name) {
+  if (!view.partitions) return nullptr;
+  for (const Partition& partition : *view.partitions)
+    if (partition.config.name == name) return &partition;
+  return nullptr;
+}
+
+const Partition* default_partition(const View& view) {
+  if (!view.partitions) return nullptr;
+  for (const Partition& partition : *view.partitions)
+    if (partition.config.is_default) return &partition;
+  return nullptr;
+}
+
+std::string node_list(const View& view, const std::vector<NodeIndex>& nodes) {
+  if (nodes.size() == 1) {
+    const NodePtr* node = view.nodes.find(nodes[0].value);
+    return node ? (*node)->name : std::string();
+  }
+  std::vector<std::string> names;
+  names.reserve(nodes.size());
+  for (const NodeIndex index : nodes)
+    if (const NodePtr* node = view.nodes.find(index.value)) names.push_back((*node)->name);
+  return text::compress_hostlist(names);
+}
+
+}  // namespace spur::model

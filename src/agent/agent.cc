@@ -31,6 +31,7 @@ Status Agent::start() {
 void Agent::on_connected() {
   connected_ = true;
   welcomed_ = false;
+  cleaning_.clear();
   say_hello();
 }
 
@@ -63,13 +64,22 @@ void Agent::on(const model::ControllerWelcome& welcome) {
   cluster_name_ = welcome.cluster_name;
   heartbeat_every_ = welcome.heartbeat;
   next_heartbeat_ = clock_.monotonic() + heartbeat_every_;
+  cleaning_.clear();
   for (const auto& run : welcome.unknown) {
     const auto it = runs_.find(run);
     if (it == runs_.end()) continue;
-    if (it->second.running)
-      launcher_.end(run, true, model::JobState::Cancelled);  // its end is reported and acknowledged like any other
-    else
+    if (it->second.running) {
+      cleaning_.insert(run);
+      launcher_.end(run, true, model::JobState::Cancelled);
+    } else {
       forget(run);
+    }
+  }
+  if (!welcome.unknown.empty()) {
+    // Not taken in yet: first what is over must be gone.
+    welcomed_ = false;
+    if (cleaning_.empty()) say_hello();
+    return;
   }
   for (auto& [run, state] : runs_)
     if (!state.running) report(run, state);
@@ -114,7 +124,9 @@ void Agent::on(const model::ControllerEnd& end) {
     // The launch never arrived and must not any more: there is nothing here to clean up.
     over_[end.run.job] = std::max(over_[end.run.job], end.run.epoch);
     over_order_.push_back(end.run.job);
-    model::AgentJobDone done{.run = end.run, .exit = {.code = 0, .signal = 15}};
+    model::AgentJobDone done;
+    done.run = end.run;
+    done.exit = {.code = 0, .signal = 15};
     done.is_batch_host = true;
     controller_.send(std::move(done));
     return;
@@ -160,6 +172,11 @@ void Agent::on_ended(const io::Launcher::Ended& ended) {
                 .out_of_memory = ended.out_of_memory,
                 .launch_failed = ended.launch_failed,
                 .error = ended.error};
+  if (cleaning_.erase(ended.run)) {
+    forget(ended.run);
+    if (cleaning_.empty() && connected_) say_hello();
+    return;
+  }
   if (welcomed_) report(ended.run, state);
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -75,6 +76,7 @@ class Agent {
   // the oldest go first.
   std::unordered_map<JobId, Epoch> over_;
   std::deque<JobId> over_order_;
+  std::set<model::JobRun> cleaning_;   // the controller knows nothing of them: being ended, then forgotten
   bool connected_ = false, welcomed_ = false;
   Time started_;
   Duration heartbeat_every_{std::chrono::seconds(30)}, next_heartbeat_{0}, next_hello_{0};

@@ -118,6 +118,15 @@ void Dispatcher::on_message(const std::string& node, const model::AgentMessage& 
 
 void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
   links_[node].connected = true;
+  // Runs that are over for us but still there: a node that was cut off and given up. It gets its place back only when they
+  // are gone, or their CPUs and devices would be given out twice. The agent says hello again then.
+  std::vector<model::JobRun> unknown;
+  for (const auto& run : hello.holding)
+    if (!job_on_node(run, node)) unknown.push_back(run);
+  if (!unknown.empty()) {
+    agents_.send(node, welcome_message(std::move(unknown)));
+    return;
+  }
   state::RegisterNode command{.name = node,
                               .address = hello.address,
                               .hostname = hello.hostname,
@@ -137,16 +146,17 @@ void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
   });
 }
 
-void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRun>& holding) {
+model::ControllerWelcome Dispatcher::welcome_message(std::vector<model::JobRun> unknown) const {
   const seconds lease = hooks_.view().config->node_timeout;
-  model::ControllerWelcome out{.cluster_name = hooks_.view().config->cluster_name,
-                               .lease = lease,
-                               .heartbeat = heartbeat_interval(lease),
-                               .controller_public_key = controller_public_key,
-                               .unknown = {}};
-  for (const auto& run : holding)
-    if (!job_on_node(run, node)) out.unknown.push_back(run);
-  agents_.send(node, std::move(out));
+  return {.cluster_name = hooks_.view().config->cluster_name,
+          .lease = lease,
+          .heartbeat = heartbeat_interval(lease),
+          .controller_public_key = controller_public_key,
+          .unknown = std::move(unknown)};
+}
+
+void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRun>& holding) {
+  agents_.send(node, welcome_message({}));
   // Whatever the node does not know about itself yet goes out at once; what it holds is launched already.
   for (auto it = work_.lower_bound({node, {}}); it != work_.end() && it->first.first == node; ++it) {
     auto& [key, work] = *it;

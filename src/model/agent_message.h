@@ -4,7 +4,7 @@
 //
 //   agent                         controller
 //   Hello  ---------------------->            who I am, what I have, which (job, epoch) I hold or have ended
-//          <---------------------- Welcome    lease and heartbeat interval; jobs of yours that are none of mine: end them
+//          <---------------------- Welcome    lease and heartbeat interval; or runs that are over here: end them, hello again
 //   Heartbeat -------------------->           every interval; renews the lease
 //          <---------------------- Launch     until a Launched or JobDone for it arrives (repeated by the controller)
 //   Launched -------------------->            accepted (durably noted on the node) or refused

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/checker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/sim_journal.h"
+#include "wire/command_codec.h"
+
+namespace spur::sim {
+
+void Checker::violate(std::string what) {
+  trace_.line("VIOLATION {}", what);
+  if (violation_.empty()) violation_ = std::move(what);
+}
+
+void Checker::on_started(const std::string& node, const model::ControllerLaunch& launch) {
+  const auto& mine = launch.parts.at(launch.this_part);
+  trace_.line("start {}.{} on {} cpus={}", launch.run.job.value, launch.run.epoch.value, node, mine.cpus.size());
+  if (mine.node != node) violate(fmt::format("once: job {} was launched on {} but meant for {}", launch.run.job.value, node, mine.node));
+  if (++starts_[{node, launch.run}] > 1)
+    violate(fmt::format("once: job {} epoch {} started twice on {}", launch.run.job.value, launch.run.epoch.value, node));
+  for (const auto& other : running_[node]) {
+    for (const auto cpu : mine.cpus)
+      if (std::find(other.cpus.begin(), other.cpus.end(), cpu) != other.cpus.end())
+        return violate(fmt::format("capacity: cpu {} of {} runs job {} and job {}", cpu, node, other.run.job.value,
+                                   launch.run.job.value));
+  }
+  if (launch.this_part == 0) {
+    batch_host_[launch.run] = node;
+    for (const auto& [where, runs] : running_)
+      for (const auto& other : runs)
+        if (other.run.job == launch.run.job && other.run.epoch != launch.run.epoch && !down_.contains(where))
+          violate(fmt::format("once: job {} runs as epoch {} on {} and as epoch {} on {}", launch.run.job.value,
+                              other.run.epoch.value, where, launch.run.epoch.value, node));
+  }
+  running_[node].push_back({launch.run, mine.cpus});
+}
+
+void Checker::on_stopped(const std::string& node, model::JobRun run, model::ExitStatus exit) {
+  trace_.line("stop {}.{} on {} exit={}:{}", run.job.value, run.epoch.value, node, exit.code, exit.signal);
+  std::erase_if(running_[node], [&](const Running& r) { return r.run == run; });
+  if (batch_host_[run] == node) exits_[run] = exit;
+}
+
+void Checker::on_acked(const std::string& token, JobId job) {
+  const auto [it, fresh] = acked_.emplace(token, job);
+  if (!fresh && it->second != job)
+    violate(fmt::format("token: {} gave job {} and job {}", token, it->second.value, job.value));
+}
+
+void Checker::on_leader_started(Duration now) {
+  leader_since_ = now;
+  heard_.clear();
+}
+
+void Checker::check_acked(const model::View& view) {
+  for (const auto& [token, job] : acked_)
+    if (!view.jobs.contains(job.value)) return violate(fmt::format("acked: job {} ({}) is gone", job.value, token));
+}
+
+void Checker::check_lost_nodes(const model::View& view, Duration now) {
+  view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+    const bool lost = node->registered && node->down;
+    if (lost && !down_.contains(node->name)) {
+      const Duration heard = std::max(leader_since_, heard_.contains(node->name) ? heard_[node->name] : Duration{0});
+      trace_.line("node {} is down", node->name);
+      if (now - heard < view.config->node_timeout)
+        violate(fmt::format("lease: {} was set down {} us after it was heard", node->name, (now - heard).count()));
+      down_.insert(node->name);
+    } else if (!lost) {
+      down_.erase(node->name);
+    }
+  });
+}
+
+void Checker::on_published(const state::Cluster& cluster, Duration now) {
+  check_lost_nodes(cluster.view(), now);
+  if (++published_ % 32 != 0) return;  // the rest costs time in proportion to the cluster
+  check_acked(cluster.view());
+  if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);
+}
+
+void Checker::on_crash(const state::Cluster& cluster, const Disk& disk) {
+  auto replayed = std::make_unique<state::Cluster>();
+  if (disk.snapshot_index > 0) {
+    auto image = wire::decode_image(disk.snapshot);
+    if (!image) return violate("replay: snapshot: " + image.error().message);
+    auto loaded = state::Cluster::from_image(std::move(*image));
+    if (!loaded) return violate("replay: snapshot: " + loaded.error().message);
+    replayed = std::move(*loaded);
+  }
+  if (cluster.index() < disk.snapshot_index) return;
+  for (const auto& entry : disk.entries) {
+    if (replayed->index() == cluster.index()) break;
+    auto batch = wire::decode_batch(entry);
+    if (!batch) return violate("replay: " + batch.error().message);
+    replayed->apply(replayed->index() + 1, *batch, nullptr);
+  }
+  if (replayed->index() != cluster.index())
+    return violate(fmt::format("acked: the state served index {}, the disk has {}", cluster.index(), replayed->index()));
+  if (replayed->state_hash() != cluster.state_hash())
+    violate(fmt::format("replay: index {} replays to another state", cluster.index()));
+}
+
+void Checker::at_end(const state::Cluster& cluster) {
+  check_acked(cluster.view());
+  if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);
+  for (const auto& [node, runs] : running_)
+    for (const auto& run : runs)
+      violate(fmt::format("progress: job {} epoch {} still runs on {}", run.run.job.value, run.run.epoch.value, node));
+  cluster.view().jobs.for_each([&](std::uint32_t id, const model::JobPtr& job) {
+    if (!model::is_final(job->state) || (job->flags & model::kCompleting)) {
+      violate(fmt::format("progress: job {} is {} ({}) at the end", id, model::long_name(job->state, job->flags),
+                          model::reason_name(job->reason)));
+      return;
+    }
+    const bool by_itself = job->state == model::JobState::Completed || job->state == model::JobState::Failed;
+    const auto exit = exits_.find({job->id, job->epoch});
+    if (by_itself && job->spec->kind == model::JobKind::Batch && exit != exits_.end() && job->exit != exit->second)
+      violate(fmt::format("exit: job {} exited {}:{} and is said to have exited {}:{}", id, exit->second.code,
+                          exit->second.signal, job->exit.code, job->exit.signal));
+  });
+}
+
+}  // namespace spur::sim

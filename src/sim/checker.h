@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold whatever happens, checked against what really happened on the machines. The first violation is kept.
+//
+//   acked      an acknowledged submit is in every later state
+//   token      one submit token, one job
+//   once       a run (job, epoch) starts at most once on each of its nodes; an older run never beside a newer one
+//   capacity   no CPU of a machine runs two jobs at once; the controller's own sums agree with its allocations
+//   lease      a node is lost only after the controller that says so has not heard from it for a whole lease
+//   replay     replaying the journal gives the state that was served
+//   exit       what a job is said to have exited with is what it exited with
+//   progress   without faults every job comes to an end
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "model/agent_message.h"
+#include "model/view.h"
+#include "sim/machine.h"
+#include "sim/trace.h"
+#include "state/cluster.h"
+
+namespace spur::sim {
+
+struct Disk;
+
+class Checker final : public Witness {
+ public:
+  explicit Checker(Trace& trace) : trace_(trace) {}
+
+  void violate(std::string what);
+  const std::string& violation() const { return violation_; }
+
+  // ---- from the machines
+  void on_started(const std::string& node, const model::ControllerLaunch& launch) override;
+  void on_stopped(const std::string& node, model::JobRun run, model::ExitStatus exit) override;
+
+  // ---- from clients
+  void on_acked(const std::string& token, JobId job);
+  const std::map<std::string, JobId>& acked() const { return acked_; }
+
+  // ---- from the world
+  void on_leader_started(Duration now);
+  void on_heard(const std::string& node, Duration now) { heard_[node] = now; }
+  void on_published(const state::Cluster& cluster, Duration now);
+  // Independent replay of the disk up to the index that was applied.
+  void on_crash(const state::Cluster& cluster, const Disk& disk);
+  void at_end(const state::Cluster& cluster);
+
+ private:
+  void check_acked(const model::View& view);
+  void check_lost_nodes(const model::View& view, Duration now);
+
+  Trace& trace_;
+  std::string violation_;
+  std::map<std::string, JobId> acked_;
+  struct Running {
+    model::JobRun run;
+    std::vector<std::uint16_t> cpus;
+  };
+  std::map<std::string, std::vector<Running>> running_;             // by node
+  std::map<std::pair<std::string, model::JobRun>, int> starts_;
+  std::map<model::JobRun, model::ExitStatus> exits_;                // of batch parts
+  std::map<model::JobRun, std::string> batch_host_;
+  std::map<std::string, Duration> heard_;
+  std::set<std::string> down_;
+  Duration leader_since_{0};
+  std::uint64_t published_ = 0;
+};
+
+}  // namespace spur::sim

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload.h"
+
+#include <csignal>
+#include <utility>
+
+#include "sim/world.h"
+
+namespace spur::sim {
+namespace {
+
+constexpr Duration kAskAgain = std::chrono::seconds(10);
+
+}  // namespace
+
+Workload::Workload(World& world, Random random, std::uint32_t steps)
+    : world_(world), random_(random), steps_left_(steps) {
+  admin_.role = model::Role::Admin;
+  admin_.uid = kRootUid;
+  user_.role = model::Role::User;
+  user_.uid = Uid{1000};
+  user_.gid = Gid{1000};
+}
+
+void Workload::begin() { world_.events().after(std::chrono::seconds(1), [this] { act(); }); }
+
+void Workload::act() {
+  if (steps_left_ == 0) return;
+  --steps_left_;
+  const auto dice = random_.between(0, 99);
+  if (dice < 60 || jobs_.empty()) {
+    submit();
+  } else if (dice < 92) {
+    touch_job();
+  } else {
+    touch_node();
+  }
+  world_.events().after(Duration(random_.between(1'000, 4'000'000)), [this] { act(); });
+}
+
+std::shared_ptr<const model::JobSpec> Workload::make_spec() {
+  auto spec = std::make_shared<model::JobSpec>();
+  spec->name = "job";
+  spec->uid = user_.uid;
+  spec->gid = user_.gid;
+  spec->script = std::make_shared<const std::string>("#!/bin/sh\n");
+  spec->work_dir = "/tmp";
+  spec->min_nodes = static_cast<std::uint32_t>(random_.chance(200) ? random_.between(1, world_.node_count()) : 1);
+  spec->tasks = static_cast<std::uint32_t>(random_.between(1, 4)) * spec->min_nodes;
+  if (spec->min_nodes > 1) spec->max_nodes = spec->min_nodes;
+  spec->time_limit = TimeLimit::of_minutes(static_cast<std::uint32_t>(random_.between(1, 3)));
+  spec->requeue = random_.chance(500);
+  spec->hold = random_.chance(50);
+  if (random_.chance(150)) {
+    spec->array.emplace();
+    spec->array->tasks.insert_range(0, static_cast<std::uint32_t>(random_.between(0, 7)));
+    spec->array->max_running = static_cast<std::uint32_t>(random_.between(0, 3));
+  }
+  if (!jobs_.empty() && random_.chance(150)) {
+    model::Dependency dependency;
+    dependency.kind = static_cast<model::Dependency::Kind>(random_.between(0, 3));
+    dependency.job = some_job();
+    spec->dependencies.push_back(dependency);
+    spec->kill_on_invalid_dependency = true;
+  }
+  return spec;
+}
+
+void Workload::submit() {
+  const std::string token = "t" + std::to_string(++tokens_);
+  open_[token].spec = make_spec();
+  ask(token);
+}
+
+void Workload::ask(const std::string& token) {
+  const auto it = open_.find(token);
+  if (it == open_.end()) return;
+  // Until there is an answer the client asks again; the token makes that safe.
+  world_.events().after(kAskAgain, [this, token] { ask(token); });
+  if (!world_.controller_ready() || it->second.asked_of == world_.incarnation()) return;
+  it->second.asked_of = world_.incarnation();
+  world_.trace().line("submit {}", token);
+  world_.controller().submit(user_, it->second.spec, token, [this, token](Result<ctld::SubmitReply> reply) {
+    open_.erase(token);
+    if (!reply) {
+      world_.trace().line("refused {}: {}", token, reply.error().message);
+      return;
+    }
+    world_.trace().line("acked {} = job {}", token, reply->job.value);
+    world_.checker().on_acked(token, reply->job);
+    jobs_.push_back(reply->job);
+  });
+}
+
+JobId Workload::some_job() {
+  // Mostly recent ones: they are the ones still alive.
+  const std::size_t back = random_.chance(800) ? std::min<std::size_t>(jobs_.size(), 8) : jobs_.size();
+  return jobs_[jobs_.size() - 1 - random_.between(0, back - 1)];
+}
+
+void Workload::touch_job() {
+  if (!world_.controller_ready()) return;
+  const state::JobTarget target{.id = some_job(), .tasks = {}};
+  auto& controller = world_.controller();
+  const auto ignore = [](Status) {};
+  const auto what = random_.between(0, 9);
+  world_.trace().line("touch job {} how={}", target.id.value, what);
+  if (what < 4) {
+    controller.cancel(user_, target, 0, false, false, ignore);
+  } else if (what < 5) {
+    controller.hold(user_, target, model::Hold::User, ignore);
+  } else if (what < 6) {
+    controller.release(user_, target, ignore);
+  } else if (what < 8) {
+    controller.requeue(user_, target, model::AfterCompleting::Requeue, ignore);
+  } else {
+    controller.suspend(admin_, target, what == 9, ignore);
+  }
+}
+
+void Workload::touch_node() {
+  if (!world_.controller_ready()) return;
+  state::UpdateNode update;
+  update.nodes = {World::node_name(random_.between(0, world_.node_count() - 1))};
+  const bool drain = random_.chance(500);
+  update.action = drain ? state::UpdateNode::Action::Drain : state::UpdateNode::Action::Resume;
+  if (drain) update.reason = "sim";
+  world_.trace().line("{} {}", drain ? "drain" : "resume", update.nodes[0]);
+  world_.controller().update_node(admin_, std::move(update), [](Status) {});
+}
+
+void Workload::wind_down() {
+  world_.events().after(std::chrono::seconds(20), [this] { wind_down(); });
+  if (!world_.controller_ready()) return;
+  auto& controller = world_.controller();
+  const auto ignore = [](Status) {};
+  std::vector<model::JobPtr> held, stopped;
+  controller.cluster().view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    if (job->hold != model::Hold::None) held.push_back(job);
+  });
+  controller.cluster().view().active.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    if (job->state == model::JobState::Suspended) stopped.push_back(job);
+  });
+  for (const auto& job : held) controller.release(admin_, {.id = job->id, .tasks = {}}, ignore);
+  for (const auto& job : stopped) controller.suspend(admin_, {.id = job->id, .tasks = {}}, true, ignore);
+  std::vector<std::string> drained;
+  controller.cluster().view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+    if (node->flags & model::kNodeDrain) drained.push_back(node->name);
+  });
+  if (drained.empty()) return;
+  state::UpdateNode update;
+  update.nodes = std::move(drained);
+  update.action = state::UpdateNode::Action::Resume;
+  controller.update_node(admin_, std::move(update), ignore);
+}
+
+}  // namespace spur::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients of the simulated cluster: they submit, cancel, hold, requeue, drain; and they ask again with the same token when
+// an answer does not come.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/caller.h"
+#include "model/job_spec.h"
+#include "sim/random.h"
+
+namespace spur::sim {
+
+class World;
+
+class Workload {
+ public:
+  Workload(World& world, Random random, std::uint32_t steps);
+  void begin();
+  bool finished() const { return steps_left_ == 0 && open_.empty(); }
+  // No new work: everything that waits for somebody (holds, drains, suspensions) is let go, again and again until it is.
+  void wind_down();
+
+ private:
+  struct Open {
+    std::shared_ptr<const model::JobSpec> spec;
+    std::uint64_t asked_of = 0;       // the incarnation that was asked
+  };
+  void act();
+  void submit();
+  void ask(const std::string& token);
+  void touch_job();
+  void touch_node();
+  JobId some_job();
+  std::shared_ptr<const model::JobSpec> make_spec();
+
+  World& world_;
+  Random random_;
+  std::uint32_t steps_left_;
+  std::uint32_t tokens_ = 0;
+  std::map<std::string, Open> open_;
+  std::vector<JobId> jobs_;
+  model::Caller admin_, user_;
+};
+
+}  // namespace spur::sim

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/command_codec.h"
+
+#include <google/protobuf/arena.h>
+
+#include "base/check.h"
+#include "spur/v1/journal.pb.h"
+#include "wire/config_codec.h"
+#include "wire/envelope.h"
+#include "wire/fields.h"
+#include "wire/id_codec.h"
+#include "wire/job_codec.h"
+#include "wire/node_codec.h"
+#include "wire/spec_codec.h"
+
+namespace spur::wire {
+
+static void to_proto(const state::SetReasons::Row& m, v1::SetReasons::Row* p) {
+  SPUR_TO(ID, job) SPUR_TO(ENUM, reason) SPUR_TO(TIME, expected_start)
+}
+static Status from_proto(const v1::SetReasons::Row& p, state::SetReasons::Row* m) {
+  SPUR_FROM(ID, job) SPUR_FROM(ENUM, reason) SPUR_FROM(TIME, expected_start)
+  return {};
+}
+
+namespace {
+
+// Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
+constexpr std::uint32_t kFormat = 1;
+constexpr std::string_view kKind = "SPRB";
+
+// Commands that hold a specification need the batch's list of texts; the others ignore it.
+struct Texts {
+  BlobWriter* writer = nullptr;
+  const BlobList* list = nullptr;
+};
+
+void put(const state::SetConfig& m, v1::Command* c, Texts) { to_proto(m.config, c->mutable_set_config()->mutable_config()); }
+Status take(const v1::SetConfig& p, state::SetConfig* m, Texts) { return from_proto(p.config(), &m->config); }
+
+Status take_spec(const v1::JobSpec& p, Texts texts, std::shared_ptr<const model::JobSpec>* to) {
+  auto spec = std::make_shared<model::JobSpec>();
+  SPUR_TRY(from_proto(p, spec.get(), texts.list));
+  *to = std::move(spec);
+  return {};
+}
+
+void put(const state::SubmitJob& m, v1::Command* c, Texts texts) {
+  auto* p = c->mutable_submit_job();
+  SPUR_CHECK(m.spec);
+  to_proto(*m.spec, p->mutable_spec(), texts.writer);
+  p->set_token(m.token);
+}
+Status take(const v1::SubmitJob& p, state::SubmitJob* m, Texts texts) {
+  if (!p.has_spec()) return fail(ErrorCode::Corrupt, "A journaled submit has no job specification");
+  m->token = p.token();
+  return take_spec(p.spec(), texts, &m->spec);
+}
+
+void put(const state::StartJob& m, v1::Command* c, Texts) {
+  auto* p = c->mutable_start_job();
+  SPUR_CHECK(m.allocation);
+  p->set_job(m.job.value);
+  SPUR_TO(OPT, array_task)
+  to_proto(*m.allocation, p->mutable_allocation());
+}
+Status take(const v1::StartJob& p, state::StartJob* m, Texts) {
+  if (!p.has_allocation()) return fail(ErrorCode::Corrupt, "A journaled start has no allocation");
+  m->job = JobId(p.job());
+  SPUR_FROM(OPT, array_task)
+  auto allocation = std::make_shared<model::Allocation>();
+  SPUR_TRY(from_proto(p.allocation(), allocation.get()));
+  m->allocation = std::move(allocation);
+  return {};
+}
+
+void put(const state::SetReasons& m, v1::Command* c, Texts) {
+  auto* p = c->mutable_set_reasons();
+  SPUR_TO(MSGS, rows)
+}
+Status take(const v1::SetReasons& p, state::SetReasons* m, Texts) {
+  SPUR_FROM(MSGS, rows)
+  return {};
+}
+
+#define SPUR_CANCEL_FIELDS(F) F(MSG, target) F(ENUM, final_state) F(ENUM, reason) F(PLAIN, by_user) F(ID, by)
+void put(const state::CancelJob& m, v1::Command* c, Texts) {
+  auto* p = c->mutable_cancel_job();
+  SPUR_CANCEL_FIELDS(SPUR_TO)
+  if (m.exit) to_proto(*m.exit, p->mutable_exit());
+}
+Status take(const v1::CancelJob& p, state::CancelJob* m, Texts) {
+  SPUR_CANCEL_FIELDS(SPUR_FROM)
+  if (p.has_exit()) SPUR_TRY(from_proto(p.exit(), &m->exit.emplace()));
+  return {};
+}
+
+void put(const state::UpdateJob& m, v1::Command* c, Texts texts) {
+  auto* p = c->mutable_update_job();
+  to_proto(m.target, p->mutable_target());
+  if (m.spec) to_proto(*m.spec, p->mutable_spec(), texts.writer);
+  if (m.time_limit) p->set_time_limit(m.time_limit->raw());
+  SPUR_TO(OPT, priority) SPUR_TO(OPT, array_max_running) SPUR_TO(PLAIN, dependencies_changed)
+}
+Status take(const v1::UpdateJob& p, state::UpdateJob* m, Texts texts) {
+  SPUR_TRY(from_proto(p.target(), &m->target));
+  if (p.has_spec()) SPUR_TRY(take_spec(p.spec(), texts, &m->spec));
+  if (p.has_time_limit()) m->time_limit = TimeLimit::from_raw(p.time_limit());
+  SPUR_FROM(OPT, priority) SPUR_FROM(OPT, array_max_running) SPUR_FROM(PLAIN, dependencies_changed)
+  return {};
+}
+
+void put(const state::UpdateNode& m, v1::Command* c, Texts) { to_proto(m, c->mutable_update_node()); }
+Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) { return from_proto(p, m); }
+
+// The others are plain lists of fields.
+#define SPUR_PLAIN_COMMAND(Name, slot, FIELDS)                                              \
+  void put(const state::Name& m, v1::Command* c, Texts) {                                   \
+    [[maybe_unused]] auto* p = c->mutable_##slot();                                         \
+    FIELDS(SPUR_TO)                                                                         \
+  }                                                                                         \
+  Status take([[maybe_unused]] const v1::Name& p, [[maybe_unused]] state::Name* m, Texts) { \
+    FIELDS(SPUR_FROM) return {};                                                            \
+  }
+
+#define SPUR_NODE_JOB_DONE_FIELDS(F)                                                                                  \
+  F(ID, job) F(ID, epoch) F(PLAIN, node) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory)                 \
+  F(PLAIN, launch_failed) F(PLAIN, error)
+#define SPUR_TARGET_FIELDS(F) F(MSG, target)
+#define SPUR_HOLD_FIELDS(F) F(MSG, target) F(ENUM, hold)
+#define SPUR_REQUEUE_FIELDS(F) F(MSG, target) F(ENUM, how)
+#define SPUR_MARK_KILL_FIELDS(F) F(ID, job) F(ID, epoch)
+#define SPUR_REGISTER_FIELDS(F)                                                                                       \
+  F(PLAIN, name) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch)                   \
+  F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, agent_started)
+#define SPUR_NODE_LOST_FIELDS(F) F(PLAIN, node)
+#define SPUR_RESPONDING_FIELDS(F) F(PLAIN, node) F(PLAIN, responding)
+#define SPUR_PURGE_FIELDS(F) F(IDS, jobs)
+
+SPUR_PLAIN_COMMAND(NodeJobDone, node_job_done, SPUR_NODE_JOB_DONE_FIELDS)
+SPUR_PLAIN_COMMAND(HoldJob, hold_job, SPUR_HOLD_FIELDS)
+SPUR_PLAIN_COMMAND(ReleaseJob, release_job, SPUR_TARGET_FIELDS)
+SPUR_PLAIN_COMMAND(RequeueJob, requeue_job, SPUR_REQUEUE_FIELDS)
+SPUR_PLAIN_COMMAND(SuspendJob, suspend_job, SPUR_TARGET_FIELDS)
+SPUR_PLAIN_COMMAND(ResumeJob, resume_job, SPUR_TARGET_FIELDS)
+SPUR_PLAIN_COMMAND(MarkKillSent, mark_kill_sent, SPUR_MARK_KILL_FIELDS)
+SPUR_PLAIN_COMMAND(RegisterNode, register_node, SPUR_REGISTER_FIELDS)
+SPUR_PLAIN_COMMAND(NodeLost, node_lost, SPUR_NODE_LOST_FIELDS)
+SPUR_PLAIN_COMMAND(NodeResponding, node_responding, SPUR_RESPONDING_FIELDS)
+SPUR_PLAIN_COMMAND(PurgeJobs, purge_jobs, SPUR_PURGE_FIELDS)
+
+Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
+#define SPUR_CASE(Kind, slot, Name) \
+  case v1::Command::Kind: return take(p.slot(), &m->emplace<state::Name>(), texts);
+  switch (p.kind_case()) {
+    SPUR_CASE(kSetConfig, set_config, SetConfig)
+    SPUR_CASE(kSubmitJob, submit_job, SubmitJob)
+    SPUR_CASE(kStartJob, start_job, StartJob)
+    SPUR_CASE(kSetReasons, set_reasons, SetReasons)
+    SPUR_CASE(kCancelJob, cancel_job, CancelJob)
+    SPUR_CASE(kNodeJobDone, node_job_done, NodeJobDone)
+    SPUR_CASE(kHoldJob, hold_job, HoldJob)
+    SPUR_CASE(kReleaseJob, release_job, ReleaseJob)
+    SPUR_CASE(kRequeueJob, requeue_job, RequeueJob)
+    SPUR_CASE(kSuspendJob, suspend_job, SuspendJob)
+    SPUR_CASE(kResumeJob, resume_job, ResumeJob)
+    SPUR_CASE(kUpdateJob, update_job, UpdateJob)
+    SPUR_CASE(kMarkKillSent, mark_kill_sent, MarkKillSent)
+    SPUR_CASE(kRegisterNode, register_node, RegisterNode)
+    SPUR_CASE(kNodeLost, node_lost, NodeLost)
+    SPUR_CASE(kNodeResponding, node_responding, NodeResponding)
+    SPUR_CASE(kUpdateNode, update_node, UpdateNode)
+    SPUR_CASE(kPurgeJobs, purge_jobs, PurgeJobs)
+    case v1::Command::KIND_NOT_SET: break;
+  }
+#undef SPUR_CASE
+  return fail(ErrorCode::Corrupt, "A journal entry holds a command of an unknown kind");
+}
+
+}  // namespace
+
+std::string encode_batch(const state::Batch& batch) {
+  google::protobuf::Arena arena;
+  auto* proto = google::protobuf::Arena::CreateMessage<v1::Batch>(&arena);
+  BlobWriter blobs([proto](const std::string& text) { proto->add_blobs(text); });
+  proto->set_at_us(to_micros(batch.at));
+  proto->mutable_commands()->Reserve(static_cast<int>(batch.commands.size()));
+  for (const auto& command : batch.commands)
+    std::visit([&](const auto& c) { put(c, proto->add_commands(), Texts{.writer = &blobs}); }, command);
+  std::string bytes(kEnvelopeBytes, '\0');
+  SPUR_CHECK(proto->AppendToString(&bytes));
+  seal_in_place(kKind, kFormat, &bytes);
+  return bytes;
+}
+
+Result<state::Batch> decode_batch(std::string_view bytes) {
+  SPUR_ASSIGN(const auto content, unseal(kKind, kFormat, bytes));
+  google::protobuf::Arena arena;
+  auto* proto = google::protobuf::Arena::CreateMessage<v1::Batch>(&arena);
+  if (content.size() > std::numeric_limits<int>::max() ||
+      !proto->ParseFromArray(content.data(), static_cast<int>(content.size())))
+    return fail(ErrorCode::Corrupt, "A journal entry cannot be read");
+  BlobList blobs;
+  blobs.reserve(static_cast<std::size_t>(proto->blobs_size()));
+  for (auto& text : *proto->mutable_blobs()) blobs.push_back(std::make_shared<const std::string>(std::move(text)));
+  state::Batch batch;
+  batch.at = from_micros(proto->at_us());
+  batch.commands.reserve(static_cast<std::size_t>(proto->commands_size()));
+  for (const auto& command : proto->commands())
+    SPUR_TRY(take_command(command, &batch.commands.emplace_back(), Texts{.list = &blobs}));
+  return batch;
+}
+
+}  // namespace spur::wire

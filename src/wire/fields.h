@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row per field: the codecs list the fields of a struct once, and these macros turn the list into encoding, decoding and
+// merging, so that the directions cannot drift apart. For the *_codec.cc files only.
+//
+//   #define SPUR_POINT_FIELDS(F) F(PLAIN, x) F(TIME, seen)
+//   void to_proto(const Point& m, v1::Point* p) { SPUR_POINT_FIELDS(SPUR_TO) }
+//   Status from_proto(const v1::Point& p, Point* m) { SPUR_POINT_FIELDS(SPUR_FROM) return {}; }
+//
+// The parameters must be called m and p. Decoding writes into a freshly made struct: what the message leaves out keeps its
+// default. Kinds: PLAIN zero-default number, bool or text; ENUM; ID; TIME (proto name + _us); SECONDS (proto name +
+// _seconds, optional); LIMIT a TimeLimit; OPT std::optional; DEF a default that is not zero; TEXTS, NUMBERS, IDS, MSGS
+// vectors; MSG a struct; RUNS a vector of numbers as runs.
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "wire/enum_range.h"
+
+namespace spur::wire {
+
+// A default instance to compare with: what equals it is not written.
+template <class T>
+const T& default_of() {
+  static const T value{};
+  return value;
+}
+
+// The message's number in the model's narrower type, or Corrupt.
+template <class To, class From>
+Status take_number(const From& from, To* to, const char* name) {
+  if constexpr (std::integral<To> && !std::same_as<To, From> && !std::same_as<To, bool>) {
+    if (from < static_cast<From>(std::numeric_limits<To>::min()) && std::is_signed_v<From>)
+      return fail(ErrorCode::Corrupt, std::string(name) + " is out of range in a message");
+    if (static_cast<std::make_unsigned_t<From>>(from) > static_cast<std::make_unsigned_t<To>>(std::numeric_limits<To>::max()) &&
+        from > From{})
+      return fail(ErrorCode::Corrupt, std::string(name) + " is out of range in a message");
+  }
+  *to = static_cast<To>(from);
+  return {};
+}
+inline Status take_number(const std::string& from, std::string* to, const char*) {
+  if (!from.empty()) *to = from;
+  return {};
+}
+
+template <class E>
+Status take_enum(int from, E* to, const char* name) {
+  if (from < 0 || from > static_cast<int>(last_of(E{})))
+    return fail(ErrorCode::Corrupt, std::string(name) + " has an unknown value in a message");
+  *to = static_cast<E>(from);
+  return {};
+}
+
+}  // namespace spur::wire
+
+#define SPUR_TO(kind, f) SPUR_TO_##kind(f)
+#define SPUR_FROM(kind, f) SPUR_FROM_##kind(f)
+
+#define SPUR_TO_PLAIN(f) \
+  if (m.f != std::remove_cvref_t<decltype(m.f)>{}) p->set_##f(m.f);
+#define SPUR_FROM_PLAIN(f) SPUR_TRY(take_number(p.f(), &m->f, #f));
+
+#define SPUR_TO_ENUM(f) p->set_##f(static_cast<decltype(p->f())>(m.f));
+#define SPUR_FROM_ENUM(f) SPUR_TRY(take_enum(p.f(), &m->f, #f));
+
+#define SPUR_TO_ID(f) p->set_##f(m.f.value);
+#define SPUR_FROM_ID(f) m->f.value = p.f();
+
+#define SPUR_TO_TIME(f) p->set_##f##_us(to_micros(m.f));
+#define SPUR_FROM_TIME(f) m->f = from_micros(p.f##_us());
+
+#define SPUR_TO_SECONDS(f) \
+  if (m.f != default_of<std::remove_cvref_t<decltype(m)>>().f) p->set_##f##_seconds(m.f.count());
+#define SPUR_FROM_SECONDS(f) \
+  if (p.has_##f##_seconds()) m->f = seconds(p.f##_seconds());
+
+#define SPUR_TO_LIMIT(f) \
+  if (m.f.is_set()) p->set_##f(m.f.raw());
+#define SPUR_FROM_LIMIT(f) m->f = p.has_##f() ? TimeLimit::from_raw(p.f()) : TimeLimit();
+
+#define SPUR_TO_OPT(f) \
+  if (m.f) p->set_##f(*m.f);
+#define SPUR_FROM_OPT(f) \
+  if (p.has_##f()) m->f = p.f();
+
+#define SPUR_TO_DEF(f) \
+  if (m.f != default_of<std::remove_cvref_t<decltype(m)>>().f) p->set_##f(m.f);
+#define SPUR_FROM_DEF(f) \
+  if (p.has_##f()) m->f = p.f();
+
+#define SPUR_TO_TEXTS(f) \
+  for (const auto& text : m.f) p->add_##f(text);
+#define SPUR_FROM_TEXTS(f) m->f.assign(p.f().begin(), p.f().end());
+
+#define SPUR_TO_NUMBERS(f) p->mutable_##f()->Add(m.f.begin(), m.f.end());
+#define SPUR_FROM_NUMBERS(f) m->f.assign(p.f().begin(), p.f().end());
+
+#define SPUR_TO_IDS(f) \
+  for (auto id : m.f) p->add_##f(id.value);
+#define SPUR_FROM_IDS(f) \
+  m->f.reserve(static_cast<std::size_t>(p.f##_size())); \
+  for (auto id : p.f()) m->f.emplace_back(id);
+
+#define SPUR_TO_MSG(f) \
+  if (m.f != default_of<std::remove_cvref_t<decltype(m)>>().f) to_proto(m.f, p->mutable_##f());
+#define SPUR_FROM_MSG(f) \
+  if (p.has_##f()) SPUR_TRY(from_proto(p.f(), &m->f));
+
+#define SPUR_TO_MSGS(f) \
+  for (const auto& item : m.f) to_proto(item, p->add_##f());
+#define SPUR_FROM_MSGS(f) \
+  m->f.reserve(static_cast<std::size_t>(p.f##_size())); \
+  for (const auto& item : p.f()) SPUR_TRY(from_proto(item, &m->f.emplace_back()));
+
+#define SPUR_TO_RUNS(f) \
+  if (!m.f.empty()) runs_to_proto(m.f, p->mutable_##f());
+#define SPUR_FROM_RUNS(f) SPUR_TRY(runs_from_proto(p.f(), &m->f));

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/id_codec.h"
+
+#include <limits>
+
+#include "spur/v1/types.pb.h"
+#include "wire/fields.h"
+
+// Adding an enumerator to one side only fails here: the proto's last number is the model's.
+namespace spur::wire {
+#define SPUR_SAME_LAST(M, P) static_assert(static_cast<int>(last_of(M{})) == static_cast<int>(P##_MAX))
+SPUR_SAME_LAST(model::JobState, v1::JobState);
+SPUR_SAME_LAST(model::Reason, v1::Reason);
+SPUR_SAME_LAST(model::Hold, v1::Hold);
+SPUR_SAME_LAST(model::AfterCompleting, v1::AfterCompleting);
+SPUR_SAME_LAST(model::Exclusive, v1::Exclusive);
+SPUR_SAME_LAST(model::JobKind, v1::JobKind);
+SPUR_SAME_LAST(model::GresRequest::Per, v1::GresRequest::Per);
+SPUR_SAME_LAST(model::Dependency::Kind, v1::Dependency::Kind);
+SPUR_SAME_LAST(model::PartitionState, v1::PartitionState);
+SPUR_SAME_LAST(model::OverSubscribe, v1::OverSubscribe);
+SPUR_SAME_LAST(model::EnforcePartitionLimits, v1::EnforcePartitionLimits);
+SPUR_SAME_LAST(model::MemoryAs, v1::MemoryAs);
+SPUR_SAME_LAST(state::UpdateNode::Action, v1::NodeUpdate::Action);
+
+void to_proto(const IndexSet& from, v1::IndexSet* to) {
+  to->mutable_bounds()->Reserve(static_cast<int>(from.ranges().size() * 2));
+  for (const auto& range : from.ranges()) {
+    to->add_bounds(range.first);
+    to->add_bounds(range.last);
+  }
+}
+
+Status from_proto(const v1::IndexSet& from, IndexSet* to) {
+  const auto& bounds = from.bounds();
+  if (bounds.size() % 2 != 0) return fail(ErrorCode::Corrupt, "An index set in a message lacks the end of a range");
+  for (int i = 0; i < bounds.size(); i += 2) {
+    const bool ordered = bounds[i] <= bounds[i + 1] && (i == 0 || bounds[i] > bounds[i - 1] + std::uint64_t{1});
+    if (!ordered) return fail(ErrorCode::Corrupt, "The ranges of an index set in a message are out of order");
+    to->insert_range(bounds[i], bounds[i + 1]);
+  }
+  return {};
+}
+
+namespace {
+
+template <class Number>
+constexpr std::uint32_t plain(Number n) {
+  if constexpr (std::integral<Number>) {
+    return n;
+  } else {
+    return n.value;
+  }
+}
+
+template <class Number>
+void put_runs(const std::vector<Number>& from, v1::IndexSet* to) {
+  for (std::size_t i = 0; i < from.size();) {
+    const std::size_t first = i++;
+    while (i < from.size() && plain(from[i]) == plain(from[i - 1]) + std::uint64_t{1}) ++i;
+    to->add_bounds(plain(from[first]));
+    to->add_bounds(plain(from[i - 1]));
+  }
+}
+
+template <class Number>
+Status take_runs(const v1::IndexSet& from, std::vector<Number>* to, std::uint32_t largest) {
+  const auto& bounds = from.bounds();
+  if (bounds.size() % 2 != 0) return fail(ErrorCode::Corrupt, "A list of numbers in a message lacks the end of a run");
+  std::uint64_t members = 0;
+  for (int i = 0; i < bounds.size(); i += 2) {
+    if (bounds[i] > bounds[i + 1] || bounds[i + 1] > largest)
+      return fail(ErrorCode::Corrupt, "A list of numbers in a message holds an impossible run");
+    members += std::uint64_t{bounds[i + 1]} - bounds[i] + 1;
+    if (members > kMaxRunMembers) return fail(ErrorCode::Corrupt, "A list of numbers in a message is too long");
+  }
+  to->reserve(members);
+  for (int i = 0; i < bounds.size(); i += 2)
+    for (std::uint64_t n = bounds[i]; n <= bounds[i + 1]; ++n)
+      to->emplace_back(static_cast<decltype(plain(Number{}))>(n));
+  return {};
+}
+
+}  // namespace
+
+void runs_to_proto(const std::vector<std::uint16_t>& from, v1::IndexSet* to) { put_runs(from, to); }
+void runs_to_proto(const std::vector<NodeIndex>& from, v1::IndexSet* to) { put_runs(from, to); }
+
+Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint16_t>* to) {
+  return take_runs(from, to, std::numeric_limits<std::uint16_t>::max());
+}
+Status runs_from_proto(const v1::IndexSet& from, std::vector<NodeIndex>* to) {
+  return take_runs(from, to, std::numeric_limits<std::uint32_t>::max());
+}
+
+#define SPUR_EXIT_STATUS_FIELDS(F) F(PLAIN, code) F(PLAIN, signal)
+void to_proto(const model::ExitStatus& m, v1::ExitStatus* p) { SPUR_EXIT_STATUS_FIELDS(SPUR_TO) }
+Status from_proto(const v1::ExitStatus& p, model::ExitStatus* m) {
+  SPUR_EXIT_STATUS_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_JOB_RUN_FIELDS(F) F(ID, job) F(ID, epoch)
+void to_proto(const model::JobRun& m, v1::JobRun* p) { SPUR_JOB_RUN_FIELDS(SPUR_TO) }
+Status from_proto(const v1::JobRun& p, model::JobRun* m) {
+  SPUR_JOB_RUN_FIELDS(SPUR_FROM)
+  return {};
+}
+
+void to_proto(const state::JobTarget& m, v1::JobTarget* p) {
+  p->set_id(m.id.value);
+  if (m.tasks) to_proto(*m.tasks, p->mutable_tasks());
+}
+Status from_proto(const v1::JobTarget& p, state::JobTarget* m) {
+  m->id = JobId(p.id());
+  if (p.has_tasks()) SPUR_TRY(from_proto(p.tasks(), &m->tasks.emplace()));
+  return {};
+}
+
+void to_proto(const model::StateFilter& m, v1::StateFilter* p) {
+  if (m.state) p->set_state(static_cast<v1::JobState>(*m.state));
+  p->set_flag(m.flag);
+}
+Status from_proto(const v1::StateFilter& p, model::StateFilter* m) {
+  if (p.has_state()) SPUR_TRY(take_enum(p.state(), &m->state.emplace(), "state"));
+  m->flag = p.flag();
+  return {};
+}
+
+}  // namespace spur::wire

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/dependency.h"
+
+#include <fmt/format.h>
+
+#include "text/decimal.h"
+#include "text/printable.h"
+#include "text/words.h"
+
+namespace spur::text {
+namespace {
+
+using Kind = DependencyTerm::Kind;
+
+struct KindName {
+  Kind kind;
+  std::string_view name;
+};
+constexpr KindName kKinds[] = {
+    {Kind::After, "after"},           {Kind::AfterAny, "afterany"},   {Kind::AfterOk, "afterok"},
+    {Kind::AfterNotOk, "afternotok"}, {Kind::AfterCorr, "aftercorr"}, {Kind::AfterBurstBuffer, "afterburstbuffer"},
+    {Kind::Expand, "expand"},         {Kind::Singleton, "singleton"},
+};
+
+std::optional<Kind> parse_kind(std::string_view word) {
+  for (const auto& [kind, name] : kKinds)
+    if (equal_ignoring_case(word, name)) return kind;
+  return std::nullopt;
+}
+
+// "12", "12_3", "12_*", and for After "12+5".
+std::optional<DependencyTerm> parse_job(Kind kind, std::string_view text, std::uint32_t max_job_id) {
+  DependencyTerm term{.kind = kind, .job = 0, .array_task = {}, .whole_array = false, .delay_minutes = 0};
+  if (const auto plus = text.find('+'); plus != std::string_view::npos) {
+    const auto delay = parse_decimal32(text.substr(plus + 1));
+    if (kind != Kind::After || !delay) return std::nullopt;
+    term.delay_minutes = *delay;
+    text = text.substr(0, plus);
+  }
+  if (const auto underscore = text.find('_'); underscore != std::string_view::npos) {
+    const std::string_view task = text.substr(underscore + 1);
+    if (task == "*") {
+      term.whole_array = true;
+    } else {
+      term.array_task = parse_decimal32(task);
+      if (!term.array_task) return std::nullopt;
+    }
+    text = text.substr(0, underscore);
+  }
+  const auto job = parse_decimal32(text);
+  if (!job || *job == 0 || *job > max_job_id) return std::nullopt;
+  term.job = *job;
+  return term;
+}
+
+// One part between separators, which may name several jobs. False if malformed.
+bool append_terms(std::string_view part, std::uint32_t max_job_id, std::vector<DependencyTerm>& terms) {
+  const auto fields = split(part, ':');
+  const auto kind = parse_kind(fields[0]);
+  if (!kind) {
+    if (fields.size() != 1) return false;
+    const auto term = parse_job(Kind::AfterAny, part, max_job_id);
+    if (term) terms.push_back(*term);
+    return term.has_value();
+  }
+  if (*kind == Kind::Singleton) {
+    terms.push_back({.kind = Kind::Singleton, .job = 0, .array_task = {}, .whole_array = false, .delay_minutes = 0});
+    return fields.size() == 1;
+  }
+  if (fields.size() < 2 || (*kind == Kind::Expand && fields.size() > 2)) return false;
+  for (std::size_t i = 1; i < fields.size(); ++i) {
+    const auto term = parse_job(*kind, fields[i], max_job_id);
+    if (!term) return false;
+    terms.push_back(*term);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<DependencySpec> parse_dependency(std::string_view text, std::uint32_t max_job_id) {
+  DependencySpec spec;
+  if (text.empty()) return spec;
+  spec.any = text.find('?') != std::string_view::npos;
+  const bool mixed = spec.any && text.find(',') != std::string_view::npos;
+  bool good = !mixed;
+  for (const auto part : split(text, spec.any ? '?' : ',')) good = good && append_terms(part, max_job_id, spec.terms);
+  if (!good)
+    return fail(ErrorCode::InvalidDependency, fmt::format("Invalid dependency specification \"{}\"", shown(text)));
+  return spec;
+}
+
+std::string_view dependency_kind_name(Kind kind) {
+  for (const auto& row : kKinds)
+    if (row.kind == kind) return row.name;
+  return {};
+}
+
+std::string format_dependency(const DependencyTerm& term) {
+  std::string out(dependency_kind_name(term.kind));
+  if (term.kind == Kind::Singleton) return out;
+  out += fmt::format(":{}", term.job);
+  if (term.array_task) out += fmt::format("_{}", *term.array_task);
+  if (term.whole_array) out += "_*";
+  if (term.delay_minutes != 0) out += fmt::format("+{}", term.delay_minutes);
+  return out;
+}
+
+std::string format_dependency(const DependencySpec& spec) {
+  std::string out;
+  for (const DependencyTerm& term : spec.terms) {
+    if (!out.empty()) out += spec.any ? '?' : ',';
+    out += format_dependency(term);
+  }
+  return out;
+}
+
+}  // namespace spur::text

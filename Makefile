@@ -1,0 +1,49 @@
+# Two commands do all: `make quickstart` and `make test`.
+SHELL := /bin/bash
+BUILD := build/release
+JOBS ?= $(shell nproc)
+
+.PHONY: help packages build quickstart down test test-asan test-tsan sim bench format
+
+help:
+	@echo "make quickstart   install what is needed, build, start a one-node cluster, run a job in it"
+	@echo "make down         stop that cluster"
+	@echo "make test         install, build, run all tests"
+	@echo "make test-asan    the unit tests, scenarios and fuzz runs with the address and undefined sanitizers"
+	@echo "make test-tsan    the unit tests with the thread sanitizer"
+	@echo "make sim          SEEDS=1-10000 worlds of the simulator"
+	@echo "make bench        all benchmarks, or NAME=sbatch_seq for one; one JSON line each"
+	@echo "make format       clang-format over the sources"
+
+packages:
+	@tools/install-packages
+
+build: packages
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+quickstart: build
+	@tools/quickstart up
+
+down:
+	@tools/quickstart down
+
+test: build
+	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+
+test-asan: packages
+	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS)
+	@cd build/asan && ctest --output-on-failure -L 'unit|fuzz|scenario'
+
+test-tsan: packages
+	@cmake --preset tsan >/dev/null && cmake --build --preset tsan -j $(JOBS)
+	@cd build/tsan && ctest --output-on-failure -L unit
+
+sim: build
+	@$(BUILD)/bin/spur-sim --seeds $(or $(SEEDS),1-10000)
+
+bench: build
+	@bench/run $(NAME)
+
+format:
+	@git ls-files 'src/*.cc' 'src/*.h' 'tests/*.cc' 'bench/*.cc' | xargs clang-format-19 -i

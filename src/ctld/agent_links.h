@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agents' streams: one per node, the newest wins. The first message of a stream is the hello, which together with the
+// call's metadata decides whether the stream may speak for that node; nothing else is looked at before.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "ctld/core_thread.h"
+#include "ctld/identify.h"
+#include "io/agent_port.h"
+#include "spur/v1/controller.grpc.pb.h"
+
+namespace spur::ctld {
+
+class AgentLinks final : public io::AgentPort {
+ public:
+  void send(std::string_view node, model::ControllerMessage message) override;
+  // Ends all streams; agents dial again or move on.
+  void close();
+
+  class Service;
+
+ private:
+  class Stream;
+  std::shared_ptr<Stream> find(std::string_view node);
+  // Returns the stream that was replaced, if any.
+  std::shared_ptr<Stream> adopt(const std::string& node, std::shared_ptr<Stream> stream);
+  bool drop(const std::string& node, const Stream* stream);
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Stream>, std::less<>> streams_;
+};
+
+class AgentLinks::Service final : public v1::AgentLink::CallbackService {
+ public:
+  Service(AgentLinks& links, CoreThread& core, const Identify& identify) : links_(links), core_(core), identify_(identify) {}
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Connect(grpc::CallbackServerContext* context) override;
+
+ private:
+  friend class AgentLinks::Stream;
+  AgentLinks& links_;
+  CoreThread& core_;
+  const Identify& identify_;
+};
+
+}  // namespace spur::ctld

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/grpc_server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <deque>
+
+namespace spur::ctld {
+namespace {
+
+constexpr int kMaxMessageBytes = 64 << 20;
+
+}  // namespace
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::vector<std::string>& addresses,
+                                                      ControllerService& controller, AgentLinks::Service& agents) {
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  // Two servers on one port would each get half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  std::deque<int> ports;
+  for (const auto& address : addresses)
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &ports.emplace_back(0));
+  builder.RegisterService(&controller);
+  builder.RegisterService(&agents);
+  std::unique_ptr<GrpcServer> out(new GrpcServer());
+  out->server_ = builder.BuildAndStart();
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (!out->server_ || ports[i] == 0)
+      return fail(ErrorCode::Unreachable, fmt::format("cannot listen on {}: the address is in use or not ours", addresses[i]));
+    if (addresses[i].starts_with("unix:")) {
+      // Who may do what is decided by the credential of each call, not by the socket's mode.
+      ::chmod(addresses[i].c_str() + 5, 0666);
+    } else if (out->port_ == 0) {
+      out->port_ = ports[i];
+    }
+  }
+  return out;
+}
+
+GrpcServer::~GrpcServer() { stop(Duration{0}); }
+
+void GrpcServer::stop(Duration grace) {
+  if (!server_) return;
+  server_->Shutdown(std::chrono::system_clock::now() + grace);
+  server_->Wait();
+  server_.reset();
+}
+
+}  // namespace spur::ctld

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/identify.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spur::ctld {
+namespace {
+
+// Takes as long for a wrong token as for a right one.
+bool equal_secret(std::string_view a, std::string_view b) {
+  unsigned char difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+    difference = static_cast<unsigned char>(difference | (static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i])));
+  return difference == 0;
+}
+
+}  // namespace
+
+Identify::Identify(io::Clock& clock, const io::CredentialVerifier& verifier, Options options)
+    : clock_(clock), verifier_(verifier), options_(std::move(options)) {}
+
+bool Identify::is_admin(Uid uid, const model::View& view) const {
+  if (uid == kRootUid || uid == options_.daemon_uid) return true;
+  const auto& admins = view.config->admin_uids;
+  return std::find(admins.begin(), admins.end(), uid.value) != admins.end();
+}
+
+Result<model::Caller> Identify::user(std::string_view credential, const model::View& view) const {
+  model::Caller caller;
+  if (credential.empty()) return caller;
+  SPUR_ASSIGN(const auto verified, verifier_.verify(credential, clock_.now()));
+  if (verified.kind != io::CredentialKind::User)
+    return fail(ErrorCode::Unauthenticated, "this credential does not speak for a user");
+  caller.uid = verified.uid;
+  caller.gid = verified.gid;
+  caller.host = verified.host;
+  caller.role = is_admin(verified.uid, view) ? model::Role::Admin : model::Role::User;
+  return caller;
+}
+
+Result<model::Caller> Identify::agent(std::string_view credential, std::string_view join_token, const std::string& node,
+                                      const std::string& public_key, const model::View& view) const {
+  model::Caller caller;
+  caller.role = model::Role::NodeAgent;
+  caller.node = node;
+  if (!join_token.empty() && !options_.join_token.empty() && equal_secret(join_token, options_.join_token)) return caller;
+  if (credential.empty()) return fail(ErrorCode::Unauthenticated, "no valid credential was presented");
+  SPUR_ASSIGN(const auto verified, verifier_.verify(credential, clock_.now()));
+  caller.host = verified.host;
+  if (verified.kind == io::CredentialKind::User && is_admin(verified.uid, view)) return caller;
+  if (verified.kind == io::CredentialKind::Node && verified.node == node && verified.public_key == public_key) {
+    const auto* known = model::find_node(view, node);
+    if (known && !known->public_key.empty() && known->public_key == public_key) return caller;
+  }
+  return fail(ErrorCode::PermissionDenied, "this host may not speak for node " + node);
+}
+
+}  // namespace spur::ctld

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the credential in a call's metadata to a Caller. Nothing else in a request says who is calling.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "io/clock.h"
+#include "io/credentials.h"
+#include "model/caller.h"
+#include "model/view.h"
+
+namespace spur::ctld {
+
+class Identify {
+ public:
+  struct Options {
+    Uid daemon_uid;                    // SlurmUser: the user spurctld runs as is an administrator
+    std::string join_token;            // lets a node that is not known yet enrol its key; empty: no such way
+  };
+  Identify(io::Clock& clock, const io::CredentialVerifier& verifier, Options options);
+
+  // A user, from `spur-credential-bin`. Anonymous when there is none; an error when there is one and it is bad.
+  Result<model::Caller> user(std::string_view credential, const model::View& view) const;
+  // An agent that wants to speak for `node` and shows `public_key`: it holds that node's enrolled key, or an administrator
+  // of this host vouches for it, or it has the join token.
+  Result<model::Caller> agent(std::string_view credential, std::string_view join_token, const std::string& node,
+                              const std::string& public_key, const model::View& view) const;
+
+ private:
+  bool is_admin(Uid uid, const model::View& view) const;
+  io::Clock& clock_;
+  const io::CredentialVerifier& verifier_;
+  Options options_;
+};
+
+}  // namespace spur::ctld

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/list_jobs.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ctld/authorization.h"
+#include "wire/id_codec.h"
+#include "wire/spec_codec.h"
+
+namespace spur::ctld {
+namespace {
+
+constexpr std::size_t kJobsPerChunk = 500;
+
+template <class T>
+bool matches(const std::vector<T>& wanted, const T& value) {
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+}
+
+bool partition_matches(const model::Job& job, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return true;
+  if (job.allocation) return matches(wanted, job.allocation->partition);
+  return std::any_of(job.spec->partitions.begin(), job.spec->partitions.end(),
+                     [&](const auto& name) { return matches(wanted, name); });
+}
+
+bool state_matches(const model::Job& job, const wire::JobFilter& filter) {
+  if (filter.all_states) return true;
+  if (filter.states.empty())
+    return !model::is_final(job.state) || (job.flags & model::kCompleting);
+  return std::any_of(filter.states.begin(), filter.states.end(),
+                     [&](const auto& f) { return f.matches(job.state, job.flags); });
+}
+
+bool node_matches(const model::Job& job, const std::set<std::uint32_t>& wanted, bool given) {
+  if (!given) return true;
+  if (!job.allocation) return false;
+  const auto& nodes = job.allocation->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& g) { return wanted.contains(g.node.value); });
+}
+
+void add_target(const model::View& view, const state::JobTarget& target, std::map<std::uint32_t, model::JobPtr>& out) {
+  const auto add = [&](JobId id) {
+    if (const auto* job = view.jobs.find(id.value)) out.emplace(id.value, *job);
+  };
+  const auto* tasks = view.arrays.find(target.id.value);
+  if (!target.tasks) {
+    add(target.id);
+    if (tasks) tasks->for_each([&](std::uint32_t, JobId id) { add(id); });
+    return;
+  }
+  const auto* rest = view.jobs.find(target.id.value);
+  if (rest && (*rest)->is_array_rest() && !(*rest)->array_pending->intersect(*target.tasks).empty()) add(target.id);
+  if (tasks)
+    tasks->for_each([&](std::uint32_t task, JobId id) {
+      if (target.tasks->contains(task)) add(id);
+    });
+}
+
+}  // namespace
+
+std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown) {
+  std::set<std::uint32_t> nodes;
+  for (const auto& name : filter.nodes)
+    if (const auto* node = model::find_node(view, name)) nodes.insert(node->index.value);
+  std::vector<model::JobPtr> out;
+  const auto consider = [&](const model::JobPtr& job) {
+    if (state_matches(*job, filter) && matches(filter.users, job->spec->uid) &&
+        partition_matches(*job, filter.partitions) && matches(filter.accounts, job->spec->account) &&
+        matches(filter.names, job->spec->name) && node_matches(*job, nodes, !filter.nodes.empty()))
+      out.push_back(job);
+  };
+  *unknown = false;
+  if (!filter.jobs.empty()) {
+    std::map<std::uint32_t, model::JobPtr> wanted;
+    for (const auto& target : filter.jobs) add_target(view, target, wanted);
+    *unknown = wanted.empty();
+    for (const auto& [id, job] : wanted) consider(job);
+  } else {
+    view.jobs.for_each([&](std::uint32_t, const model::JobPtr& job) { consider(job); });
+  }
+  return out;
+}
+
+Result<wire::JobFilter> filter_from_proto(const v1::ListJobsRequest& request) {
+  wire::JobFilter filter;
+  for (const auto& target : request.jobs()) SPUR_TRY(wire::from_proto(target, &filter.jobs.emplace_back()));
+  for (const auto uid : request.users()) filter.users.push_back(Uid{uid});
+  filter.partitions.assign(request.partitions().begin(), request.partitions().end());
+  filter.accounts.assign(request.accounts().begin(), request.accounts().end());
+  filter.names.assign(request.names().begin(), request.names().end());
+  filter.nodes.assign(request.nodes().begin(), request.nodes().end());
+  for (const auto& state : request.states()) SPUR_TRY(wire::from_proto(state, &filter.states.emplace_back()));
+  filter.all_states = request.all_states();
+  filter.with_script = request.with_script();
+  return filter;
+}
+
+JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller)
+    : picture_(std::move(picture)),
+      caller_(std::move(caller)),
+      with_script_(filter.with_script),
+      jobs_(select_jobs(picture_->view, filter, &unknown_)),
+      specs_([this](const model::JobSpec& spec) {
+        // Texts are large, and only the owner's business; who did not ask for them does not get them.
+        wire::BlobWriter nowhere([](const std::string&) {});
+        auto* out = chunk_->add_specs();
+        const bool whole = with_script_ && (caller_.is_admin() || caller_.uid == spec.uid);
+        wire::to_proto(spec, out, whole ? nullptr : &nowhere);
+        out->clear_script_ref();
+        out->clear_environment_ref();
+        if (!whole) out->clear_rlimits();
+      }) {}
+
+void JobChunks::name_nodes(const model::Job& job, v1::JobChunk* chunk) {
+  const auto name = [&](NodeIndex index) {
+    if (!named_.insert(index.value).second) return;
+    if (const auto* node = picture_->view.nodes.find(index.value)) {
+      auto* out = chunk->add_nodes();
+      out->set_index(index.value);
+      out->set_name((*node)->name);
+    }
+  };
+  if (job.allocation)
+    for (const auto& grant : job.allocation->nodes) name(grant.node);
+  for (const NodeIndex index : job.nodes_left) name(index);
+}
+
+bool JobChunks::next(v1::JobChunk* chunk) {
+  if (at_ == jobs_.size() && !first_) return false;
+  chunk_ = chunk;
+  if (std::exchange(first_, false)) {
+    chunk->set_as_of_us(to_micros(picture_->view.as_of));
+    chunk->set_cluster_name(picture_->view.config->cluster_name);
+    chunk->set_unknown_job(unknown_);
+  }
+  const std::size_t end = std::min(jobs_.size(), at_ + kJobsPerChunk);
+  const auto& expected = *picture_->expected_starts;
+  for (; at_ < end; ++at_) {
+    const model::Job& job = *jobs_[at_];
+    name_nodes(job, chunk);
+    auto* out = chunk->add_jobs();
+    wire::record_to_proto(job, out);
+    out->clear_submit_token();
+    out->set_spec_ref(specs_.number_of(job.spec));
+    const auto start = expected.find(job.id);
+    chunk->add_expected_starts_us(start == expected.end() ? 0 : to_micros(start->second));
+  }
+  return true;
+}
+
+}  // namespace spur::ctld

@@ -15,7 +15,9 @@ constexpr Duration kRepeat = std::chrono::seconds(5);
 // Leases and repeats are looked at this often: a walk over what is unconfirmed, not a timer each.
 constexpr Duration kTick = std::chrono::milliseconds(250);
 
-seconds heartbeat_interval(seconds lease) { return std::clamp(lease / 4, seconds(1), seconds(30)); }
+seconds heartbeat_interval(seconds lease) {
+  return lease == seconds(0) ? seconds(30) : std::clamp(lease / 4, seconds(1), seconds(30));
+}
 
 }  // namespace
 
@@ -223,6 +225,7 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
 
 void Dispatcher::check_leases(Duration now) {
   const Duration lease = hooks_.view().config->node_timeout;
+  if (lease == Duration{0}) return;  // the site wants silent nodes to stay up
   for (auto& [name, link] : links_) {
     const auto* node = model::find_node(hooks_.view(), name);
     if (!node || !node->registered || node->down) continue;

@@ -9,7 +9,7 @@ namespace spur::ctld {
 
 grpc::Status rpc_status(grpc::CallbackServerContext* context, const Error& error) {
   context->AddTrailingMetadata("spur-error", std::to_string(static_cast<unsigned>(error.code)));
-  return {static_cast<grpc::StatusCode>(wire::grpc_status(error.code)), error.message};
+  return {static_cast<grpc::StatusCode>(wire::grpc_status_of(error.code)), error.message};
 }
 
 }  // namespace spur::ctld

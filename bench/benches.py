@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmarks by name. Each yields rows {spur, slurm, unit, better}; bench/run prints them."""
+import os
+import pathlib
+import re
+import resource
+import signal
+import statistics
+import subprocess
+import time
+
+import slurm_cluster
+from slurm_cluster import SlurmCluster
+from spur_cluster import BIN, SpurCluster, wait_until
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPEATS = int(os.environ.get("BENCH_REPEATS", "3"))
+
+
+def seconds(f):
+    begin = time.perf_counter()
+    f()
+    return time.perf_counter() - begin
+
+
+def median_of(f, repeats=None):
+    return statistics.median(f() for _ in range(repeats or REPEATS))
+
+
+def with_slurm(measure, **options):
+    """The figure of Debian's Slurm from the same run, or None where it cannot be had."""
+    if not slurm_cluster.available():
+        return None
+    with SlurmCluster(**options) as slurm:
+        return measure(slurm)
+
+
+def rss_mib(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("no VmRSS")
+
+
+def quiet(cluster, *args):
+    """Runs a command many times cheaply: no pipes, no text decoding."""
+    program = str(BIN / args[0]) if isinstance(cluster, SpurCluster) else f"/usr/bin/{args[0]}"
+    subprocess.run([program] + [str(a) for a in args[1:]], env=cluster.env, cwd=cluster.dir / "out",
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+
+
+def cancel_all(cluster):
+    quiet(cluster, "scancel", "-u", "root" if os.geteuid() == 0 else str(os.geteuid()))
+
+
+def sequential(cluster, count):
+    def go():
+        for _ in range(count):
+            quiet(cluster, "sbatch", "-Q", "-o", "/dev/null", "--wrap=true")
+    rate = count / seconds(go)
+    wait_drained(cluster)
+    return rate
+
+
+def parallel(cluster, count, width=8):
+    per = count // width
+    script = f"for i in $(seq {per}); do sbatch -Q -o /dev/null --wrap=true || exit 1; done"
+    path = f"{BIN}:{os.environ['PATH']}" if isinstance(cluster, SpurCluster) else f"/usr/bin:{os.environ['PATH']}"
+
+    def go():
+        shells = [subprocess.Popen(["/bin/sh", "-c", script], env={**cluster.env, "PATH": path}, cwd=cluster.dir / "out")
+                  for _ in range(width)]
+        if any(s.wait() for s in shells):
+            raise RuntimeError("a submission failed")
+    rate = per * width / seconds(go)
+    wait_drained(cluster)
+    return rate
+
+
+def queued(cluster):
+    r = cluster.run("squeue", "-h", "-r", "-o", "%i")
+    return len(r.stdout.split())
+
+
+def wait_drained(cluster, limit=600):
+    wait_until(lambda: queued(cluster) == 0, limit, "an empty queue", 0.05)
+
+
+def sbatch_seq():
+    with SpurCluster(cpus=64) as spur:
+        ours = median_of(lambda: sequential(spur, 300))
+    yield {"spur": ours, "slurm": with_slurm(lambda c: median_of(lambda: sequential(c, 200))), "unit": "submits/s"}
+
+
+def sbatch_par8():
+    with SpurCluster(cpus=64) as spur:
+        ours = median_of(lambda: parallel(spur, 800))
+    yield {"spur": ours, "slurm": with_slurm(lambda c: median_of(lambda: parallel(c, 400))), "unit": "submits/s"}
+
+
+def submit_load(cluster, count, in_flight, *more):
+    r = cluster.run(BIN / "spur-submit-load", "--count", count, "--in-flight", in_flight, *more, timeout=600)
+    return float(re.search(r"([\d.]+) submits/s", r.stdout).group(1))
+
+
+def slurm_api(cluster, count):
+    program = cluster.dir / "submit"
+    subprocess.run(["gcc", "-O2", "-o", program, HERE / "slurm_submit.c", "-lslurm"], check=True)
+    out = subprocess.run([program, str(count)], env=cluster.env, cwd=cluster.dir / "out", capture_output=True, text=True,
+                         check=True).stdout
+    cancel_all(cluster)
+    return float(out.split()[0])
+
+
+def submit_api():
+    with SpurCluster(cpus=64) as spur:
+        ours = median_of(lambda: submit_load(spur, 20000, 64))
+    yield {"spur": ours, "slurm": with_slurm(lambda c: slurm_api(c, 2000)), "unit": "durable submits/s, 64 in flight"}
+
+
+def end_to_end(cluster, count, submit):
+    def go():
+        submit(count)
+        wait_drained(cluster)
+    return count / seconds(go)
+
+
+def e2e_true():
+    with SpurCluster(cpus=64) as spur:
+        spur.run("true")
+        ours = median_of(lambda: end_to_end(spur, 2000, lambda n: submit_load(spur, n, 64, "--run")))
+
+    def slurm(c):
+        def submit(n):
+            path = {**c.env, "PATH": f"/usr/bin:{os.environ['PATH']}"}
+            subprocess.run(["/bin/sh", "-c", f"for i in $(seq {n}); do sbatch -Q -o /dev/null --wrap=true; done"], env=path,
+                           cwd=c.dir / "out", check=True)
+        return end_to_end(c, 300, submit)
+    yield {"spur": ours, "slurm": with_slurm(slurm), "unit": "jobs/s, 64 cpus, Slurm's defaults"}
+    tuned = ("SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,default_queue_depth=1000,"
+             "sched_interval=1,bf_interval=1")
+
+    def slurm_tuned(c):
+        def submit(n):
+            path = {**c.env, "PATH": f"/usr/bin:{os.environ['PATH']}"}
+            subprocess.run(["/bin/sh", "-c", f"for i in $(seq {n}); do sbatch -Q -o /dev/null --wrap=true; done"], env=path,
+                           cwd=c.dir / "out", check=True)
+        return end_to_end(c, 500, submit)
+    yield {"bench": "e2e_true_tuned", "spur": ours, "slurm": with_slurm(slurm_tuned, cpus=256, extra=tuned),
+           "unit": "jobs/s, Slurm at its best: 256 cpus, no tick"}
+
+
+def hold_array_or_jobs(cluster, count):
+    """Many pending jobs, each a record of its own."""
+    if isinstance(cluster, SpurCluster):
+        submit_load(cluster, count, 64)
+    else:
+        program = cluster.dir / "submit"
+        subprocess.run(["gcc", "-O2", "-o", program, HERE / "slurm_submit.c", "-lslurm"], check=True)
+        subprocess.run([program, str(count)], env=cluster.env, cwd=cluster.dir / "out", stdout=subprocess.DEVNULL, check=True)
+
+
+def time_squeue(cluster, repeats=5):
+    return median_of(lambda: seconds(lambda: quiet(cluster, "squeue")), repeats) * 1000
+
+
+def squeue_10k():
+    with SpurCluster(cpus=64) as spur:
+        hold_array_or_jobs(spur, 10000)
+        ours = time_squeue(spur)
+        one = median_of(lambda: seconds(lambda: quiet(spur, "squeue", "-j", "1")), 20) * 1000
+
+    def slurm(c):
+        hold_array_or_jobs(c, 10000)
+        return time_squeue(c), median_of(lambda: seconds(lambda: quiet(c, "squeue", "-j", "1")), 20) * 1000
+    theirs = with_slurm(slurm)
+    yield {"spur": ours, "slurm": theirs and theirs[0], "unit": "ms, 10,000 pending", "better": "lower"}
+    yield {"bench": "squeue_one", "spur": one, "slurm": theirs and theirs[1], "unit": "ms, squeue -j ID", "better": "lower"}
+
+
+def array_1m():
+    with SpurCluster(cpus=4, controller="max_array_size = 4000001") as spur:
+        spur.sbatch("-H", "--wrap=true")
+        before = rss_mib(spur.pid("spurctld"))
+        times = []
+        for _ in range(10):
+            times.append(seconds(lambda: quiet(spur, "sbatch", "-Q", "-H", "--array=0-999999", "--wrap=true")) * 1000)
+        grown = (rss_mib(spur.pid("spurctld")) - before) / 10
+        shown = spur.out("squeue", "-h", "-o", "%i").split()
+        assert any("[0-999999]" in s for s in shown), shown
+    yield {"spur": statistics.median(times), "slurm": None, "unit": "ms for sbatch --array=0-999999", "better": "lower"}
+    yield {"bench": "array_1m_memory", "spur": grown, "slurm": None, "unit": "MiB of controller memory per such array",
+           "better": "lower"}
+
+
+def cpu_ms(cluster, *args, count=200):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(count):
+        quiet(cluster, *args)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+    return used / count * 1000
+
+
+def fork_cost(count=200):
+    """What this program itself pays to start a child that does nothing: taken off, so that the figure is the command's own."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(count):
+        subprocess.run(["/bin/true"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ((after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)) / count * 1000
+
+
+def cli_cpu():
+    with SpurCluster(cpus=4) as spur:
+        spur.sbatch("-H", "--wrap=true")
+        ours = {c: cpu_ms(spur, *a) for c, a in (("squeue", ["squeue"]), ("sbatch", ["sbatch", "-Q", "-H", "--wrap=true"]))}
+
+    def slurm(c):
+        c.run("sbatch", "-H", "--wrap=true")
+        return {n: cpu_ms(c, *a) for n, a in (("squeue", ["squeue"]), ("sbatch", ["sbatch", "-Q", "-H", "--wrap=true"]))}
+    theirs = with_slurm(slurm) or {}
+    note = {"bin_true": round(fork_cost(), 3)}
+    yield {"spur": ours["squeue"], "slurm": theirs.get("squeue"), "unit": "ms of CPU per squeue process", "better": "lower", **note}
+    yield {"bench": "cli_cpu_sbatch", "spur": ours["sbatch"], "slurm": theirs.get("sbatch"),
+           "unit": "ms of CPU per sbatch process", "better": "lower", **note}
+
+
+def ctld_memory():
+    with SpurCluster(cpus=4) as spur:
+        hold_array_or_jobs(spur, 100000)
+        ours = rss_mib(spur.pid("spurctld"))
+
+    def slurm(c):
+        hold_array_or_jobs(c, 20000)
+        return rss_mib(c.pid("slurmctld")) * 5
+    yield {"spur": ours, "slurm": with_slurm(slurm), "unit": "MiB with 100,000 pending jobs (Slurm: 5 x 20,000)", "better": "lower"}
+
+
+def ctld_restart():
+    def restart(cluster, daemon, sig):
+        cluster.kill(daemon, sig)
+        begin = time.perf_counter()
+        cluster.start_controller()
+        r = cluster.run("squeue", "-h", "-o", "%i")
+        took = time.perf_counter() - begin
+        return took, len(r.stdout.split())
+    with SpurCluster(cpus=4) as spur:
+        hold_array_or_jobs(spur, 100000)
+        times = [restart(spur, "spurctld", s) for s in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL)]
+        assert all(n == 100000 for _, n in times), times
+
+    def slurm(c):
+        hold_array_or_jobs(c, 20000)
+        c.kill("slurmctld")
+        begin = time.perf_counter()
+        c.start_controller()
+        c.run("squeue", "-h", "-o", "%i")
+        return (time.perf_counter() - begin) * 5
+    yield {"spur": statistics.median(t for t, _ in times), "slurm": with_slurm(slurm),
+           "unit": "s until a full squeue with 100,000 pending jobs (Slurm: 5 x 20,000)", "better": "lower"}
+
+
+ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
+                               ctld_restart)}

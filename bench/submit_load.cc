@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// spur-submit-load: submits batch jobs over one connection with many calls in flight, through a stock grpc++ client, and prints
+// how many were acknowledged (and are therefore durable) per second.
+//   spur-submit-load --count N --in-flight K [--run]      without --run the jobs are held
+#include <fmt/format.h>
+#include <getopt.h>
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include "config/load.h"
+#include "spur/v1/controller.grpc.pb.h"
+#include "wire/credential_client.h"
+
+extern char** environ;
+
+namespace {
+
+using namespace spur;
+
+struct Load {
+  std::unique_ptr<v1::Controller::Stub> stub;
+  std::string credential;
+  v1::SubmitJobRequest prototype;
+  std::uint64_t run_id = 0;
+  long count = 0;
+  std::atomic<long> next{0};
+  std::mutex mutex;
+  std::condition_variable all_done;
+  long open = 0;
+  std::string error;
+
+  struct Call {
+    grpc::ClientContext context;
+    v1::SubmitJobRequest request;
+    v1::SubmitJobReply reply;
+  };
+
+  void finish(const std::string& why) {
+    std::lock_guard lock(mutex);
+    if (!why.empty() && error.empty()) error = why;
+    if (--open == 0) all_done.notify_one();
+  }
+
+  // Sends one and, when it is answered, the next: as many chains as calls in flight.
+  void go() {
+    const long number = next.fetch_add(1);
+    if (number >= count) return finish({});
+    auto* call = new Call;
+    call->request = prototype;
+    call->request.set_token(fmt::format("{:x}-{}", run_id, number));
+    call->context.AddMetadata("spur-credential-bin", credential);
+    stub->async()->SubmitJob(&call->context, &call->request, &call->reply, [this, call](grpc::Status status) {
+      delete call;
+      status.ok() ? go() : finish(status.error_message());
+    });
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Load load;
+  load.count = 1000;
+  long in_flight = 64;
+  bool run = false;
+  static const option kOptions[] = {{"count", required_argument, nullptr, 'c'},
+                                    {"in-flight", required_argument, nullptr, 'i'},
+                                    {"run", no_argument, nullptr, 'r'},
+                                    {nullptr, 0, nullptr, 0}};
+  for (int c; (c = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) {
+    if (c == 'c') load.count = std::atol(optarg);
+    else if (c == 'i') in_flight = std::atol(optarg);
+    else if (c == 'r') run = true;
+    else return 2;
+  }
+  auto config = config::load({});
+  if (!config) return std::fprintf(stderr, "%s\n", config.error().message.c_str()), 1;
+  const auto options = config::client_options(*config);
+  auto credential = wire::get_credential(options.auth_socket, "controller", options.timeout);
+  if (!credential) return std::fprintf(stderr, "%s\n", credential.error().message.c_str()), 1;
+  load.credential = *credential;
+  load.run_id = std::random_device{}() | (static_cast<std::uint64_t>(getpid()) << 32);
+  load.stub = v1::Controller::NewStub(grpc::CreateChannel(options.controllers.front(), grpc::InsecureChannelCredentials()));
+
+  auto* spec = load.prototype.mutable_spec();
+  spec->set_name("load");
+  spec->set_script("#!/bin/sh\ntrue\n");
+  std::string environment;
+  for (char** e = environ; *e; ++e) environment.append(*e).push_back('\0');
+  spec->set_environment(environment);
+  spec->set_work_dir("/tmp");
+  spec->set_std_out("/dev/null");
+  spec->set_hold(!run);
+
+  const auto begin = std::chrono::steady_clock::now();
+  load.open = in_flight;
+  for (long i = 0; i < in_flight; ++i) load.go();
+  std::unique_lock lock(load.mutex);
+  load.all_done.wait(lock, [&] { return load.open == 0; });
+  if (!load.error.empty()) return std::fprintf(stderr, "submit: %s\n", load.error.c_str()), 1;
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("{:.1f} submits/s\n", static_cast<double>(load.count) / took);
+  return 0;
+}

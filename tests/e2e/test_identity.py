@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what, with real users. Needs root to become them; as an ordinary user only what needs one user is tested."""
+import os
+import unittest
+
+from spur_cluster import SpurCluster
+
+AS_ROOT = os.geteuid() == 0
+ALICE, MALLORY = 12001, 12002
+
+
+@unittest.skipUnless(AS_ROOT, "only root can act as other users")
+class Users(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.c = SpurCluster(cpus=4).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.c.__exit__(None, None, None)
+
+    def test_a_user_cannot_touch_another_users_job(self):
+        job = self.c.sbatch("-H", "--wrap", "true", user=ALICE)
+        self.assertEqual(self.c.job(job)["UserId"], f"{ALICE}({ALICE})")
+        r = self.c.run("scancel", job, user=MALLORY, check=False)
+        self.assertEqual(r.returncode, 210)
+        self.assertEqual(r.stderr, f"scancel: error: Kill job error on job id {job}: Access/permission denied\n")
+        for words in (["hold", job], ["release", job], ["requeue", job], ["update", f"jobid={job}", "timelimit=1"]):
+            r = self.c.run("scontrol", *words, user=MALLORY, check=False)
+            self.assertEqual(r.returncode, 1, words)
+        self.assertEqual(self.c.state(job), "PENDING")
+        self.c.run("scancel", job, user=ALICE)
+        self.assertEqual(self.c.state(job), "CANCELLED")
+
+    def test_only_administrators_change_the_cluster(self):
+        for words in (["update", "nodename=n1", "state=drain", "reason=x"], ["reconfigure"], ["shutdown"]):
+            r = self.c.run("scontrol", *words, user=MALLORY, check=False)
+            self.assertEqual(r.returncode, 1, words)
+        self.assertEqual(self.c.out("sinfo", "-h", "-o", "%t").strip() in ("idle", "mix", "alloc"), True)
+
+    def test_jobs_run_as_their_user(self):
+        job = self.c.sbatch("-o", "id-%j", "--wrap", "id -u; id -g; id -G; umask", user=ALICE)
+        self.c.wait_state(job, "COMPLETED")
+        path = self.c.dir / "out" / f"id-{job}"
+        self.assertEqual(path.read_text().split()[:3], [str(ALICE)] * 3)
+        self.assertEqual(path.stat().st_uid, ALICE)
+
+    def test_output_through_a_symlink_to_a_foreign_file_is_refused(self):
+        target = self.c.dir / "secret"
+        target.write_text("untouched\n")
+        target.chmod(0o600)
+        link = self.c.dir / "out" / "link"
+        link.symlink_to(target)
+        job = self.c.sbatch("-o", str(link), "--wrap", "echo pwned", user=ALICE)
+        self.c.wait_state(job, "FAILED")
+        self.assertEqual(target.read_text(), "untouched\n")
+
+    def test_a_negative_nice_is_for_administrators(self):
+        r = self.c.run("sbatch", "-H", "--nice=-5", "--wrap", "true", user=ALICE, check=False)
+        self.assertEqual((r.returncode, r.stderr), (1, "sbatch: error: Batch job submission failed: Invalid --nice value\n"))
+
+    def test_without_a_credential_nothing_works(self):
+        r = self.c.run("squeue", check=False, env={"SPUR_AUTH_SOCKET": "/nonexistent"})
+        self.assertNotEqual(r.returncode, 0)
+        self.assertTrue(r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one node can do for a request: whether it may be used at all, how many of the job's tasks fit into a row of free
+// amounts, and what a share of the job takes from it. Nothing here knows about time or about other nodes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sched/capacity.h"
+#include "sched/request.h"
+
+namespace spur::sched {
+
+// Features, excluded nodes, temporary disk: what does not change with load.
+bool node_allowed(const Request& request, const Capacity& capacity, NodeNumber node);
+
+// What a node can give out of a row of free amounts.
+struct Offer {
+  NodeNumber node = 0;
+  std::uint32_t weight = 0;
+  std::uint32_t tasks = 0;    // of the job, at most; 0: the node is of no use
+  Amount cpus = 0, gres = 0;  // free in all, before the job
+  Amount unit = 1;
+  JobGres job_gres{};         // free of each of Request::gres_per_job
+};
+
+// How many tasks fit into `row`, or 0 where the node's own part of the request (CPUs, memory, GRES per node) does not.
+std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
+
+// CPUs a node gives for so many tasks, not counting what an exclusive job gets on top.
+Amount cpus_for_tasks(const Request& request, Amount unit, std::uint32_t tasks);
+
+// One node's part of a placed job.
+struct Share {
+  NodeNumber node = 0;
+  std::uint32_t tasks = 0;
+  JobGres job_gres{};
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
+// What the share takes from its node. Where a GRES of any type will do, the columns are used in order as far as `row`
+// has them.
+void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row, Amount* take);
+
+}  // namespace spur::sched

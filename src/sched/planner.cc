@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "sched/earliest_start.h"
+#include "sched/eligibility.h"
+#include "sched/feasibility.h"
+#include "sched/occupancy.h"
+#include "sched/placement.h"
+
+namespace spur::sched {
+namespace {
+
+using model::Reason;
+
+// With several partitions, the one in which the job could run speaks for it.
+bool is_final_word(Reason reason) {
+  return reason == Reason::Resources || reason == Reason::Priority || reason == Reason::Licenses ||
+         reason == Reason::JobArrayTaskLimit;
+}
+
+}  // namespace
+
+Planner::Planner(const model::View& view, const Params& params, Time now)
+    : view_(view),
+      params_(params),
+      now_(now),
+      capacity_(view),
+      profile_(view, capacity_, now),
+      grants_(capacity_),
+      partition_waits_(view.partitions->size()) {}
+
+Plan Planner::run() {
+  gather();
+  sort_queue(queue_);
+  for (const auto& entry : queue_)
+    if (!visit(entry)) break;
+  write_waits();
+  return std::move(plan_);
+}
+
+// ---- gathering
+
+void Planner::gather() {
+  slots_.reserve(view_.pending.size());
+  queue_.reserve(view_.pending.size());
+  view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    const auto slot_number = static_cast<std::uint32_t>(slots_.size());
+    Slot& slot = slots_.emplace_back();
+    slot.job = job.get();
+    slot.reason = own_reason(*job, now_);
+    if (slot.reason == Reason::BeginTime) {
+      const Time begin = begin_of(*job);
+      if (!is_set(plan_.wake_at) || begin < plan_.wake_at) plan_.wake_at = begin;
+    }
+    if (slot.reason != Reason::None) return;
+    if (job->is_array_rest()) slot.task = job->array_pending->lowest();
+
+    const auto& lanes = classes_[class_of(*job)].lanes;
+    if (lanes.empty()) slot.reason = Reason::PartitionConfig;  // its partitions were taken away
+    const std::uint32_t priority = priority_at(*job, *view_.config, now_);
+    for (std::uint32_t nth = 0; nth < lanes.size(); ++nth) {
+      const auto& partition = (*view_.partitions)[lanes_[lanes[nth]].request.partition];
+      queue_.push_back({partition.config.priority_tier, priority, job->id, slot_number, lanes[nth], nth});
+    }
+    slot.entries_left = static_cast<std::uint32_t>(lanes.size());
+  });
+}
+
+std::uint32_t Planner::class_of(const model::Job& job) {
+  const auto fits = [&](std::uint32_t c) {
+    return classes_[c].limit == job.time_limit && (classes_[c].spec == job.spec.get() || same_wish(*classes_[c].spec, *job.spec));
+  };
+  if (!classes_.empty() && fits(last_class_)) return last_class_;
+  const std::uint64_t hash = wish_hash(*job.spec) ^ job.time_limit.raw();
+  const auto [first, last] = class_by_hash_.equal_range(hash);
+  for (auto at = first; at != last; ++at)
+    if (fits(at->second)) return last_class_ = at->second;
+  last_class_ = make_class(*job.spec, job.time_limit);
+  class_by_hash_.emplace(hash, last_class_);
+  return last_class_;
+}
+
+std::uint32_t Planner::make_class(const model::JobSpec& spec, TimeLimit limit) {
+  JobClass made{&spec, limit, {}};
+  const auto& partitions = *view_.partitions;
+  const auto add = [&](const model::Partition* partition) {
+    if (!partition) return;
+    made.lanes.push_back(make_lane(spec, static_cast<std::size_t>(partition - partitions.data()), limit));
+  };
+  if (spec.partitions.empty()) add(model::default_partition(view_));
+  for (const auto& name : spec.partitions) add(model::find_partition(view_, name));
+  classes_.push_back(std::move(made));
+  return static_cast<std::uint32_t>(classes_.size()) - 1;
+}
+
+std::uint32_t Planner::make_lane(const model::JobSpec& spec, std::size_t partition, TimeLimit limit) {
+  Lane& lane = lanes_.emplace_back();
+  const auto& config = (*view_.partitions)[partition].config;
+  if (auto request = make_request(view_, capacity_.columns(), spec, partition, limit)) {
+    lane.request = *std::move(request);
+    lane.reason = limit_reason(config, lane.request);
+    if (lane.reason == Reason::None && !in_time(lane.request, now_)) lane.reason = Reason::DeadLine;
+  } else {
+    lane.request.partition = partition;
+    lane.request.limit = limit_in(config, limit);
+    lane.reason = limit_reason(config, lane.request);
+    if (lane.reason == Reason::None) lane.reason = Reason::BadConstraints;
+  }
+  lane.known = lane.reason != Reason::None;
+  return static_cast<std::uint32_t>(lanes_.size()) - 1;
+}
+
+void Planner::look_up_candidates(Lane& lane) {
+  Candidates found = find_candidates((*view_.partitions)[lane.request.partition], lane.request, capacity_);
+  lane.known = true;
+  lane.reason = found.reason;
+  lane.nodes = std::move(found.nodes);
+}
+
+// ---- the walk
+
+bool Planner::visit(const QueueEntry& entry) {
+  Slot& slot = slots_[entry.slot];
+  Lane& lane = lanes_[entry.lane];
+  if (slot.started) return true;
+  if (!lane.known) look_up_candidates(lane);
+  if (lane.reason != Reason::None) {
+    if (slot.reason == Reason::None) slot.reason = lane.reason;
+    --slot.entries_left;
+    return true;
+  }
+  // A hold that the job got in an earlier partition must not stand in its own way here.
+  const std::int32_t own_hold = slot.hold;
+  if (own_hold >= 0) profile_.remove(holds_[static_cast<std::size_t>(own_hold)]), ++changes_;
+  while (!slot.started) {
+    if (array_is_at_limit(*slot.job)) {
+      if (own_hold >= 0) drop_hold(slot);
+      slot.reason = Reason::JobArrayTaskLimit;
+      --slot.entries_left;
+      return true;
+    }
+    std::vector<Share> shares;
+    if (lane.full_since != generation_ || slot.hold >= 0) shares = fit_now(lane);
+    if (shares.empty()) break;
+    if (plan_.starts.size() >= params_.max_starts) {
+      plan_.more = true;
+      return false;
+    }
+    if (slot.hold >= 0) drop_hold(slot);
+    start(slot, lane, std::move(shares));
+  }
+  if (!slot.started) wait(slot, lane);
+  --slot.entries_left;
+  return true;
+}
+
+bool Planner::array_is_at_limit(const model::Job& job) {
+  if (!job.array_job || job.array_max_running == 0) return false;
+  if (!array_running_) array_running_ = running_array_tasks(view_);
+  const auto running = array_running_->find(job.array_job);
+  return running != array_running_->end() && running->second >= job.array_max_running;
+}
+
+void Planner::wait(Slot& slot, Lane& lane) {
+  if (slot.hold < 0) lane.full_since = generation_;
+  Reason reason = Reason::Resources;
+  if (!profile_.licenses_suffice(lane.request, now_, lane.request.end_of_run(now_))) {
+    reason = Reason::Licenses;
+  } else if (std::exchange(partition_waits_[lane.request.partition], 1)) {
+    reason = Reason::Priority;
+  }
+  if (!is_final_word(slot.reason)) slot.reason = reason;
+  plan_later(slot, lane);
+}
+
+void Planner::plan_later(Slot& slot, Lane& lane) {
+  if (slot.hold >= 0) {
+    // Planned in an earlier partition already: move only if it is sooner here.
+    Hold& old = holds_[static_cast<std::size_t>(slot.hold)];
+    auto sooner = earliest_start(lane.request, lane.nodes, capacity_, profile_, now_);
+    if (sooner && sooner->start < old.start) {
+      old = *std::move(sooner);
+      ++generation_;
+    }
+    profile_.add(old);
+    ++changes_;
+    return;
+  }
+  if (holds_made_ >= params_.reservations) return;
+  const Time from = lane.planned_in == generation_ ? lane.not_before : now_;
+  auto hold = earliest_start(lane.request, lane.nodes, capacity_, profile_, from);
+  if (!hold) return;
+  lane.planned_in = generation_;
+  lane.not_before = hold->start;
+  profile_.add(*hold);
+  ++changes_;
+  slot.hold = static_cast<std::int32_t>(holds_.size());
+  holds_.push_back(*std::move(hold));
+  ++holds_made_;
+}
+
+// The hold is out of the profile already.
+void Planner::drop_hold(Slot& slot) {
+  slot.hold = -1;
+  --holds_made_;
+  ++generation_;
+}
+
+// ---- starting
+
+std::vector<Share> Planner::fit_now(Lane& lane) {
+  const Time end = lane.request.end_of_run(now_);
+  if (!profile_.licenses_suffice(lane.request, now_, end)) return {};
+  if (is_single(lane.request, capacity_.one_weight())) {
+    if (const auto share = fit_on_one_node(lane, end)) return {*share};
+    if (!lane.request.tasks_fixed || lane.request.tasks == 1 || lane.request.max_nodes == 1) return {};
+  }
+  std::vector<Offer> offers;
+  offers.reserve(lane.nodes.size());
+  for (const NodeNumber node : lane.nodes) {
+    const Offer offer = make_offer(lane.request, capacity_, node, profile_.least(node, now_, end));
+    if (offer.tasks > 0) offers.push_back(offer);
+  }
+  if (offers.size() < lane.request.min_nodes) return {};
+  return choose(lane.request, offers);
+}
+
+std::optional<Share> Planner::fit_on_one_node(Lane& lane, Time end) {
+  const Request& request = lane.request;
+  const std::uint32_t tasks = request.tasks_fixed ? request.tasks : request.tasks_per_node;
+  const auto fits = [&](NodeNumber node) {
+    return tasks_that_fit(request, capacity_, node, profile_.least(node, now_, end)) >= tasks;
+  };
+  // The node that took the last job of this lane fits it better still, if nothing else has changed since.
+  if (lane.last_change == changes_ && !request.least_loaded && fits(lane.last_node)) return Share{lane.last_node, tasks, {}};
+  std::optional<FitKey> best;
+  for (const NodeNumber node : lane.nodes) {
+    const Amount* row = profile_.least(node, now_, end);
+    if (row[Columns::kCpu] < request.cpus_per_task) continue;  // mostly it is that
+    const Offer offer = make_offer(request, capacity_, node, row);
+    if (offer.tasks < tasks) continue;
+    const FitKey key = fit_key(request, offer, tasks, {});
+    if (!best || key < *best) best = key;
+  }
+  if (!best) return std::nullopt;
+  lane.last_node = best->node;
+  return Share{best->node, tasks, {}};
+}
+
+void Planner::start(Slot& slot, Lane& lane, std::vector<Share> shares) {
+  const Request& request = lane.request;
+  const Time end = request.end_of_run(now_);
+  const std::size_t width = capacity_.width();
+  auto allocation = std::make_shared<model::Allocation>();
+  allocation->partition = (*view_.partitions)[request.partition].config.name;
+  allocation->nodes.reserve(shares.size());
+  rows_.resize(shares.size() * width);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    Amount* take = &rows_[i * width];
+    take_of_share(request, capacity_, shares[i], profile_.least(shares[i].node, now_, end), take);
+    allocation->nodes.push_back(grants_.grant(shares[i], take));
+  }
+  profile_.start(request, shares, rows_);
+  ++changes_;
+  if (shares.size() == 1 && shares[0].node == lane.last_node) lane.last_change = changes_;
+
+  const model::Job& job = *slot.job;
+  plan_.starts.push_back({job.id, slot.task, std::move(allocation)});
+  if (job.array_job && job.array_max_running > 0) ++(*array_running_)[job.array_job];
+  if (slot.task) slot.task = job.array_pending->next_after(*slot.task);
+  slot.started = !slot.task;
+}
+
+void Planner::write_waits() {
+  for (const auto& slot : slots_) {
+    if (slot.started || slot.entries_left > 0) continue;
+    Wait wait{slot.job->id, slot.reason, {}};
+    if (slot.hold >= 0) {
+      const Time start = holds_[static_cast<std::size_t>(slot.hold)].start;
+      if (start < kNever) wait.expected_start = start;
+    }
+    if (wait.reason != slot.job->reason || is_set(wait.expected_start)) plan_.waits.push_back(wait);
+  }
+}
+
+// ---- what if
+
+Result<Forecast> Planner::forecast(const model::JobSpec& spec) {
+  std::optional<Hold> best;
+  std::size_t best_partition = 0;
+  ErrorCode error = ErrorCode::NodeConfigUnavailable;
+  const std::uint32_t made = make_class(spec, spec.time_limit);
+  for (const std::uint32_t number : classes_[made].lanes) {
+    Lane& lane = lanes_[number];
+    if (!lane.known) look_up_candidates(lane);
+    if (lane.reason == Reason::PartitionDown) error = ErrorCode::PartitionDown;
+    if (lane.reason == Reason::PartitionInactive) error = ErrorCode::PartitionUnavailable;
+    if (lane.reason != Reason::None) continue;
+    auto hold = earliest_start(lane.request, lane.nodes, capacity_, profile_, std::max(now_, spec.begin));
+    if (!hold || (best && hold->start >= best->start)) continue;
+    best = *std::move(hold);
+    best_partition = lane.request.partition;
+  }
+  if (!best) return fail(error, std::string(slurm_message(error)));
+  Forecast forecast;
+  // Slurm takes jobs without a limit to run for a year.
+  forecast.start = best->start < kNever ? best->start : now_ + hours(365 * 24);
+  forecast.partition = (*view_.partitions)[best_partition].config.name;
+  for (std::size_t i = 0; i < best->shares.size(); ++i) {
+    forecast.nodes.push_back(NodeIndex(best->shares[i].node));
+    forecast.cpus += static_cast<std::uint32_t>(best->rows[i * capacity_.width() + Columns::kCpu]);
+  }
+  return forecast;
+}
+
+}  // namespace spur::sched

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/hostlist.h"
+
+namespace spur::sched {
+namespace {
+
+Status add_gres(const Columns& columns, const model::JobSpec& spec, Request& request) {
+  for (std::size_t i = 0; i < spec.gres.size(); ++i) {
+    const auto& wish = spec.gres[i];
+    const std::string shown = wish.type.empty() ? wish.name : wish.name + ":" + wish.type;
+    if (wish.count == 0) continue;
+    if (wish.count > kMaxDevices) return fail(ErrorCode::InvalidGres, fmt::format("gres {}: {} is too many", shown, wish.count));
+    for (std::size_t k = 0; k < i; ++k) {
+      const auto& other = spec.gres[k];
+      if (other.name != wish.name || other.count == 0) continue;
+      if (other.type == wish.type || other.type.empty() || wish.type.empty())
+        return fail(ErrorCode::InvalidGres, fmt::format("gres {} asked for in two ways is not supported yet", wish.name));
+    }
+    GresNeed need{columns.gres_columns(wish.name, wish.type), static_cast<Amount>(wish.count)};
+    if (need.columns.empty()) return fail(ErrorCode::InvalidGres, fmt::format("no node has gres {}", shown));
+    switch (wish.per) {
+      case model::GresRequest::Per::Node:
+        request.gres_per_node.push_back(std::move(need));
+        break;
+      case model::GresRequest::Per::Task:
+        request.gres_per_task.push_back(std::move(need));
+        break;
+      case model::GresRequest::Per::Job:
+        request.gres_per_job.push_back(std::move(need));
+        break;
+      case model::GresRequest::Per::Socket:
+        return fail(ErrorCode::InvalidGres, fmt::format("gres {} per socket is not supported yet", shown));
+    }
+  }
+  if (request.gres_per_job.size() > kMaxJobGres)
+    return fail(ErrorCode::InvalidGres, fmt::format("more than {} kinds of gres per job are not supported", kMaxJobGres));
+  return {};
+}
+
+Status add_licenses(const model::View& view, const model::JobSpec& spec, Request& request) {
+  const auto& known = view.config->licenses;
+  for (const auto& wish : spec.licenses) {
+    const auto at = std::ranges::find(known, wish.name, &model::LicenseConfig::name);
+    if (at == known.end()) return fail(ErrorCode::InvalidLicense, fmt::format("unknown license {}", wish.name));
+    const auto column = static_cast<std::size_t>(at - known.begin());
+    const auto same = std::ranges::find(request.licenses, column, &std::pair<std::size_t, Amount>::first);
+    if (same != request.licenses.end())
+      same->second += wish.count;
+    else
+      request.licenses.emplace_back(column, wish.count);
+  }
+  for (const auto& [column, count] : request.licenses)
+    if (count > static_cast<Amount>(known[column].count))
+      return fail(ErrorCode::InvalidLicense, fmt::format("license {}: {} asked for, the cluster has {}", known[column].name,
+                                                         count, known[column].count));
+  return {};
+}
+
+void add_size(const model::PartitionConfig& partition, const model::JobSpec& spec, Request& request) {
+  request.min_nodes = std::max({1u, spec.min_nodes, partition.min_nodes, static_cast<std::uint32_t>(request.required.size())});
+  if (spec.max_nodes) request.max_nodes = std::max(*spec.max_nodes, spec.min_nodes);
+  request.spread = spec.max_nodes && *spec.max_nodes > spec.min_nodes;
+  if (partition.max_nodes) request.max_nodes = std::min(request.max_nodes, *partition.max_nodes);
+  request.tasks_fixed = spec.tasks.has_value();
+  request.tasks_per_node = spec.tasks_per_node;
+  if (request.tasks_fixed)
+    request.tasks = std::max(1u, *spec.tasks);
+  else
+    request.tasks = request.tasks_per_node = std::max(1u, spec.tasks_per_node);
+  request.cpus_per_task = std::max(1u, spec.cpus_per_task);
+  request.min_cpus = std::max(1u, spec.min_cpus_per_node.value_or(1));
+  request.overcommit = spec.overcommit;
+  request.exclusive = spec.exclusive != model::Exclusive::No || partition.oversubscribe == model::OverSubscribe::Exclusive;
+  request.least_loaded = partition.lln;
+}
+
+}  // namespace
+
+Time Request::end_of_run(Time start) const {
+  if (!limit.is_finite()) return std::max(start, kNever) + seconds(1);
+  return start + std::max<Duration>(minutes(1), limit.duration());
+}
+
+TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job) {
+  if (of_job.is_set()) return of_job;
+  return partition.default_time.is_set() ? partition.default_time : partition.max_time;
+}
+
+Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std::string& hostlist) {
+  std::vector<NodeNumber> numbers;
+  if (hostlist.empty()) return numbers;
+  auto names = text::expand_hostlist(hostlist);
+  if (!names) return fail(ErrorCode::InvalidNode, names.error().message);
+  for (const auto& name : *names) {
+    const auto at = view.node_by_name->find(name);
+    if (at == view.node_by_name->end()) return fail(ErrorCode::InvalidNode, fmt::format("invalid node name specified: {}", name));
+    numbers.push_back(at->second.value);
+  }
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+MemoryWish memory_wish(const model::ClusterConfig& config, const model::PartitionConfig& partition,
+                       const model::JobSpec& spec) {
+  const auto per_node = [](std::uint64_t mib) {
+    return MemoryWish{mib == 0 ? MemoryNeed::WholeNode : MemoryNeed::PerNode, mib, 1};
+  };
+  const auto per_cpu = [&](std::uint64_t mib) {
+    if (mib == 0) return per_node(0);
+    MemoryWish wish{MemoryNeed::PerCpu, mib, 1};
+    const auto limit = partition.max_memory_per_cpu_mib ? partition.max_memory_per_cpu_mib : config.max_memory_per_cpu_mib;
+    if (limit && *limit > 0 && mib > *limit) {
+      wish.cpu_factor = static_cast<std::uint32_t>(std::min<std::uint64_t>((mib + *limit - 1) / *limit, 65'535));
+      wish.mib = (mib + wish.cpu_factor - 1) / wish.cpu_factor;
+    }
+    return wish;
+  };
+  if (spec.memory_per_node_mib) return per_node(*spec.memory_per_node_mib);
+  if (spec.memory_per_cpu_mib) return per_cpu(*spec.memory_per_cpu_mib);
+  // Without a wish memory matters only where it is handed out; then Slurm's default is all of it.
+  if (config.memory_as != model::MemoryAs::Consumable) return {};
+  if (partition.default_memory_per_node_mib) return per_node(*partition.default_memory_per_node_mib);
+  if (partition.default_memory_per_cpu_mib) return per_cpu(*partition.default_memory_per_cpu_mib);
+  if (config.default_memory_per_node_mib) return per_node(*config.default_memory_per_node_mib);
+  if (config.default_memory_per_cpu_mib) return per_cpu(*config.default_memory_per_cpu_mib);
+  return per_node(0);
+}
+
+Result<Request> make_request(const model::View& view, const Columns& columns, const model::JobSpec& spec,
+                             std::size_t partition, TimeLimit limit) {
+  const auto& config = (*view.partitions)[partition].config;
+  Request request;
+  request.partition = partition;
+  if (!spec.reservation.empty())
+    return fail(ErrorCode::InvalidReservation, fmt::format("unknown reservation {}", spec.reservation));
+  if (spec.exclusive == model::Exclusive::User || spec.exclusive == model::Exclusive::Mcs)
+    return fail(ErrorCode::NotSupported, "--exclusive=user and --exclusive=mcs are not supported yet");
+  if (config.exclusive_user)
+    return fail(ErrorCode::NotSupported, fmt::format("partition {}: ExclusiveUser is not supported yet", config.name));
+  if (spec.contiguous) return fail(ErrorCode::NotSupported, "--contiguous is not supported yet");
+  SPUR_ASSIGN(request.required, resolve_nodes(view, spec.required_nodes));
+  SPUR_ASSIGN(request.excluded, resolve_nodes(view, spec.excluded_nodes));
+  SPUR_ASSIGN(request.features, parse_features(spec.features));
+  SPUR_TRY(add_gres(columns, spec, request));
+  SPUR_TRY(add_licenses(view, spec, request));
+  add_size(config, spec, request);
+
+  const MemoryWish memory = memory_wish(*view.config, config, spec);
+  request.memory = memory.need;
+  request.memory_mib = static_cast<Amount>(std::min<std::uint64_t>(memory.mib, std::uint64_t{1} << 50));
+  request.cpus_per_task *= memory.cpu_factor;
+  request.tmp_disk_mib = static_cast<Amount>(std::min<std::uint64_t>(spec.tmp_disk_mib, std::uint64_t{1} << 50));
+  request.limit_column = columns.partition_limit(partition);
+  request.limit = limit_in(config, limit);
+  request.deadline = spec.deadline;
+  return request;
+}
+
+bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
+  return a.partitions == b.partitions && a.reservation == b.reservation && a.min_nodes == b.min_nodes &&
+         a.max_nodes == b.max_nodes && a.tasks == b.tasks && a.tasks_per_node == b.tasks_per_node &&
+         a.cpus_per_task == b.cpus_per_task && a.min_cpus_per_node == b.min_cpus_per_node &&
+         a.memory_per_node_mib == b.memory_per_node_mib && a.memory_per_cpu_mib == b.memory_per_cpu_mib &&
+         a.tmp_disk_mib == b.tmp_disk_mib && a.gres == b.gres && a.licenses == b.licenses && a.exclusive == b.exclusive &&
+         a.overcommit == b.overcommit && a.contiguous == b.contiguous && a.features == b.features &&
+         a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes && a.deadline == b.deadline;
+}
+
+std::uint64_t wish_hash(const model::JobSpec& spec) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15u;
+  const auto number = [&](std::uint64_t value) {
+    hash = (hash ^ value) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  };
+  const auto text = [&](std::string_view value) {
+    number(value.size());
+    for (const char c : value) number(static_cast<unsigned char>(c));
+  };
+  for (const auto& partition : spec.partitions) text(partition);
+  number(spec.min_nodes);
+  number(spec.max_nodes.value_or(0));
+  number(spec.tasks.value_or(0));
+  number(std::uint64_t{spec.tasks_per_node} << 32 | spec.cpus_per_task);
+  number(spec.min_cpus_per_node.value_or(0));
+  number(spec.memory_per_node_mib.value_or(~std::uint64_t{0}));
+  number(spec.memory_per_cpu_mib.value_or(~std::uint64_t{0}));
+  number(static_cast<std::uint64_t>(spec.exclusive) << 1 | spec.overcommit);
+  for (const auto& gres : spec.gres) {
+    text(gres.name);
+    text(gres.type);
+    number(gres.count << 2 | static_cast<std::uint64_t>(gres.per));
+  }
+  for (const auto& license : spec.licenses) {
+    text(license.name);
+    number(license.count);
+  }
+  text(spec.features);
+  text(spec.required_nodes);
+  text(spec.excluded_nodes);
+  return hash;
+}
+
+}  // namespace spur::sched

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job's wish in the scheduler's terms: the specification resolved against one partition, the configuration and the
+// columns of the call. One per class of equal jobs and partition.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/view.h"
+#include "sched/capacity.h"
+#include "sched/features.h"
+
+namespace spur::sched {
+
+inline constexpr std::uint32_t kNoLimit = 0xffffffffu;
+
+// Jobs without a time limit hold what they have until then; beyond any date, so nothing that ends waits for them, and
+// still a point in time, so a job that needs their nodes can be planned behind them and other unlimited jobs may not
+// overtake it.
+inline constexpr Time kNever = from_micros(std::int64_t{1} << 60);
+
+struct GresNeed {
+  std::vector<std::size_t> columns;  // any of them will do
+  Amount count = 0;
+};
+
+// At most so many kinds asked for per job (not per node or task); bounds a small array in the placement code.
+inline constexpr std::size_t kMaxJobGres = 4;
+using JobGres = std::array<Amount, kMaxJobGres>;
+
+enum class MemoryNeed : std::uint8_t { None, PerNode, PerCpu, WholeNode };
+
+struct Request {
+  std::size_t partition = 0;  // position in View::partitions
+
+  std::uint32_t min_nodes = 1, max_nodes = kNoLimit;
+  bool spread = false;        // a range of nodes was given: as many as there are
+  bool tasks_fixed = false;   // -n: `tasks` in all; else every node gets `tasks_per_node`
+  std::uint32_t tasks = 1;
+  std::uint32_t tasks_per_node = 0;  // with tasks_fixed: at most so many on one node (0: no limit)
+  Amount cpus_per_task = 1, min_cpus = 1;  // min_cpus: per node
+  bool overcommit = false;    // CPUs as for one task per node
+  bool exclusive = false;     // whole nodes
+  bool least_loaded = false;  // LLN: the emptiest node first
+
+  MemoryNeed memory = MemoryNeed::None;
+  Amount memory_mib = 0;
+  Amount tmp_disk_mib = 0;
+  std::vector<GresNeed> gres_per_node, gres_per_task, gres_per_job;
+  std::vector<std::pair<std::size_t, Amount>> licenses;  // position in ClusterConfig::licenses, count
+
+  FeatureRequest features;
+  std::vector<NodeNumber> required, excluded;  // ascending
+  std::size_t limit_column = 0;                // of the partition's MaxCPUsPerNode; 0: none
+
+  TimeLimit limit;
+  Time deadline;
+
+  // When a run that starts then ends at the latest.
+  Time end_of_run(Time start) const;
+};
+
+// The request of `spec` in a partition. An error tells why the wish makes no sense here (unknown GRES, node or licence,
+// unsupported features); the plan then says BadConstraints, a submit is refused with it.
+Result<Request> make_request(const model::View& view, const Columns& columns, const model::JobSpec& spec,
+                             std::size_t partition, TimeLimit limit);
+
+// The limit in force in that partition: the job's, else the partition's default, else its maximum.
+TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job);
+
+// Node numbers of a hostlist, ascending, each once. InvalidNode names the first that does not exist.
+Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std::string& hostlist);
+
+// Memory asked for in that partition, with the defaults of partition and cluster.
+struct MemoryWish {
+  MemoryNeed need = MemoryNeed::None;
+  std::uint64_t mib = 0;
+  std::uint32_t cpu_factor = 1;  // MaxMemPerCPU: more memory per CPU means more CPUs per task
+};
+MemoryWish memory_wish(const model::ClusterConfig& config, const model::PartitionConfig& partition,
+                       const model::JobSpec& spec);
+
+// Equal in everything that the scheduler looks at; such jobs are one class. (The time limit in force is kept in the job
+// record and compared beside it.)
+bool same_wish(const model::JobSpec& a, const model::JobSpec& b);
+std::uint64_t wish_hash(const model::JobSpec& spec);
+
+}  // namespace spur::sched

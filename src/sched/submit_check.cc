@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is refused at submit, as Slurm does it: names that do not exist and wishes that no nodes of the partition satisfy. A
+// job that is merely too large, too long or in a partition that is down is accepted and waits with the reason,
+// unless the site enforces partition limits.
+//
+// Groups and accounts of partitions are the caller's business: they need the user database.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "sched/capacity.h"
+#include "sched/eligibility.h"
+#include "sched/plan.h"
+#include "sched/request.h"
+
+namespace spur::sched {
+namespace {
+
+using model::JobSpec;
+using model::Partition;
+using model::Reason;
+using model::View;
+
+Result<std::vector<const Partition*>> partitions_of(const View& view, const JobSpec& spec) {
+  std::vector<const Partition*> found;
+  for (const auto& name : spec.partitions) {
+    const Partition* partition = model::find_partition(view, name);
+    if (!partition) return fail(ErrorCode::InvalidPartition, fmt::format("invalid partition specified: {}", name));
+    found.push_back(partition);
+  }
+  if (spec.partitions.empty()) {
+    const Partition* partition = model::default_partition(view);
+    if (!partition) return fail(ErrorCode::DefaultPartitionMissing, "no partition given and the cluster has no default one");
+    found.push_back(partition);
+  }
+  return found;
+}
+
+Status check_partition_access(const View& view, const JobSpec& spec, const std::vector<const Partition*>& partitions) {
+  const auto& config = *view.config;
+  std::size_t open = 0;
+  const Partition* closed = nullptr;
+  for (const Partition* partition : partitions) {
+    const bool is_admin = spec.uid == kRootUid || std::ranges::find(config.admin_uids, spec.uid.value) != config.admin_uids.end();
+    if (partition->config.root_only && !is_admin)
+      return fail(ErrorCode::PermissionDenied, fmt::format("partition {} is for root only", partition->config.name));
+    const auto state = partition->config.state;
+    if (state == model::PartitionState::Drain || state == model::PartitionState::Inactive)
+      closed = partition;
+    else
+      ++open;
+  }
+  const bool all = config.enforce_partition_limits == model::EnforcePartitionLimits::All;
+  if (closed && (open == 0 || all))
+    return fail(ErrorCode::PartitionUnavailable, fmt::format("partition {} takes no jobs (drain or inactive)", closed->config.name));
+  return {};
+}
+
+Status check_times(const View& view, const JobSpec& spec) {
+  if (spec.time_min.is_finite() && spec.time_limit.is_finite() &&
+      spec.time_min.minutes_value() > spec.time_limit.minutes_value())
+    return fail(ErrorCode::InvalidTimeLimit, "the minimum time is longer than the time limit");
+  if (!is_set(spec.deadline)) return {};
+  const Time start = std::max(view.as_of, spec.begin);
+  const TimeLimit needed = spec.time_min.is_finite() ? spec.time_min : spec.time_limit;
+  if (spec.deadline < start || (needed.is_finite() && start + needed.duration() > spec.deadline))
+    return fail(ErrorCode::InvalidTimeLimit, "the job cannot end before its deadline");
+  return {};
+}
+
+Status check_form(const View& view, const JobSpec& spec) {
+  const auto& config = *view.config;
+  if (spec.script && spec.script->size() > config.max_script_bytes)
+    return fail(ErrorCode::JobScriptTooLarge, fmt::format("the script has {} bytes, {} are allowed", spec.script->size(),
+                                                          config.max_script_bytes));
+  if (spec.array) {
+    const auto highest = spec.array->tasks.highest();
+    if (!highest || *highest >= config.max_array_size)
+      return fail(ErrorCode::InvalidArray, fmt::format("array indices must be below {}", config.max_array_size));
+  }
+  if (spec.tasks && *spec.tasks == 0) return fail(ErrorCode::TooManyTasks, "the number of tasks is zero");
+  if (spec.max_nodes && *spec.max_nodes < spec.min_nodes)
+    return fail(ErrorCode::InvalidNodeCount, fmt::format("at least {} and at most {} nodes", spec.min_nodes, *spec.max_nodes));
+  return check_times(view, spec);
+}
+
+Status check_max_memory(const model::ClusterConfig& config, const Partition& partition, const JobSpec& spec) {
+  const auto limit = partition.config.max_memory_per_node_mib ? partition.config.max_memory_per_node_mib
+                                                              : config.max_memory_per_node_mib;
+  const MemoryWish wish = memory_wish(config, partition.config, spec);
+  if (limit && *limit > 0 && wish.need == MemoryNeed::PerNode && wish.mib > *limit)
+    return fail(ErrorCode::InvalidMemory, fmt::format("{} MiB of memory asked for, partition {} allows {} per node", wish.mib,
+                                                      partition.config.name, *limit));
+  return {};
+}
+
+// Nothing that only some nodes may have.
+bool any_node_will_do(const JobSpec& spec) {
+  return spec.gres.empty() && spec.features.empty() && spec.required_nodes.empty() && spec.excluded_nodes.empty() &&
+         spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No && spec.licenses.empty() && !spec.contiguous &&
+         spec.reservation.empty();
+}
+
+// Most submits end here: plain jobs that a node of the partition can run, seen without looking at all nodes.
+bool is_plainly_possible(const View& view, const Partition& partition, const JobSpec& spec) {
+  if (!any_node_will_do(spec) || spec.min_nodes > 1 || partition.config.exclusive_user) return false;
+  const MemoryWish memory = memory_wish(*view.config, partition.config, spec);
+  const std::uint64_t tasks = spec.overcommit ? 1 : std::max(1u, spec.tasks.value_or(spec.tasks_per_node));
+  const std::uint64_t cpus = std::max<std::uint64_t>(tasks * spec.cpus_per_task * memory.cpu_factor, spec.min_cpus_per_node.value_or(1));
+  // The last thread of a core may have to come along.
+  constexpr std::uint64_t kMostThreads = 8;
+  for (const NodeIndex index : partition.nodes) {
+    const auto& hardware = (*view.nodes.find(index.value))->hardware;
+    if (hardware.cpus < cpus) continue;
+    if (memory.need == MemoryNeed::PerNode && hardware.memory_mib < memory.mib) continue;
+    if (memory.need == MemoryNeed::PerCpu && hardware.memory_mib / memory.mib < cpus + kMostThreads) continue;
+    return true;
+  }
+  return false;
+}
+
+Error impossible(const Capacity& capacity, const Partition& partition, Request request, const std::vector<NodeNumber>& nodes) {
+  std::string message = fmt::format("no nodes of partition {} satisfy the request", partition.config.name);
+  if (request.memory != MemoryNeed::None) {
+    request.memory = MemoryNeed::None;
+    if (fits_when_empty(request, capacity, nodes)) message = "Memory specification can not be satisfied";
+  }
+  return {ErrorCode::NodeConfigUnavailable, std::move(message)};
+}
+
+// Whether the partition's nodes, all up and empty, could run it. Merely too large is no error here unless limits are enforced.
+Status check_nodes(const View& view, const Capacity& capacity, const Partition& partition, const JobSpec& spec, bool enforce) {
+  const auto number = static_cast<std::size_t>(&partition - view.partitions->data());
+  SPUR_ASSIGN(const Request request, make_request(view, capacity.columns(), spec, number, spec.time_limit));
+  for (const NodeNumber node : request.required)
+    if (std::ranges::binary_search(request.excluded, node))
+      return fail(ErrorCode::InvalidNode, fmt::format("node {} is both required and excluded", capacity.node(node).name));
+  if (spec.max_nodes && request.required.size() > *spec.max_nodes)
+    return fail(ErrorCode::InvalidNodeCount, fmt::format("{} nodes required by name, at most {} allowed", request.required.size(), *spec.max_nodes));
+  if (enforce) {
+    const Reason reason = limit_reason(partition.config, request);
+    if (reason == Reason::PartitionNodeLimit)
+      return fail(ErrorCode::InvalidNodeCount, fmt::format("{} nodes asked for, more than partition {} allows", request.min_nodes, partition.config.name));
+    if (reason == Reason::PartitionTimeLimit)
+      return fail(ErrorCode::InvalidTimeLimit, fmt::format("the time limit is longer than partition {} allows", partition.config.name));
+  }
+  if (request.min_nodes > request.max_nodes) return {};  // waits with PartitionNodeLimit
+  std::vector<NodeNumber> nodes;
+  for (const NodeIndex node : partition.nodes) nodes.push_back(node.value);
+  if (fits_when_empty(request, capacity, nodes)) return {};
+  if (!enforce && !fits_when_empty(size_of(request), capacity, nodes)) return {};  // waits with PartitionConfig
+  return std::unexpected(impossible(capacity, partition, request, nodes));
+}
+
+// Names are checked against the whole cluster, before any node is looked at for what it has.
+Status check_names(const View& view, const JobSpec& spec) {
+  SPUR_ASSIGN(const FeatureRequest features, parse_features(spec.features));
+  for (const auto& feature : features.names) {
+    bool known = false;
+    view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+      known = std::ranges::find(node->features, feature) != node->features.end() ||
+              std::ranges::find(node->active_features, feature) != node->active_features.end();
+      return !known;
+    });
+    if (!known) return fail(ErrorCode::InvalidFeature, fmt::format("no node has feature {}", feature));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_submit(const View& view, const JobSpec& spec) {
+  SPUR_ASSIGN(const auto partitions, partitions_of(view, spec));
+  SPUR_TRY(check_partition_access(view, spec, partitions));
+  SPUR_TRY(check_form(view, spec));
+  SPUR_TRY(check_names(view, spec));
+  for (const Partition* partition : partitions) SPUR_TRY(check_max_memory(*view.config, *partition, spec));
+
+  // One partition that can run it is enough, unless all have to.
+  const auto enforced = view.config->enforce_partition_limits;
+  const bool all = enforced == model::EnforcePartitionLimits::All;
+  std::optional<Capacity> capacity;
+  Status first_error;
+  for (const Partition* partition : partitions) {
+    const bool enforce = enforced != model::EnforcePartitionLimits::No;
+    if (!enforce && is_plainly_possible(view, *partition, spec)) return {};
+    if (!capacity) capacity.emplace(view);
+    Status status = check_nodes(view, *capacity, *partition, spec, enforce);
+    if (status && !all) return {};
+    if (!status && first_error) first_error = std::move(status);
+    if (!first_error && all) return first_error;
+  }
+  return first_error;
+}
+
+}  // namespace spur::sched

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/timeline.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace spur::sched {
+
+Timeline::Timeline(std::size_t width, const Amount* free_now, Time now)
+    : width_(width), times_{now}, rows_(free_now, free_now + width) {}
+
+std::size_t Timeline::step_at(Time at) {
+  const auto next = std::ranges::upper_bound(times_, at);
+  SPUR_CHECK_MSG(next != times_.begin(), "a timeline knows no past");
+  const auto before = static_cast<std::size_t>(next - times_.begin()) - 1;
+  if (times_[before] == at) return before;
+  times_.insert(next, at);
+  const auto row = rows_.begin() + static_cast<std::ptrdiff_t>(before * width_);
+  const std::vector<Amount> copy(row, row + static_cast<std::ptrdiff_t>(width_));
+  rows_.insert(row + static_cast<std::ptrdiff_t>(width_), copy.begin(), copy.end());
+  return before + 1;
+}
+
+void Timeline::add(Time from, Time to, const Amount* amounts, int sign) {
+  if (from >= to) return;
+  const std::size_t first = step_at(from);
+  const std::size_t end = to == Time::max() ? times_.size() : step_at(to);
+  for (std::size_t i = first; i < end; ++i)
+    for (std::size_t c = 0; c < width_; ++c) rows_[i * width_ + c] += sign * amounts[c];
+}
+
+void Timeline::least(Time from, Time to, Amount* out) const {
+  auto i = static_cast<std::size_t>(std::ranges::upper_bound(times_, from) - times_.begin());
+  SPUR_CHECK_MSG(i > 0, "a timeline knows no past");
+  const Amount* row = &rows_[(i - 1) * width_];
+  std::copy(row, row + width_, out);
+  for (; i < times_.size() && times_[i] < to; ++i) {
+    row += width_;
+    for (std::size_t c = 0; c < width_; ++c) out[c] = std::min(out[c], row[c]);
+  }
+}
+
+Time Timeline::next_step(Time after) const {
+  const auto next = std::ranges::upper_bound(times_, after);
+  return next == times_.end() ? Time::max() : *next;
+}
+
+}  // namespace spur::sched

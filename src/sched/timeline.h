@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Free amounts over time, as a step function: row i holds from the i-th time until the next one, the last for ever. The
+// scheduler keeps one per node and one for the cluster's licences. It starts at the planning time and knows no past.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/time.h"
+#include "sched/capacity.h"
+
+namespace spur::sched {
+
+class Timeline {
+ public:
+  Timeline() = default;
+  Timeline(std::size_t width, const Amount* free_now, Time now);
+
+  bool built() const { return !times_.empty(); }
+
+  // `amounts` come back at `at` (not before now).
+  void release(Time at, const Amount* amounts) { add(at, Time::max(), amounts, 1); }
+  // They are held from `from` until `to`.
+  void take(Time from, Time to, const Amount* amounts) { add(from, to, amounts, -1); }
+  void give_back(Time from, Time to, const Amount* amounts) { add(from, to, amounts, 1); }
+
+  // The least free of each column at any moment of [from, to). from < to.
+  void least(Time from, Time to, Amount* out) const;
+
+  // The first step later than `after`; Time::max() if there is none.
+  Time next_step(Time after) const;
+  // Steps in ascending order; the first is the planning time.
+  const std::vector<Time>& steps() const { return times_; }
+
+ private:
+  void add(Time from, Time to, const Amount* amounts, int sign);
+  std::size_t step_at(Time at);  // position of the step at `at`, made if it is not there
+
+  std::size_t width_ = 0;
+  std::vector<Time> times_;
+  std::vector<Amount> rows_;
+};
+
+}  // namespace spur::sched

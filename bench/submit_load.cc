@@ -82,14 +82,13 @@ int main(int argc, char** argv) {
     else if (c == 'r') run = true;
     else return 2;
   }
-  auto config = config::load({});
-  if (!config) return std::fprintf(stderr, "%s\n", config.error().message.c_str()), 1;
-  const auto options = config::client_options(*config);
-  auto credential = wire::get_credential(options.auth_socket, "controller", options.timeout);
+  const auto endpoints = config::client_options();
+  if (!endpoints) return std::fprintf(stderr, "%s\n", endpoints.error().message.c_str()), 1;
+  auto credential = wire::get_credential(endpoints->auth_socket, "controller", endpoints->timeout);
   if (!credential) return std::fprintf(stderr, "%s\n", credential.error().message.c_str()), 1;
   load.credential = *credential;
   load.run_id = std::random_device{}() | (static_cast<std::uint64_t>(getpid()) << 32);
-  load.stub = v1::Controller::NewStub(grpc::CreateChannel(options.controllers.front(), grpc::InsecureChannelCredentials()));
+  load.stub = v1::Controller::NewStub(grpc::CreateChannel(endpoints->controllers.front(), grpc::InsecureChannelCredentials()));
 
   auto* spec = load.prototype.mutable_spec();
   spec->set_name("load");

@@ -17,7 +17,7 @@ bool equal_secret(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Identify::Identify(io::Clock& clock, const io::CredentialVerifier& verifier, Options options)
+Identify::Identify(io::Clock& clock, io::CredentialVerifier& verifier, Options options)
     : clock_(clock), verifier_(verifier), options_(std::move(options)) {}
 
 bool Identify::is_admin(Uid uid, const model::View& view) const {
@@ -35,7 +35,9 @@ Result<model::Caller> Identify::user(std::string_view credential, const model::V
   caller.uid = verified.uid;
   caller.gid = verified.gid;
   caller.host = verified.host;
-  caller.role = is_admin(verified.uid, view) ? model::Role::Admin : model::Role::User;
+  // A compute node's word makes nobody an administrator: users' programs run beside its key.
+  const bool admin = verified.node.empty() && is_admin(verified.uid, view);
+  caller.role = admin ? model::Role::Admin : model::Role::User;
   return caller;
 }
 
@@ -44,11 +46,15 @@ Result<model::Caller> Identify::agent(std::string_view credential, std::string_v
   model::Caller caller;
   caller.role = model::Role::NodeAgent;
   caller.node = node;
-  if (!join_token.empty() && !options_.join_token.empty() && equal_secret(join_token, options_.join_token)) return caller;
+  const auto vouched = [&] {
+    if (!public_key.empty() && options_.enrol) options_.enrol(node, public_key);
+    return caller;
+  };
+  if (!join_token.empty() && !options_.join_token.empty() && equal_secret(join_token, options_.join_token)) return vouched();
   if (credential.empty()) return fail(ErrorCode::Unauthenticated, "no valid credential was presented");
   SPUR_ASSIGN(const auto verified, verifier_.verify(credential, clock_.now()));
   caller.host = verified.host;
-  if (verified.kind == io::CredentialKind::User && is_admin(verified.uid, view)) return caller;
+  if (verified.kind == io::CredentialKind::User && verified.node.empty() && is_admin(verified.uid, view)) return vouched();
   if (verified.kind == io::CredentialKind::Node && verified.node == node && verified.public_key == public_key) {
     const auto* known = model::find_node(view, node);
     if (known && !known->public_key.empty() && known->public_key == public_key) return caller;

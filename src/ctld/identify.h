@@ -2,13 +2,9 @@
 // From the credential in a call's metadata to a Caller. Nothing else in a request says who is calling.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "io/clock.h"
@@ -23,8 +19,10 @@ class Identify {
   struct Options {
     Uid daemon_uid;                    // SlurmUser: the user spurctld runs as is an administrator
     std::string join_token;            // lets a node that is not known yet enrol its key; empty: no such way
+    // A key that was vouched for: from now on it speaks for that node.
+    std::function<void(const std::string& node, const std::string& public_key)> enrol;
   };
-  Identify(io::Clock& clock, const io::CredentialVerifier& verifier, Options options);
+  Identify(io::Clock& clock, io::CredentialVerifier& verifier, Options options);
 
   // A user, from `spur-credential-bin`. Anonymous when there is none; an error when there is one and it is bad.
   Result<model::Caller> user(std::string_view credential, const model::View& view) const;
@@ -36,7 +34,7 @@ class Identify {
  private:
   bool is_admin(Uid uid, const model::View& view) const;
   io::Clock& clock_;
-  const io::CredentialVerifier& verifier_;
+  io::CredentialVerifier& verifier_;
   Options options_;
 };
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/step_service.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "wire/error_map.h"
+
+namespace spur::agent {
+namespace {
+
+constexpr std::size_t kPauseAt = 64, kResumeAt = 16;   // outputs waiting to be written, of up to 64 KiB each
+constexpr int kMaxMessageBytes = 16 << 20;
+
+}  // namespace
+
+// Holds itself until gRPC is done with it. The session lives and dies on the agent's thread.
+class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>,
+                                  public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(StepService& service, grpc::CallbackServerContext* context) : service_(service), context_(context) {}
+
+  void begin() {
+    self_ = shared_from_this();
+    service_.post_([self = self_] { self->open_session(); });
+    StartRead(&in_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;   // srun sends no more; its output goes on. A broken stream shows as OnCancel.
+    service_.post_([self = shared_from_this(), input = std::move(in_)]() mutable {
+      if (!self->session_) return;
+      self->session_->input(std::move(input), [self] { self->read_more(); });
+    });
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!queue_.empty()) queue_.pop_front();
+    if (!ok) return;
+    if (paused_ && queue_.size() <= kResumeAt) {
+      paused_ = false;
+      service_.post_([self = shared_from_this()] {
+        if (self->session_) self->session_->pause(false);
+      });
+    }
+    write_next_locked();
+  }
+
+  void OnCancel() override {
+    service_.post_([self = shared_from_this()] { self->session_.reset(); });   // ends the tasks
+    std::lock_guard lock(mutex_);
+    finish_locked(grpc::Status::CANCELLED);
+  }
+
+  void OnDone() override {
+    service_.post_([self = std::move(self_)] { self->session_.reset(); });
+  }
+
+ private:
+  void open_session() {
+    session_ = std::make_unique<StepSession>(
+        service_.context_, StepSession::Events{.output = [this](v1::StepOutput output) { queue_output(std::move(output)); },
+                                               .finished = [this](Status status) { finish_after_output(std::move(status)); }});
+  }
+
+  void read_more() {
+    std::lock_guard lock(mutex_);
+    if (!finished_) StartRead(&in_);
+  }
+
+  void queue_output(v1::StepOutput output) {
+    std::lock_guard lock(mutex_);
+    if (finished_) return;
+    queue_.push_back(std::move(output));
+    if (!paused_ && queue_.size() >= kPauseAt) {
+      paused_ = true;
+      if (session_) session_->pause(true);
+    }
+    write_next_locked();
+  }
+
+  void finish_after_output(Status status) {
+    std::lock_guard lock(mutex_);
+    grpc::Status end = grpc::Status::OK;
+    if (!status) {
+      context_->AddTrailingMetadata("spur-error", std::to_string(static_cast<unsigned>(status.error().code)));
+      end = grpc::Status(static_cast<grpc::StatusCode>(wire::grpc_status_of(status.error().code)), status.error().message);
+    }
+    end_ = std::move(end);
+    write_next_locked();
+  }
+
+  void write_next_locked() {
+    if (writing_ || finished_) return;
+    if (!queue_.empty()) {
+      writing_ = true;
+      StartWrite(&queue_.front());
+    } else if (end_) {
+      finish_locked(*end_);
+    }
+  }
+
+  void finish_locked(const grpc::Status& status) {
+    if (std::exchange(finished_, true)) return;
+    Finish(status);
+  }
+
+  StepService& service_;
+  grpc::CallbackServerContext* context_;
+  std::shared_ptr<Stream> self_;
+  std::unique_ptr<StepSession> session_;
+  v1::StepInput in_;
+  std::mutex mutex_;
+  std::deque<v1::StepOutput> queue_;    // the front is being written while writing_
+  std::optional<grpc::Status> end_;
+  bool writing_ = false, finished_ = false, paused_ = false;
+};
+
+StepService::StepService(StepContext& context, std::string version, Time started,
+                         std::function<void(std::function<void()>)> post)
+    : context_(context), version_(std::move(version)), started_(started), post_(std::move(post)) {}
+
+grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>* StepService::RunStep(grpc::CallbackServerContext* context) {
+  auto stream = std::make_shared<Stream>(*this, context);
+  stream->begin();
+  return stream.get();
+}
+
+grpc::ServerUnaryReactor* StepService::Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*,
+                                            v1::AgentPingReply* reply) {
+  reply->set_node(context_.node);
+  reply->set_version(version_);
+  reply->set_started_us(to_micros(started_));
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port) {
+  grpc::ServerBuilder builder;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
+  builder.RegisterService(&service);
+  auto server = builder.BuildAndStart();
+  if (!server || *port == 0)
+    return fail(ErrorCode::Unreachable, fmt::format("cannot listen on {}: the address is in use or not ours", address));
+  return server;
+}
+
+}  // namespace spur::agent

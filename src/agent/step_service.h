@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NodeAgent service of proto/spur/v1/agent.proto: a gRPC stream on one side, a StepSession on the agent's thread on the
+// other, and pacing in between so that neither a fast writer nor a slow reader fills memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/step_session.h"
+#include "spur/v1/agent.grpc.pb.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace spur::agent {
+
+class StepService final : public v1::NodeAgent::CallbackService {
+ public:
+  // `post` runs a function on the agent's thread.
+  StepService(StepContext& context, std::string version, Time started, std::function<void(std::function<void()>)> post);
+  grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>* RunStep(grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*, v1::AgentPingReply*) override;
+
+ private:
+  class Stream;
+  StepContext& context_;
+  std::string version_;
+  Time started_;
+  std::function<void(std::function<void()>)> post_;
+};
+
+// Serves until destroyed. *port is the one that was bound (address "host:0": any).
+Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port);
+
+}  // namespace spur::agent

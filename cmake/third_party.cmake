@@ -12,3 +12,7 @@ spur_uses(wire spur_proto ${NGHTTP2_LINK_LIBRARIES})
 spur_uses(os ${SQLITE_LINK_LIBRARIES} ${HWLOC_LINK_LIBRARIES} ${OPENSSL_LINK_LIBRARIES} Threads::Threads)
 spur_uses(ctld spur_proto_grpc Threads::Threads)
 spur_uses(agent spur_proto_grpc Threads::Threads)
+# The wire's tests talk to a stock grpc++ server and client.
+if(TARGET spur_wire_test)
+  target_link_libraries(spur_wire_test PRIVATE spur_proto_grpc Threads::Threads)
+endif()

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/lean_channel.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "wire/error_map.h"
+
+namespace spur::wire {
+
+using std::chrono::steady_clock;
+
+LeanChannel::LeanChannel(const std::vector<std::string>& peers, std::uint16_t default_port) {
+  for (const auto& text : peers) peers_.push_back(parse_peer_address(text, default_port));
+}
+
+// Moves bytes until done() holds; an error if the deadline comes first or the wait is given up. A closed connection has ended
+// its calls, which is for done() to know.
+Status LeanChannel::drive(Deadline deadline, const std::function<bool()>& done) {
+  while (!done()) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (left.count() <= 0) return fail(ErrorCode::TimedOut, "The server did not answer in time");
+    pollfd watched{.fd = connection_->fd(),
+                   .events = static_cast<short>(POLLIN | (connection_->wants_write() ? POLLOUT : 0)),
+                   .revents = 0};
+    const int ready = ::poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000'000)));
+    if (ready < 0 && errno == EINTR) {
+      gave_up_ = interrupted && interrupted();
+      if (gave_up_) return fail(ErrorCode::TimedOut, "Interrupted while waiting for the server");
+      continue;
+    }
+    if (ready <= 0) continue;
+    if (watched.revents & POLLOUT) connection_->on_writable();
+    if (watched.revents & (POLLIN | POLLHUP | POLLERR)) connection_->on_readable();
+  }
+  return {};
+}
+
+CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::string_view request, const CallOptions& options,
+                             Deadline deadline, Deadline connect_deadline, const OnMessage& on_message,
+                             Status* handler_status) {
+  const auto local_end = [](const Error& error) {
+    CallEnd end = {.grpc_status = grpc_status_of(error.code), .message = error.message, .code = error.code, .answered = false, .trailers = {}};
+    return end;
+  };
+  if (!connection_) {
+    if (!peers_[peer]) return local_end(peers_[peer].error());
+    auto dialled = GrpcConnection::dial(*peers_[peer]);
+    if (!dialled) return local_end(dialled.error());
+    connection_ = *std::move(dialled);
+    current_ = peer;
+    connection_->flush();
+    const auto connected = drive(connect_deadline, [this] { return !connection_->connecting(); });
+    if (connection_->closed()) return local_end(connection_->why_closed());
+    if (!connected) {
+      connection_.reset();
+      return local_end(gave_up_ ? connected.error()
+                                : Error{ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text())});
+    }
+  }
+
+  CallOptions sent = options;
+  sent.timeout = std::chrono::duration_cast<Duration>(deadline - steady_clock::now());
+  if (sent.timeout.count() <= 0) return local_end({ErrorCode::TimedOut, "The server did not answer in time"});
+  CallEnd result;
+  bool ended = false;
+  GrpcConnection::CallId call = 0;
+  GrpcConnection::Handler handler;
+  handler.on_message = [&](std::string_view message) {
+    result.answered = true;
+    if (*handler_status = on_message(message); handler_status->has_value()) return;
+    connection_->cancel(call);
+    ended = true;
+  };
+  handler.on_end = [&](const CallEnd& end) { result = end, ended = true; };
+  const auto started = connection_->start(path, sent, std::move(handler));
+  if (!started) return local_end(started.error());
+  call = *started;
+  connection_->send(call, request);
+  connection_->finish_sending(call);
+  connection_->flush();
+  if (const auto driven = drive(deadline, [&] { return ended; }); !driven) {
+    connection_->cancel(call);
+    connection_->flush();
+    connection_.reset();  // who did not answer this may not answer the next
+    const bool answered = result.answered;
+    result = local_end(driven.error());
+    result.answered = answered;
+  }
+  return result;
+}
+
+Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, std::string_view request,
+                        const CallOptions& options, const OnMessage& on_message) {
+  if (order.empty()) return fail(ErrorCode::Unreachable, "No controller is configured");
+  const Deadline deadline = steady_clock::now() + options.timeout;
+  Status last;
+  gave_up_ = false;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (connection_ && (!connection_->usable() || current_ != order[i])) connection_.reset();
+    const bool reused = connection_ != nullptr;
+    // A host that swallows packets must leave time for the others.
+    const auto share = (deadline - steady_clock::now()) / static_cast<std::int64_t>(order.size() - i);
+    Status handler_status;
+    const CallEnd end = attempt(order[i], path, request, options, deadline, steady_clock::now() + share, on_message, &handler_status);
+    if (!handler_status) return handler_status;
+    last = end.status();
+    const bool next = end.grpc_status == kGrpcUnavailable && !end.answered;
+    if (!next) return last;
+    const bool stale = reused && connection_ && connection_->closed();  // the server was restarted since the last call
+    connection_.reset();
+    if (stale) --i;                                      // same peer once more, over a new connection
+  }
+  return last;
+}
+
+Result<std::string> LeanChannel::one_answer(std::vector<std::size_t> order, std::string_view path, std::string_view request,
+                                            const CallOptions& options) {
+  std::string reply;
+  int replies = 0;
+  SPUR_TRY(run(std::move(order), path, request, options, [&](std::string_view message) -> Status {
+    reply = message;
+    if (++replies > 1) return fail(ErrorCode::Internal, "The server sent several answers to one request");
+    return {};
+  }));
+  if (replies == 0) return fail(ErrorCode::Internal, "The server sent no answer");
+  return reply;
+}
+
+std::vector<std::size_t> LeanChannel::all_peers() const {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < peers_.size(); ++i) order.push_back((current_ + i) % peers_.size());
+  return order;
+}
+
+Result<std::string> LeanChannel::call(std::string_view path, std::string_view request, const CallOptions& options) {
+  return one_answer(all_peers(), path, request, options);
+}
+
+Result<std::string> LeanChannel::call_peer(std::size_t peer, std::string_view path, std::string_view request,
+                                           const CallOptions& options) {
+  return one_answer({peer}, path, request, options);
+}
+
+Status LeanChannel::stream(std::string_view path, std::string_view request, const CallOptions& options,
+                           const OnMessage& on_message) {
+  return run(all_peers(), path, request, options, on_message);
+}
+
+}  // namespace spur::wire

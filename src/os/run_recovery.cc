@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// How runs end in the launcher, and what a new agent makes of the records an old one left. Every noted run gets exactly one
+// reported end: from its record, or, where spurstepd died without writing one, the end defined here (signal 9).
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/check.h"
+#include "os/files.h"
+#include "os/step_launcher.h"
+#include "wire/agent_codec.h"
+
+namespace spur::os {
+namespace {
+
+constexpr Duration kFirstLook = milliseconds(2), kSlowestLook = milliseconds(250);
+constexpr Duration kUnkillable = seconds(60);
+constexpr int kAdoptAttempts = 500;
+constexpr Duration kAdoptRetry = milliseconds(10);
+
+Time wall_clock() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+EndRecord killed_record(std::string why) { return {.exit = {.code = 0, .signal = SIGKILL}, .error = std::move(why)}; }
+
+io::Launcher::Ended ended_of(model::JobRun run, const EndRecord& record) {
+  return {run, record.exit, record.out_of_memory, record.launch_failed, record.error};
+}
+
+}  // namespace
+
+void StepLauncher::on_stepd_gone(model::JobRun run) {
+  Run& state = runs_.at(run);
+  order_steps(run, {.kind = StepOrder::Kind::Kill});  // the job is over here: its steps are too
+  const auto file = spool_.open_run(run);
+  const auto record = file ? file->end() : std::nullopt;
+  if (!record) return clear(run, killed_record("spurstepd was killed"), Duration{0});
+  if (state.is_child) reap(*state.pidfd);
+  report(run, *record);
+}
+
+void StepLauncher::clear(model::JobRun run, EndRecord record, Duration kill_after) {
+  Run& state = runs_.at(run);
+  state.phase = Phase::Clearing;
+  state.end = std::move(record);
+  state.clearing_since = EventLoop::now();
+  state.kill_at = state.clearing_since + kill_after;
+  go_on_clearing(run);
+}
+
+void StepLauncher::go_on_clearing(model::JobRun run) {
+  Run& state = runs_.at(run);
+  const Duration now = EventLoop::now();
+  if (!anything_left(run, state, now >= state.kill_at)) return finish(run, state.end);
+  if (!state.warned && now - state.kill_at > kUnkillable) {
+    state.warned = true;
+    warn(fmt::format("job {}: processes do not end after SIGKILL; waiting for them", run.job.value));
+  }
+  const Duration pause = std::clamp((now - state.clearing_since) / 4, kFirstLook, kSlowestLook);
+  state.timer = loop_.call_after(pause, [this, run] { go_on_clearing(run); });
+}
+
+bool StepLauncher::anything_left(model::JobRun run, const Run& state, bool kill) {
+  if (kill) order_steps(run, {.kind = StepOrder::Kind::Kill});
+  bool left = steps_.contains(run);
+  if (!state.header.cgroup.empty()) {
+    const auto group = Cgroup::open(state.header.cgroup);
+    if (!group) return left;  // removed by the last one out
+    if (group->populated()) {
+      if (kill) (void)group->kill();
+      return true;
+    }
+    return left || !group->remove();
+  }
+  if (!state.header.has_script) return left;
+  // The session's number is safe to use only while our own zombie keeps it from being given out again.
+  for (const pid_t pid : processes_of(state.is_child ? state.pid : 0, run_token(token_, run))) {
+    left = true;
+    if (kill) ::kill(pid, SIGKILL);
+  }
+  return left;
+}
+
+void StepLauncher::finish(model::JobRun run, EndRecord record) {
+  record.ended = wall_clock();
+  const auto file = spool_.open_run(run);
+  const Status noted = file ? file->note_end(record) : Status(std::unexpected(file.error()));
+  if (!noted) warn(fmt::format("job {}: {}", run.job.value, noted.error().message));
+  Run& state = runs_.at(run);
+  if (state.is_child && state.pidfd) reap(*state.pidfd);
+  report(run, record);
+}
+
+void StepLauncher::report(model::JobRun run, const EndRecord& record) {
+  Run& state = runs_.at(run);
+  state.phase = Phase::Ended;
+  state.pidfd.reset();
+  state.timer = {};
+  if (on_ended) on_ended(ended_of(run, record));
+}
+
+Result<std::vector<io::Launcher::Known>> StepLauncher::recover() {
+  SPUR_ASSIGN(const auto runs, spool_.list());
+  std::vector<Known> out;
+  for (const auto run : runs) {
+    auto known = recover_run(run);
+    if (known) {
+      out.push_back(std::move(*known));
+    } else if (known.error().code == ErrorCode::Corrupt) {
+      // Never acknowledged: the note was cut short by the crash. The controller sends the launch again.
+      warn(fmt::format("dropping the unfinished note of {}: {}", Spool::run_name(run), known.error().message));
+      spool_.remove(run);
+    } else {
+      return std::unexpected(known.error());
+    }
+  }
+  return out;
+}
+
+Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
+  auto file = spool_.open_run(run);
+  if (!file && file.error().code == ErrorCode::NotFound)
+    return fail(ErrorCode::Corrupt, "it holds no record");
+  if (!file) return std::unexpected(file.error());
+  SPUR_ASSIGN(auto header, file->header());
+  if (header.run != run) return fail(ErrorCode::Corrupt, "its record is that of another run");
+  SPUR_ASSIGN(const auto bytes, file->launch());
+  SPUR_ASSIGN(auto message, wire::decode_controller_message(bytes));
+  auto* launch = std::get_if<model::ControllerLaunch>(&message);
+  if (launch == nullptr || !launch->spec || launch->run != run) return fail(ErrorCode::Corrupt, "it holds no launch");
+
+  Known known{.run = run, .is_batch_host = header.is_batch_host, .running = true, .ended = {}, .launch = nullptr};
+  known.launch = std::make_shared<const model::ControllerLaunch>(std::move(*launch));
+  Run& state = runs_[run];
+  state.header = std::move(header);
+  state.kill_wait = known.launch->kill_wait;
+  auto record = file->end();
+  if (!record && state.header.boot_id != boot_id_) {
+    record = killed_record("the node was restarted");
+    record->ended = wall_clock();
+    SPUR_TRY(file->note_end(*record));
+  }
+  if (record) {
+    state.phase = Phase::Ended;
+    known.running = false;
+    known.ended = ended_of(run, *record);
+  } else if (state.header.has_script) {
+    recover_script(run, std::move(*file), *known.launch->spec);
+  }
+  return known;
+}
+
+void StepLauncher::recover_script(model::JobRun run, RunFile file, const model::JobSpec& spec) {
+  Run& state = runs_.at(run);
+  if (!file.try_lock()) {
+    state.phase = Phase::Running;
+    return adopt(run, 0);
+  }
+  if (!file.started()) return start(run, spec.uid, spec.gid, std::move(file));  // the old agent died before it came to that
+  // Reported from the loop, after recover() has told of the run.
+  state.phase = Phase::Running;
+  loop_.post([this, alive = alive_, run] {
+    if (*alive && runs_.contains(run)) on_stepd_gone(run);
+  });
+}
+
+// Watches a spurstepd that another agent started. Its pid is good as long as the lock is held after we have its pidfd.
+void StepLauncher::adopt(model::JobRun run, int attempt) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end() || it->second.phase != Phase::Running) return;
+  Run& state = it->second;
+  const auto file = spool_.open_run(run);
+  if (file) {
+    if (const auto pid = file->started()) {
+      auto pidfd = std::make_shared<const UniqueFd>(open_pidfd(*pid));
+      if (*pidfd && !file->try_lock()) {
+        state.pid = *pid;
+        state.pidfd = std::move(pidfd);
+        if (const auto watched = loop_.watch_process(state.pidfd, [this, run] { on_stepd_gone(run); }); watched) return;
+      }
+    }
+    if (file->try_lock()) {  // it has ended meanwhile
+      loop_.post([this, alive = alive_, run] {
+        if (*alive && runs_.contains(run)) on_stepd_gone(run);
+      });
+      return;
+    }
+  }
+  // It has been started and has not yet written its pid.
+  if (attempt == kAdoptAttempts)
+    warn(fmt::format("job {}: spurstepd holds its record but does not say its pid", run.job.value));
+  state.timer = loop_.call_after(attempt < kAdoptAttempts ? kAdoptRetry : kSlowestLook * 4,
+                                 [this, run, attempt] { adopt(run, std::min(attempt + 1, kAdoptAttempts + 1)); });
+}
+
+}  // namespace spur::os

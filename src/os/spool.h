@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node durably knows of its runs: one directory job<ID>.<EPOCH> per run in the spool directory.
+//
+//   run           the record below; root's (or the agent's user's) alone
+//   slurm_script  the batch script, readable by the job's user alone; written by spurstepd
+//   ctl           datagram socket on which spurstepd takes orders (os/step_control.h)
+//
+// The record is one file of four parts, written at fixed places so that nothing but its first write allocates: the end of a job
+// can be recorded on a full disk, and costs one fdatasync without a journal commit of the file system.
+//
+//   0     header   run, part, boot, cgroup; size and checksum of the launch
+//   1024  start    pid of spurstepd, once it is there
+//   1536  end      how the run ended
+//   4096  launch   the ControllerLaunch, as wire/agent_codec.h writes it
+//
+// Each part carries its own checksum: a part that a crash cut short reads as absent. Whoever supervises a run holds the file's
+// lock (flock) from before spurstepd is started until it ends: the agent passes its locked descriptor on. So "is the supervisor
+// alive" has an answer that no crash and no reuse of process ids can falsify.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/agent_message.h"
+#include "os/unique_fd.h"
+
+namespace spur::os {
+
+struct RunHeader {
+  model::JobRun run;
+  bool is_batch_host = false;  // part 0 of its job
+  bool has_script = false;     // runs a batch script here; otherwise the run is only noted
+  std::string boot_id;         // of the kernel, when noted
+  std::string cgroup;          // of the job; empty: none
+};
+
+struct EndRecord {
+  model::ExitStatus exit;
+  bool out_of_memory = false, launch_failed = false;
+  std::string error;
+  Time ended{};
+  std::uint64_t user_cpu_us = 0, system_cpu_us = 0, max_rss_kib = 0;
+};
+
+class RunFile {
+ public:
+  explicit RunFile(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  int fd() const { return fd_.get(); }
+  Result<RunHeader> header() const;       // Corrupt when it is not whole
+  Result<std::string> launch() const;     // Corrupt when it is not whole
+  std::optional<pid_t> started() const;   // pid of spurstepd
+  std::optional<EndRecord> end() const;
+
+  Status note_started(pid_t stepd) const;        // survives the agent's death, not a power cut
+  Status note_end(const EndRecord& record) const;  // durable
+  // Takes the lock unless a living process has it.
+  bool try_lock() const;
+
+ private:
+  UniqueFd fd_;
+};
+
+class Spool {
+ public:
+  // Creates the directory if need be; refuses one that somebody else owns or may write to.
+  static Result<Spool> open(std::string path);
+
+  const std::string& path() const { return path_; }
+  int fd() const { return fd_.get(); }
+  std::string run_path(model::JobRun run) const;   // absolute if path() is
+  static std::string run_name(model::JobRun run);  // "job12.1"
+
+  // Notes a run, durably, and locks its file. On failure nothing is left behind.
+  Result<RunFile> create(const RunHeader& header, std::string_view launch) const;
+  Result<RunFile> open_run(model::JobRun run) const;
+  // Runs that have a directory here, in order.
+  Result<std::vector<model::JobRun>> list() const;
+  void remove(model::JobRun run) const;
+
+ private:
+  Spool(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  Result<RunFile> create_in(const std::string& name, const RunHeader& header, std::string_view launch) const;
+  std::string path_;
+  UniqueFd fd_;
+};
+
+// The entry that marks a run's processes in their environment, for finding them without a cgroup. `spool_token` tells this spool
+// from any other on the host.
+std::string run_token(std::string_view spool_token, model::JobRun run);
+
+// Of the running kernel: processes of a run noted under another one are gone.
+std::string current_boot_id();
+
+}  // namespace spur::os

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/step_launcher.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <utility>
+
+#include "base/check.h"
+#include "os/files.h"
+#include "wire/agent_codec.h"
+
+namespace spur::os {
+namespace {
+
+constexpr int kOrderAttempts = 100;
+constexpr Duration kOrderRetry = milliseconds(50);
+
+bool has_script(const model::ControllerLaunch& launch) {
+  return launch.this_part == 0 && launch.spec->kind == model::JobKind::Batch && launch.spec->script;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Options options) {
+  SPUR_ASSIGN(auto spool, Spool::open(options.spool));
+  // Jobs see their script under this name, from whatever directory.
+  char* absolute = ::realpath(options.spool.c_str(), nullptr);
+  if (absolute == nullptr) return fail_errno("cannot resolve " + options.spool, errno);
+  const std::string path = absolute;
+  std::free(absolute);
+  SPUR_ASSIGN(spool, Spool::open(path));
+  if (::access(options.stepd.c_str(), X_OK) != 0) return fail_errno("cannot use the step daemon " + options.stepd, errno);
+  struct stat info{};
+  if (::fstat(spool.fd(), &info) != 0) return fail_errno("cannot examine " + path, errno);
+  std::unique_ptr<StepLauncher> out(new StepLauncher(loop, std::move(options), std::move(spool)));
+  out->token_ = fmt::format("{:x}-{:x}", info.st_dev, info.st_ino);
+  out->null_ = UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!out->null_) return fail_errno("cannot open /dev/null", errno);
+  if (out->options_.use_cgroups) {
+    // Several agents may share a host, and their nodes a name: the spool tells them apart.
+    out->cgroups_ = open_cgroup_base(fmt::format("spur.{}.{}", out->options_.node, out->token_));
+    if (!out->cgroups_.problem.empty()) out->warn(out->cgroups_.problem);
+  }
+  if (::geteuid() == 0) {
+    out->users_ = std::make_unique<UserLookup>(loop, out->options_.keep_users);
+  } else {
+    out->self_ = look_up_user(Uid{::getuid()}, Gid{::getgid()})
+                     .value_or(Identity{Uid{::getuid()}, Gid{::getgid()}, std::to_string(::getuid()), {}});
+  }
+  return out;
+}
+
+StepLauncher::StepLauncher(EventLoop& loop, Options options, Spool spool)
+    : loop_(loop), options_(std::move(options)), spool_(std::move(spool)), boot_id_(current_boot_id()) {}
+
+StepLauncher::~StepLauncher() {
+  *alive_ = false;
+  for (auto& [run, state] : runs_) {
+    loop_.cancel(state.timer);
+    if (state.pidfd) loop_.unwatch(state.pidfd->get());
+  }
+  for (auto& [run, step] : steps_) loop_.unwatch(step.pidfd->get());
+  if (auto base = Cgroup::open(cgroups_.path); base) ::rmdir(cgroups_.path.c_str());  // stays while jobs are in it
+}
+
+void StepLauncher::warn(const std::string& text) const {
+  if (options_.warn) options_.warn(text);
+}
+
+std::vector<std::string> StepLauncher::stepd_environment(const Identity& identity) const {
+  std::vector<std::string> out = options_.job_environment;
+  out.push_back("SPURSTEPD_IDENTITY=" + encode_identity(identity));
+  out.push_back("SPURSTEPD_TOKEN=" + token_);
+  if (const char* zone = std::getenv("TZ")) out.push_back(std::string("TZ=") + zone);
+  return out;
+}
+
+void StepLauncher::find_user(const model::JobSpec& spec, UserLookup::Found found) {
+  if (users_) return users_->find(spec.uid, spec.gid, std::move(found));
+  if (spec.uid != self_.uid)
+    return found(fail(ErrorCode::InvalidUser, fmt::format("this node's agent runs as uid {} and cannot start a job of uid {}",
+                                                          self_.uid.value, spec.uid.value)));
+  found(self_);
+}
+
+Status StepLauncher::launch(const model::ControllerLaunch& launch) {
+  SPUR_CHECK(launch.spec && launch.this_part < launch.parts.size());
+  if (runs_.contains(launch.run)) return {};
+  Run state;
+  state.header = {.run = launch.run,
+                  .is_batch_host = launch.this_part == 0,
+                  .has_script = has_script(launch),
+                  .boot_id = boot_id_,
+                  .cgroup = cgroups_.path.empty() ? std::string() : job_cgroup_path(cgroups_.path, launch.run)};
+  SPUR_ASSIGN(auto file, spool_.create(state.header, wire::encode_controller_message(launch)));
+  state.kill_wait = launch.kill_wait;
+  const bool starts = state.header.has_script;
+  runs_.emplace(launch.run, std::move(state));
+  if (starts) start(launch.run, launch.spec->uid, launch.spec->gid, std::move(file));
+  return {};
+}
+
+void StepLauncher::start(model::JobRun run, Uid uid, Gid gid, RunFile file) {
+  runs_.at(run).phase = Phase::LookingUp;
+  auto kept = std::make_shared<RunFile>(std::move(file));
+  model::JobSpec who;
+  who.uid = uid;
+  who.gid = gid;
+  find_user(who, [this, alive = alive_, run, kept](const Result<Identity>& user) {
+    if (!*alive) return;
+    const auto it = runs_.find(run);
+    if (it == runs_.end() || it->second.phase != Phase::LookingUp) return;  // ended meanwhile
+    Status started = user ? start_stepd(run, it->second, *user, *kept) : Status(std::unexpected(user.error()));
+    if (!started) {
+      EndRecord record{.exit = {.code = 0, .signal = 53}, .launch_failed = true, .error = started.error().message};
+      // Not from inside launch(): its caller has not yet noted the run.
+      loop_.post([this, alive, run, record = std::move(record)] {
+        if (*alive && runs_.contains(run) && runs_.at(run).phase == Phase::LookingUp) finish(run, record);
+      });
+    }
+  });
+}
+
+Status StepLauncher::start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file) {
+  const std::string path = spool_.run_path(run);
+  const UniqueFd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!dir) return fail_errno("cannot open " + path, errno);
+  ::unlinkat(dir.get(), "ctl", 0);  // of an attempt that a crash cut short
+  SPUR_ASSIGN(const UniqueFd orders, bind_orders(dir.get(), "ctl"));
+  SpawnRequest request{.path = options_.stepd,
+                       .arguments = {fmt::format("spurstepd: [{}.batch]", run.job.value), "--batch", path},
+                       .environment = stepd_environment(identity),
+                       .fds = {null_.get(), null_.get(), STDERR_FILENO, file.fd(), orders.get()},
+                       .new_session = true};
+  SPUR_ASSIGN(auto spawned, spawn(request));
+  state.phase = Phase::Running;
+  state.pid = spawned.pid;
+  state.is_child = true;
+  state.pidfd = std::make_shared<const UniqueFd>(std::move(spawned.pidfd));
+  return loop_.watch_process(state.pidfd, [this, run] { on_stepd_gone(run); });
+}
+
+void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready) {
+  auto kept = std::make_shared<const model::ControllerLaunch>(launch);
+  find_user(*launch.spec, [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
+    if (!*alive) return;
+    if (!user) return ready(std::unexpected(user.error()));
+    ready(start_step_now(*kept, step, *user));
+  });
+}
+
+Result<UniqueFd> StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::uint32_t step,
+                                              const Identity& identity) {
+  const auto it = runs_.find(launch.run);
+  if (it == runs_.end() || it->second.phase == Phase::Ended || it->second.phase == Phase::Clearing)
+    return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not running on this node", launch.run.job.value));
+  int stream[2], orders[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream) != 0) return fail_errno("cannot make a socket", errno);
+  UniqueFd ours(stream[0]);
+  const UniqueFd theirs(stream[1]);
+  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, orders) != 0) return fail_errno("cannot make a socket", errno);
+  UniqueFd our_orders(orders[0]);
+  const UniqueFd their_orders(orders[1]);
+  SPUR_TRY(expect_orders(their_orders.get()));
+  SPUR_ASSIGN(const RunFile file, spool_.open_run(launch.run));
+  SpawnRequest request{.path = options_.stepd,
+                       .arguments = {fmt::format("spurstepd: [{}.{}]", launch.run.job.value, step), "--step",
+                                     std::to_string(step)},
+                       .environment = stepd_environment(identity),
+                       .fds = {null_.get(), null_.get(), STDERR_FILENO, file.fd(), their_orders.get(), theirs.get()},
+                       .new_session = true};
+  SPUR_ASSIGN(auto spawned, spawn(request));
+  auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned.pidfd));
+  const auto entry = steps_.emplace(launch.run, Step{pidfd, std::move(our_orders)});
+  SPUR_TRY(loop_.watch_process(pidfd, [this, entry] {
+    reap(*entry->second.pidfd);
+    steps_.erase(entry);
+  }));
+  return ours;
+}
+
+void StepLauncher::order_batch(model::JobRun run, StepOrder order, int attempt) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end() || it->second.phase != Phase::Running) return;
+  const auto sent = send_order_to(spool_.fd(), (Spool::run_name(run) + "/ctl").c_str(), order);
+  if (sent || sent.error().code == ErrorCode::NotFound) return;  // gone: its end is on the way
+  if (attempt >= kOrderAttempts) return warn(fmt::format("job {}: {}", run.job.value, sent.error().message));
+  loop_.call_after(kOrderRetry, [this, alive = alive_, run, order, attempt] {
+    if (*alive) order_batch(run, order, attempt + 1);
+  });
+}
+
+void StepLauncher::order_steps(model::JobRun run, const StepOrder& order) {
+  const auto [first, last] = steps_.equal_range(run);
+  for (auto it = first; it != last; ++it)
+    if (const auto sent = send_order(it->second.orders.get(), order); !sent && sent.error().code == ErrorCode::Busy)
+      warn(fmt::format("job {}: {}", run.job.value, sent.error().message));
+}
+
+void StepLauncher::end(model::JobRun run, bool kill, model::JobState why) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end() || it->second.phase == Phase::Ended) return;
+  const StepOrder order{.kind = kill ? StepOrder::Kind::Kill : StepOrder::Kind::Terminate, .why = why};
+  order_steps(run, order);
+  switch (it->second.phase) {
+    case Phase::Running:
+      return order_batch(run, order);
+    case Phase::LookingUp:  // never started
+      return finish(run, {.exit = {.code = 0, .signal = 15}, .error = "ended before it was started"});
+    case Phase::Held:
+      return clear(run, {}, kill ? Duration{0} : it->second.kill_wait);
+    case Phase::Clearing:
+      if (kill) it->second.kill_at = EventLoop::now();
+      return;
+    case Phase::Ended:
+      return;
+  }
+}
+
+void StepLauncher::signal(model::JobRun run, int signal, bool batch_only, bool steps_only) {
+  if (!runs_.contains(run)) return;
+  if (batch_only) return order_batch(run, {.kind = StepOrder::Kind::SignalShell, .signal = signal});
+  order_steps(run, {.kind = StepOrder::Kind::Signal, .signal = signal});
+  if (!steps_only) order_batch(run, {.kind = StepOrder::Kind::Signal, .signal = signal});
+}
+
+void StepLauncher::suspend(model::JobRun run, bool resume) {
+  if (!runs_.contains(run)) return;
+  const StepOrder order{.kind = resume ? StepOrder::Kind::Resume : StepOrder::Kind::Suspend};
+  order_steps(run, order);
+  order_batch(run, order);
+}
+
+void StepLauncher::forget(model::JobRun run) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end() || it->second.phase != Phase::Ended) return;
+  spool_.remove(run);
+  runs_.erase(it);
+}
+
+}  // namespace spur::os

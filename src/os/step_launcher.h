@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent's real door to processes (contract: io/launcher.h): notes runs in the spool, starts one spurstepd per batch script or
+// step, and watches them. A spurstepd of a batch script outlives the agent; recover() finds it again.
+//
+//        launch()                user known           spurstepd gone, end record there
+//   ---> noted ----> LookingUp ------------> Running ----------------------------------------> Ended --forget()--> (none)
+//          |                                    | spurstepd gone without a record (killed)       ^
+//          |                                    +------> Clearing (kill what is left) -----------+
+//          +-- no script here: Held --end()--> Clearing (steps end) -----------------------------+
+//
+// All of it on the thread of the event loop.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/launcher.h"
+#include "os/cgroup.h"
+#include "os/event_loop.h"
+#include "os/process.h"
+#include "os/spool.h"
+#include "os/step_control.h"
+#include "os/user_lookup.h"
+
+namespace spur::os {
+
+class StepLauncher final : public io::Launcher {
+ public:
+  struct Options {
+    std::string spool;                         // made if missing; must be the agent's own
+    std::string stepd;                         // the program
+    std::string node;
+    std::vector<std::string> job_environment;  // NAME=VALUE set in every job: where commands inside find the controller
+    bool use_cgroups = true;
+    Duration keep_users{seconds(60)};
+    std::function<void(const std::string&)> warn;  // gets single sentences; may be empty
+  };
+  static Result<std::unique_ptr<StepLauncher>> open(EventLoop& loop, Options options);
+  ~StepLauncher() override;
+
+  Result<std::vector<Known>> recover() override;
+  Status launch(const model::ControllerLaunch& launch) override;
+  void end(model::JobRun run, bool kill, model::JobState why) override;
+  void signal(model::JobRun run, int signal, bool batch_only, bool steps_only) override;
+  void suspend(model::JobRun run, bool resume) override;
+  void forget(model::JobRun run) override;
+
+  // Starts a spurstepd for tasks of step `step` of a run that this node holds, and gives the caller a connected stream socket.
+  // The caller then writes and reads frames (os/frame.h): first the StepInput with the start, then further StepInputs;
+  // StepOutputs come back. Closing the socket ends the step. `ready` may be called before start_step returns.
+  using StepReady = std::function<void(Result<UniqueFd>)>;
+  void start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready);
+
+  const CgroupBase& cgroups() const { return cgroups_; }
+
+ private:
+  enum class Phase : std::uint8_t { LookingUp, Running, Held, Clearing, Ended };
+  struct Run {
+    RunHeader header;
+    Phase phase = Phase::Held;
+    std::shared_ptr<const UniqueFd> pidfd;  // of spurstepd
+    pid_t pid = -1;
+    bool is_child = false;                  // started by this process: its pid is ours to reap
+    EventLoop::TimerId timer;               // of clearing
+    EndRecord end;                          // what is to be recorded when clearing is over
+    Duration kill_wait{0};
+    Duration clearing_since{0}, kill_at{0};
+    bool warned = false;
+  };
+  struct Step {
+    std::shared_ptr<const UniqueFd> pidfd;
+    UniqueFd orders;
+  };
+
+  StepLauncher(EventLoop& loop, Options options, Spool spool);
+  void warn(const std::string& text) const;
+  std::vector<std::string> stepd_environment(const Identity& identity) const;
+  void find_user(const model::JobSpec& spec, UserLookup::Found found);
+
+  // step_launcher.cc: starting and ordering
+  void start(model::JobRun run, Uid uid, Gid gid, RunFile file);
+  Status start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file);
+  Result<UniqueFd> start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity);
+  void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
+  void order_steps(model::JobRun run, const StepOrder& order);
+
+  // run_recovery.cc: ends, orderly or not
+  void on_stepd_gone(model::JobRun run);
+  void clear(model::JobRun run, EndRecord record, Duration kill_after);
+  void go_on_clearing(model::JobRun run);
+  bool anything_left(model::JobRun run, const Run& state, bool kill);  // and, with `kill`, ends it
+  void finish(model::JobRun run, EndRecord record);
+  void report(model::JobRun run, const EndRecord& record);
+  Result<Known> recover_run(model::JobRun run);
+  void recover_script(model::JobRun run, RunFile file, const model::JobSpec& spec);
+  void adopt(model::JobRun run, int attempt);
+
+  EventLoop& loop_;
+  Options options_;
+  Spool spool_;
+  CgroupBase cgroups_;
+  std::string boot_id_;
+  std::string token_;  // tells this agent's runs from those of any other agent on the host
+  UniqueFd null_;
+  Identity self_;
+  std::map<model::JobRun, Run> runs_;
+  std::multimap<model::JobRun, Step> steps_;
+  std::unique_ptr<UserLookup> users_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace spur::os

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepd/batch_run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "os/event_loop.h"
+#include "os/files.h"
+#include "os/process.h"
+#include "os/step_control.h"
+#include "stepd/batch_plan.h"
+#include "stepd/job_message.h"
+#include "stepd/job_output.h"
+#include "stepd/process_set.h"
+#include "stepd/task.h"
+#include "wire/agent_codec.h"
+
+namespace spur::stepd {
+namespace {
+
+constexpr model::ExitStatus kLaunchFailed{.code = 0, .signal = 53};  // what Slurm shows as ExitCode=0:53
+constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
+
+Time wall_clock() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+std::uint64_t micros(const timeval& t) {
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
+}
+
+Status write_script(const BatchInput& input, const std::string& script) {
+  const std::string path = input.directory + "/slurm_script";
+  ::unlink(path.c_str());  // of an attempt that a crash cut short
+  const os::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
+  if (!fd) return os::fail_errno("cannot create the batch script " + path, errno);
+  SPUR_TRY(os::write_all(fd.get(), script, path));
+  if (::geteuid() == 0 && ::fchown(fd.get(), input.identity.uid.value, input.identity.gid.value) != 0)
+    return os::fail_errno("cannot hand over the batch script " + path, errno);
+  if (::fchmod(fd.get(), 0700) != 0) return os::fail_errno("cannot set the mode of " + path, errno);
+  return {};
+}
+
+class BatchRun {
+ public:
+  BatchRun(BatchInput input, os::EventLoop& loop) : input_(std::move(input)), loop_(loop) {}
+
+  // Until the end is recorded.
+  void run() {
+    if (auto begun = begin(); !begun) return record({.exit = kLaunchFailed, .launch_failed = true, .error = begun.error().message});
+    loop_.run();
+  }
+
+ private:
+  Status begin();
+  Status watch();
+  void on_children();
+  bool take_report();
+  void on_orders();
+  void obey(const os::StepOrder& order);
+  void announce(model::JobState why);
+  void on_script_ended(int wait_status);
+  void clear();
+  void record(os::EndRecord end);
+
+  BatchInput input_;
+  os::EventLoop& loop_;
+  model::ControllerLaunch launch_;
+  ProcessSet processes_;
+  StartedTask script_;
+  os::UniqueFd children_, error_output_;
+  os::EndRecord end_;
+  bool announced_ = false, ended_ = false, launch_failed_ = false;
+  Duration clearing_since_{0};
+};
+
+Status BatchRun::begin() {
+  SPUR_ASSIGN(const auto header, input_.record.header());
+  SPUR_ASSIGN(const auto bytes, input_.record.launch());
+  SPUR_ASSIGN(auto message, wire::decode_controller_message(bytes));
+  auto* launch = std::get_if<model::ControllerLaunch>(&message);
+  if (launch == nullptr || !launch->spec || launch->this_part >= launch->parts.size())
+    return fail(ErrorCode::Corrupt, "the record holds no launch");
+  launch_ = std::move(*launch);
+  if (launch_.spec->uid != input_.identity.uid) return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
+  if (!launch_.spec->script) return fail(ErrorCode::JobScriptMissing, "the job has no batch script");
+  SPUR_TRY(write_script(input_, *launch_.spec->script));
+  SPUR_ASSIGN(processes_, ProcessSet::make(header.cgroup, "step_batch", launch_.parts[launch_.this_part].memory_mib));
+  SPUR_ASSIGN(auto plan, plan_batch({.launch = launch_,
+                                     .identity = input_.identity,
+                                     .script_path = input_.directory + "/slurm_script",
+                                     .of_node = input_.of_node,
+                                     .token = os::run_token(input_.token, launch_.run)}));
+  plan.cgroup_fd = processes_.cgroup_fd();
+  SPUR_TRY(watch());
+  SPUR_ASSIGN(script_, start_task(plan));
+  return loop_.watch(script_.reports.get(), EPOLLIN, [this](std::uint32_t) {
+    if (!take_report()) loop_.unwatch(script_.reports.get());  // the program is being executed, or is gone
+  });
+}
+
+Status BatchRun::watch() {
+  sigset_t chld;
+  ::sigemptyset(&chld);
+  ::sigaddset(&chld, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &chld, nullptr);
+  children_ = os::UniqueFd(::signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!children_) return os::fail_errno("cannot watch for ended processes", errno);
+  SPUR_TRY(loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { on_children(); }));
+  return loop_.watch(input_.orders.get(), EPOLLIN, [this](std::uint32_t) { on_orders(); });
+}
+
+void BatchRun::on_children() {
+  signalfd_siginfo info;
+  while (::read(children_.get(), &info, sizeof info) == sizeof info) {
+  }
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    if (pid == script_.pid) on_script_ended(status);
+}
+
+bool BatchRun::take_report() {
+  auto report = next_report(script_.reports.get());
+  if (!report) return false;
+  if (report->launch_failed) {
+    launch_failed_ = true;
+    end_.error = report->error;
+  } else {
+    error_output_ = std::move(report->error_output);
+  }
+  return true;
+}
+
+void BatchRun::on_orders() {
+  while (const auto order = os::receive_order(input_.orders.get())) obey(*order);
+}
+
+void BatchRun::obey(const os::StepOrder& order) {
+  using Kind = os::StepOrder::Kind;
+  switch (order.kind) {
+    case Kind::Terminate:
+      announce(order.why);
+      processes_.freeze(false);
+      processes_.signal(SIGCONT);
+      processes_.signal(SIGTERM);
+      loop_.call_after(launch_.kill_wait, [this] { processes_.kill(); });
+      return;
+    case Kind::Kill:
+      announce(order.why);
+      return processes_.kill();
+    case Kind::Signal:
+      return processes_.signal(order.signal);
+    case Kind::SignalShell:
+      if (!ended_) ::kill(script_.pid, order.signal);
+      return;
+    case Kind::Suspend:
+      return processes_.freeze(true);
+    case Kind::Resume:
+      return processes_.freeze(false);
+  }
+}
+
+// Once: orders are repeated until the end is known at the controller.
+void BatchRun::announce(model::JobState why) {
+  if (ended_ || std::exchange(announced_, true)) return;
+  take_report();  // the descriptor may have arrived meanwhile
+  if (!error_output_) return;
+  const auto text = end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts[launch_.this_part].node,
+                                wall_clock(), why);
+  write_as_user(input_.identity, error_output_.get(), message_prefix() + text + "\n");
+}
+
+void BatchRun::on_script_ended(int wait_status) {
+  if (std::exchange(ended_, true)) return;
+  while (take_report()) {  // what it still had to say
+  }
+  end_.exit = launch_failed_ ? kLaunchFailed : os::exit_status_of(wait_status);
+  end_.launch_failed = launch_failed_;
+  clearing_since_ = os::EventLoop::now();
+  clear();
+}
+
+void BatchRun::clear() {
+  int status = 0;
+  while (::waitpid(-1, &status, WNOHANG) > 0) {
+  }
+  if (processes_.any_left_of_job()) {
+    processes_.kill_job();
+    const Duration so_far = os::EventLoop::now() - clearing_since_;
+    loop_.call_after(std::clamp(so_far / 4, kFirstLook, kSlowestLook), [this] { clear(); });
+    return;
+  }
+  end_.out_of_memory = processes_.out_of_memory();
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  end_.user_cpu_us = micros(usage.ru_utime);
+  end_.system_cpu_us = micros(usage.ru_stime);
+  end_.max_rss_kib = std::max(static_cast<std::uint64_t>(usage.ru_maxrss), processes_.peak_memory_bytes() / 1024);
+  record(end_);
+}
+
+void BatchRun::record(os::EndRecord end) {
+  end.ended = wall_clock();
+  processes_.remove(true);
+  // A disk that fails here fails the agent too; it then reports this run as killed.
+  if (auto noted = input_.record.note_end(end); !noted)
+    fmt::print(stderr, "spurstepd: error: job {}: {}\n", launch_.run.job.value, noted.error().message);
+  loop_.stop();
+}
+
+}  // namespace
+
+void run_batch(BatchInput input) {
+  adopt_orphans();
+  auto loop = os::EventLoop::open();
+  if (!loop) {
+    (void)input.record.note_end({.exit = kLaunchFailed, .launch_failed = true, .error = loop.error().message});
+    return;
+  }
+  BatchRun(std::move(input), **loop).run();
+}
+
+}  // namespace spur::stepd

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// All processes of a step on this node, however they forked: the members of its cgroup, or, where there is none, everything below
+// the step daemon in the process tree (it adopts orphans: see adopt_orphans).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/cgroup.h"
+
+namespace spur::stepd {
+
+// From now on, processes whose parent ends become children of the caller instead of init's.
+void adopt_orphans();
+
+class ProcessSet {
+ public:
+  // `job_cgroup` is the path of the job's group (made if missing), or empty: no cgroups. A memory limit of 0 is none. An error
+  // leaves the set without cgroup only where cgroups were not asked for.
+  static Result<ProcessSet> make(const std::string& job_cgroup, const std::string& step_name, std::uint64_t memory_mib);
+
+  int cgroup_fd() const { return step_ ? step_->fd() : -1; }
+  void signal(int signal) const;
+  void kill() const;
+  bool any_left() const;
+  void freeze(bool frozen) const;
+  // The whole job, other steps included: for the end of the batch script. Without cgroups: this step.
+  void kill_job() const;
+  bool any_left_of_job() const;
+  // Removes the groups once they are empty. The job's only if `whole_job`.
+  void remove(bool whole_job) const;
+  bool out_of_memory() const;
+  std::uint64_t peak_memory_bytes() const;
+
+ private:
+  std::optional<os::Cgroup> job_, step_;
+};
+
+}  // namespace spur::stepd

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepd/task.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+#include "os/files.h"
+#include "stepd/job_environment.h"
+#include "stepd/job_message.h"
+
+namespace spur::stepd {
+namespace {
+
+constexpr int kLaunchFailedExit = 127;
+
+// ---- the channel from the new process to its parent
+
+void send_report(int channel, std::string_view text, int fd) {
+  char kind = fd < 0 ? 'F' : 'O';
+  iovec parts[] = {{&kind, 1}, {const_cast<char*>(text.data()), text.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  if (fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  }
+  (void)::sendmsg(channel, &message, MSG_NOSIGNAL);
+}
+
+[[noreturn]] void give_up(int channel, const Error& error) {
+  send_report(channel, error.message, -1);
+  ::_exit(kLaunchFailedExit);
+}
+
+// ---- steps of the new process, in order
+
+void say(const TaskPlan& plan, std::string_view text) {
+  const std::string line = fmt::format("{}{}\n", plan.message_prefix, text);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void reset_signals() {
+  for (int sig = 1; sig < NSIG; ++sig) ::signal(sig, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+Status join_cgroup(int cgroup_fd) {
+  const os::UniqueFd fd(::openat(cgroup_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC));
+  if (!fd || ::write(fd.get(), "0", 1) != 1) return os::fail_errno("cannot enter the job's cgroup", errno);
+  return {};
+}
+
+// The step daemon itself is protected from the out-of-memory killer; its jobs are not.
+void be_killable() {
+  if (::geteuid() != 0) return;
+  const os::UniqueFd fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (fd) [[maybe_unused]] const auto written = ::write(fd.get(), "0", 1);
+}
+
+Result<os::UniqueFd> open_as_user(const std::string& path, int flags, const char* what) {
+  os::UniqueFd fd(::open(path.c_str(), flags | O_NOCTTY | O_CLOEXEC, 0666));
+  if (!fd) return os::fail_errno(fmt::format("Could not open {} file {}", what, path), errno);
+  return fd;
+}
+
+Status put(int fd, int target) {
+  // dup2 onto itself would keep the close-on-exec flag.
+  const int rc = fd == target ? ::fcntl(fd, F_SETFD, 0) : ::dup2(fd, target);
+  return rc < 0 ? Status(os::fail_errno("cannot set up standard input and output", errno)) : Status{};
+}
+
+Status open_files(const TaskPlan& plan) {
+  const int output = O_WRONLY | O_CREAT | O_APPEND | (plan.append ? 0 : O_TRUNC);
+  os::UniqueFd in, out, err;
+  if (plan.in_fd < 0) {
+    SPUR_ASSIGN(in, open_as_user(plan.in_path, O_RDONLY, "stdin"));
+  }
+  if (plan.out_fd < 0) {
+    SPUR_ASSIGN(out, open_as_user(plan.out_path, output, "stdout"));
+  }
+  const int out_fd = out ? out.get() : plan.out_fd;
+  int err_fd = plan.err_fd >= 0 ? plan.err_fd : out_fd;
+  if (plan.err_fd < 0 && !plan.err_path.empty() && (plan.out_fd >= 0 || plan.err_path != plan.out_path)) {
+    SPUR_ASSIGN(err, open_as_user(plan.err_path, output, "stderr"));
+    err_fd = err.get();
+  }
+  SPUR_TRY(put(in ? in.get() : plan.in_fd, STDIN_FILENO));
+  SPUR_TRY(put(out_fd, STDOUT_FILENO));
+  return put(err_fd, STDERR_FILENO);
+}
+
+void enter_work_dir(const TaskPlan& plan) {
+  if (::chdir(plan.work_dir.c_str()) == 0) return;
+  say(plan, fmt::format("couldn't chdir to `{}': {}: going to /tmp instead", plan.work_dir, std::strerror(errno)));
+  if (::chdir("/tmp") != 0) say(plan, fmt::format("couldn't chdir to /tmp either: {}", std::strerror(errno)));
+}
+
+void make_tmp_dir(const TaskPlan& plan, std::vector<std::string>& environment) {
+  const char* path = find_entry(environment, "TMPDIR");
+  if (path == nullptr || ::mkdir(path, 0700) == 0 || errno == EEXIST) return;
+  say(plan, fmt::format("Unable to create TMPDIR [{}]: {}", path, std::strerror(errno)));
+  say(plan, "Setting TMPDIR to /tmp");
+  set_entry(environment, "TMPDIR", "/tmp");
+}
+
+// The submitter's soft limits, as far as this node's hard limits allow.
+void set_limits(const TaskPlan& plan) {
+  for (const auto& wanted : plan.rlimits) {
+    const auto resource = static_cast<__rlimit_resource>(wanted.resource);
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) continue;  // unknown to this kernel
+    limit.rlim_cur = std::min<rlim_t>(wanted.soft, limit.rlim_max);
+    (void)::setrlimit(resource, &limit);  // never above the hard limit: cannot be refused
+  }
+}
+
+// The file to execute: the name itself if it holds a '/', else the first executable of that name in the task's PATH.
+std::string resolve_program(const std::string& name, const std::vector<std::string>& environment) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = find_entry(environment, "PATH");
+  std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+  for (;;) {
+    const auto colon = rest.find(':');
+    const auto dir = rest.substr(0, colon);
+    const std::string candidate = dir.empty() ? "./" + name : fmt::format("{}/{}", dir, name);
+    struct stat info{};
+    if (::stat(candidate.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(candidate.c_str(), X_OK) == 0)
+      return candidate;
+    if (colon == std::string_view::npos) return name;
+    rest.remove_prefix(colon + 1);
+  }
+}
+
+[[noreturn]] void execute(const TaskPlan& plan, const std::vector<std::string>& environment) {
+  std::vector<char*> argv, env;
+  for (const auto& a : plan.arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  for (const auto& e : environment) env.push_back(const_cast<char*>(e.c_str()));
+  argv.push_back(nullptr);
+  env.push_back(nullptr);
+  const std::string program = resolve_program(plan.program, environment);
+  int error = 0;
+  if (program.find('/') == std::string::npos) {
+    error = ENOENT;  // not in PATH; execve would take it for a file of the working directory
+  } else {
+    ::execve(program.c_str(), argv.data(), env.data());
+    error = errno;
+  }
+  say(plan, exec_message(program, error));
+  ::_exit(error);
+}
+
+[[noreturn]] void become_task(const TaskPlan& plan, bool in_cgroup, int channel) {
+  reset_signals();
+  if (plan.is_terminal)
+    ::setsid();
+  else
+    ::setpgid(0, 0);
+  be_killable();
+  if (!in_cgroup && plan.cgroup_fd >= 0)
+    if (auto joined = join_cgroup(plan.cgroup_fd); !joined) give_up(channel, joined.error());
+  if (auto done = os::become(plan.identity); !done) give_up(channel, done.error());
+  // After the change of user, which clears it: the batch shell must not go on unsupervised.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::umask(plan.umask & 0777);
+  if (auto opened = open_files(plan); !opened) give_up(channel, opened.error());
+  ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+  send_report(channel, {}, STDERR_FILENO);
+  if (plan.is_terminal) ::ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+  enter_work_dir(plan);
+  std::vector<std::string> environment = plan.environment;
+  make_tmp_dir(plan, environment);
+  for (auto& entry : task_entries(plan.rank, plan.local_id, ::getpid())) environment.push_back(std::move(entry));
+  set_limits(plan);
+  execute(plan, environment);
+}
+
+// fork(), straight into the cgroup where the kernel can: moving a process later costs it a grace period of the kernel.
+pid_t clone_into(int cgroup_fd, bool* in_cgroup) {
+  clone_args args{};
+  args.exit_signal = SIGCHLD;
+  if (cgroup_fd >= 0) {
+    args.flags = CLONE_INTO_CGROUP;
+    args.cgroup = static_cast<__u64>(cgroup_fd);
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+    *in_cgroup = true;
+    if (pid >= 0 || errno == EAGAIN || errno == ENOMEM) return pid;
+  }
+  *in_cgroup = false;
+  return ::fork();
+}
+
+}  // namespace
+
+Result<StartedTask> start_task(const TaskPlan& plan) {
+  int channel[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) != 0)
+    return os::fail_errno("cannot make a socket", errno);
+  StartedTask out{.pid = -1, .reports = os::UniqueFd(channel[0])};
+  const os::UniqueFd theirs(channel[1]);
+  bool in_cgroup = false;
+  out.pid = clone_into(plan.cgroup_fd, &in_cgroup);
+  if (out.pid < 0) return os::fail_errno("cannot start a process", errno);
+  if (out.pid == 0) become_task(plan, in_cgroup, theirs.get());
+  return out;
+}
+
+std::optional<TaskReport> next_report(int fd) {
+  char text[4096];
+  iovec io{text, sizeof text};
+  msghdr message{};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t got = ::recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got <= 0) return std::nullopt;
+  TaskReport out;
+  if (text[0] == 'F') {
+    out.launch_failed = true;
+    out.error.assign(text + 1, static_cast<std::size_t>(got) - 1);
+    return out;
+  }
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    int received;
+    std::memcpy(&received, CMSG_DATA(header), sizeof received);
+    out.error_output.reset(received);
+  }
+  return out;
+}
+
+}  // namespace spur::stepd

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting one process of a job: cloned into the job's cgroup, turned into the user for good, and only then given the user's
+// files. Whatever the user named (symbolic links, other people's files, /proc) is thus opened with his rights and by a process
+// that is wholly his. Anything that fails before the program is executed is reported; nothing of the job has run then.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/job_spec.h"
+#include "os/privileges.h"
+#include "os/unique_fd.h"
+
+namespace spur::stepd {
+
+struct TaskPlan {
+  os::Identity identity;
+  std::string program;                   // with a '/': a path, relative to work_dir; without: looked for in PATH
+  std::vector<std::string> arguments;    // argv
+  std::vector<std::string> environment;  // without what is set per task
+  std::string work_dir;                  // when it cannot be entered, /tmp is
+  std::uint32_t umask = 022;
+  std::vector<model::ResourceLimit> rlimits;
+  std::uint32_t rank = 0, local_id = 0;
+  std::string message_prefix;
+
+  // A descriptor to use, or the path to open; err: neither means "as out".
+  int in_fd = -1, out_fd = -1, err_fd = -1;
+  std::string in_path = "/dev/null", out_path, err_path;
+  bool append = false;                   // to the files, instead of emptying them
+  bool is_terminal = false;              // in_fd is the slave side of a pty: it becomes the controlling terminal
+  int cgroup_fd = -1;
+};
+
+struct StartedTask {
+  pid_t pid = -1;
+  os::UniqueFd reports;  // see next_report
+};
+// SIGCHLD tells of the task's end; the caller reaps it.
+Result<StartedTask> start_task(const TaskPlan& plan);
+
+struct TaskReport {
+  bool launch_failed = false;
+  std::string error;
+  os::UniqueFd error_output;  // unless it failed: the task's standard error, for messages of ours
+};
+// The report that waits on the descriptor; nullopt when there is none (end of file after the program was executed).
+std::optional<TaskReport> next_report(int fd);
+
+}  // namespace spur::stepd

@@ -270,13 +270,12 @@ std::optional<std::int64_t> complete(const Parts& parts, std::int64_t now, DateS
   tm.tm_hour = clock.hour, tm.tm_min = clock.minute, tm.tm_sec = clock.second;
   if (parts.day) {
     tm.tm_mon = parts.day->month - 1, tm.tm_mday = parts.day->day;
-    if (parts.day->year) {
-      tm.tm_year = *parts.day->year - 1900;
-    } else {
-      const auto earlier = [](int m1, int d1, int m2, int d2) { return m1 != m2 ? m1 < m2 : d1 < d2; };
-      tm.tm_year = today.tm_year;
-      if (sense == DateSense::Coming && earlier(tm.tm_mon, tm.tm_mday, today.tm_mon, today.tm_mday)) ++tm.tm_year;
-      if (sense == DateSense::Past && earlier(today.tm_mon, today.tm_mday, tm.tm_mon, tm.tm_mday)) --tm.tm_year;
+    tm.tm_year = parts.day->year ? *parts.day->year - 1900 : today.tm_year;
+    if (!parts.day->year) {
+      std::tm this_year = tm;
+      const std::time_t guess = mktime(&this_year);
+      if (sense == DateSense::Coming && guess < now) ++tm.tm_year;
+      if (sense == DateSense::Past && guess > now) --tm.tm_year;
     }
   } else {
     tm.tm_year = today.tm_year, tm.tm_mon = today.tm_mon, tm.tm_mday = today.tm_mday;

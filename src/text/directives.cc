@@ -36,7 +36,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
   std::string word;
   bool in_word = false;
   char quote = 0;
-  std::size_t quoted_from = 0;
+  std::size_t rest_from = 0;  // behind the last whole word, for the message
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\\') {
@@ -49,11 +49,11 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
         word += c;
       }
     } else if (c == '"' || c == '\'') {
-      quote = c, quoted_from = i, in_word = true;
+      quote = c, in_word = true;
     } else if (c == '#') {
       break;
     } else if (is_blank(c)) {
-      if (in_word) words.push_back(std::move(word));
+      if (in_word) words.push_back(std::move(word)), rest_from = i;
       word.clear(), in_word = false;
     } else {
       word += c, in_word = true;
@@ -61,7 +61,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
   }
   if (quote != 0)
     return fail(ErrorCode::InvalidArgument,
-                fmt::format("Unmatched `{}` in [{}]", quote, shown(text.substr(quoted_from))));
+                fmt::format("Unmatched `{}` in [{}]", quote, shown(text.substr(rest_from))));
   if (in_word) words.push_back(std::move(word));
   return words;
 }

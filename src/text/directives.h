@@ -20,7 +20,7 @@ struct Directives {
   friend bool operator==(const Directives&, const Directives&) = default;
 };
 
-// `name` is the script's, for messages such as "job.sh: line 2: Unmatched `"` in [-J "abc]".
+// `name` is the script's, for messages such as "job.sh: line 2: Unmatched `"` in [ "abc]".
 Result<Directives> parse_directives(std::string_view script, std::string_view name);
 
 // The words of one directive line (what follows "#SBATCH").

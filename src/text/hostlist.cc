@@ -133,20 +133,39 @@ Result<Parsed> parse_list(std::string_view list, std::size_t limit) {
   }
 }
 
-void expand_pattern(const Pattern& pattern, std::size_t bracket, std::string& name, std::vector<std::string>& out) {
-  name += pattern.texts[bracket];
-  if (bracket == pattern.brackets.size()) {
-    out.push_back(name);
-  } else {
-    const std::size_t length = name.size();
-    for (const Range& range : pattern.brackets[bracket]) {
-      std::uint64_t value = range.first;
-      for (std::uint64_t left = range.count(); left > 0; --left, value += range.step) {
-        fmt::format_to(std::back_inserter(name), "{:0{}}", value, range.width);
-        expand_pattern(pattern, bracket + 1, name, out);
-        name.resize(length);
-      }
+// All names of a pattern in Slurm's order: the last bracket runs fastest, then the first, the second and so on.
+void expand_pattern(const Pattern& pattern, std::vector<std::string>& out) {
+  const std::size_t brackets = pattern.brackets.size();
+  struct Wheel {
+    std::size_t range = 0;
+    std::uint64_t value = 0;
+  };
+  std::vector<Wheel> wheels(brackets);
+  for (std::size_t i = 0; i < brackets; ++i) wheels[i].value = pattern.brackets[i][0].first;
+  // Turns one wheel on; true if it came round to its start.
+  const auto turn = [&](std::size_t i) {
+    const auto& ranges = pattern.brackets[i];
+    Wheel& wheel = wheels[i];
+    if (ranges[wheel.range].last - wheel.value >= ranges[wheel.range].step) {
+      wheel.value += ranges[wheel.range].step;
+      return false;
     }
+    wheel.range = (wheel.range + 1) % ranges.size();
+    wheel.value = ranges[wheel.range].first;
+    return wheel.range == 0;
+  };
+  std::string name;
+  for (bool more = true; more;) {
+    name.clear();
+    for (std::size_t i = 0; i < brackets; ++i) {
+      name += pattern.texts[i];
+      fmt::format_to(std::back_inserter(name), "{:0{}}", wheels[i].value, pattern.brackets[i][wheels[i].range].width);
+    }
+    name += pattern.texts[brackets];
+    out.push_back(name);
+    bool carry = brackets == 0 || turn(brackets - 1);
+    for (std::size_t i = 0; carry && i + 1 < brackets; ++i) carry = turn(i);
+    more = !carry;
   }
 }
 
@@ -164,6 +183,34 @@ Numbered split_number(std::string_view host) {
   return out;
 }
 
+int sign_of(bool less, bool greater) {
+  return greater - less;
+}
+
+// Byte by byte, except that runs of digits compare as numbers; where one has a leading zero, as fractions.
+int compare_prefixes(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    if (!is_digit(a.front()) || !is_digit(b.front())) {
+      const auto x = static_cast<unsigned char>(a.front()), y = static_cast<unsigned char>(b.front());
+      if (x != y) return sign_of(x<y, x> y);
+      a.remove_prefix(1), b.remove_prefix(1);
+      continue;
+    }
+    const auto take_run = [](std::string_view& text) {
+      const auto length =
+          static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+      const std::string_view run = text.substr(0, length);
+      text.remove_prefix(length);
+      return run;
+    };
+    const std::string_view x = take_run(a), y = take_run(b);
+    if (x.front() != '0' && y.front() != '0' && x.size() != y.size())
+      return sign_of(x.size() < y.size(), x.size() > y.size());
+    if (x != y) return sign_of(x<y, x> y);
+  }
+  return sign_of(a.size() < b.size(), a.size() > b.size());
+}
+
 // Length of the digits `value` takes when written at least `width` wide.
 std::size_t written_width(std::uint64_t value, std::size_t width) {
   std::size_t digits = 1;
@@ -177,11 +224,7 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view list, std::siz
   SPUR_ASSIGN(const Parsed parsed, parse_list(list, limit));
   std::vector<std::string> hosts;
   hosts.reserve(parsed.count);
-  std::string name;
-  for (const Pattern& pattern : parsed.patterns) {
-    name.clear();
-    expand_pattern(pattern, 0, name, hosts);
-  }
+  for (const Pattern& pattern : parsed.patterns) expand_pattern(pattern, hosts);
   return hosts;
 }
 
@@ -225,29 +268,11 @@ std::string compress_hostlist(const std::vector<std::string>& hosts) {
 }
 
 bool host_less(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty()) {
-    if (!is_digit(a.front()) || !is_digit(b.front())) {
-      if (a.front() != b.front())
-        return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front());
-      a.remove_prefix(1), b.remove_prefix(1);
-      continue;
-    }
-    const auto run_of = [](std::string_view& text) {
-      const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-      const std::string_view run(text.begin(), end);
-      text.remove_prefix(run.size());
-      return run;
-    };
-    const auto significant = [](std::string_view run) {
-      const auto at = run.find_first_not_of('0');
-      return at == std::string_view::npos ? std::string_view() : run.substr(at);
-    };
-    const std::string_view x = run_of(a), y = run_of(b), xs = significant(x), ys = significant(y);
-    if (xs.size() != ys.size()) return xs.size() < ys.size();
-    if (xs != ys) return xs < ys;
-    if (x.size() != y.size()) return x.size() < y.size();
-  }
-  return a.empty() && !b.empty();
+  const Numbered x = split_number(a), y = split_number(b);
+  if (const int order = compare_prefixes(x.prefix, y.prefix)) return order < 0;
+  if (x.digits.empty() || y.digits.empty()) return x.digits.size() < y.digits.size();
+  if (x.value != y.value) return x.value < y.value;
+  return x.digits.size() < y.digits.size();
 }
 
 void sort_hosts(std::vector<std::string>& hosts) {

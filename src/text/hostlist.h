@@ -16,8 +16,9 @@ namespace spur::text {
 
 inline constexpr std::size_t kMaxHosts = 1'000'000;
 
-// All names in the order written; the last bracket of a name runs fastest. Repetitions are kept, empty entries
-// skipped. InvalidArgument for unbalanced, nested, empty or reversed brackets and for more hosts than `limit`.
+// All names in the order written. Of a name's brackets the last runs fastest, then the first, the second and so on:
+// the order of "scontrol show hostnames". Repetitions are kept, empty entries skipped. InvalidArgument for
+// unbalanced, nested, empty or reversed brackets and for more hosts than `limit`.
 Result<std::vector<std::string>> expand_hostlist(std::string_view list, std::size_t limit = kMaxHosts);
 
 // How many names expand_hostlist would give, without making them.
@@ -27,7 +28,8 @@ Result<std::size_t> count_hosts(std::string_view list, std::size_t limit = kMaxH
 // neighbours share a range: {n1,n2,n4,x7} is "n[1-2,4],x7", {n3,n1,n2} is "n[3,1-2]". Sort first where order is free.
 std::string compress_hostlist(const std::vector<std::string>& hosts);
 
-// Slurm's order of node names: runs of digits compare as numbers, equal numbers by width, the rest by byte.
+// Slurm's order of node names: by what is before the last number (in which numbers count as such: r9x1 before r10x1),
+// then by that number, then by its width.
 bool host_less(std::string_view a, std::string_view b);
 void sort_hosts(std::vector<std::string>& hosts);
 // Sorts and drops repetitions.

@@ -146,22 +146,25 @@ Result<io::Verified> TrustedKeyVerifier::verify(std::string_view bytes, Time now
   if (bytes.empty()) return fail(ErrorCode::Unauthenticated, "no credential was given");
   if (bytes.size() > kMaxCredentialBytes)
     return refuse(fmt::format("it is longer than {} bytes", kMaxCredentialBytes));
-  std::optional<Known> known = recall(bytes);
+  v1::Credential credential;
+  if (!credential.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return refuse("it is garbled");
+  // Not the bytes as they came: one good credential could be dressed up in thousands of ways to fill the cache.
+  const std::string name = credential.signature() + credential.public_key() + credential.payload();
+  std::optional<Known> known = recall(name);
   const bool fresh = !known;
   std::uint64_t generation = 0;
   if (fresh) {
-    SPUR_ASSIGN(known, check(bytes, generation));
+    SPUR_ASSIGN(known, check(credential, generation));
   }
   SPUR_TRY(check_times(*known, now));
   SPUR_TRY(check_user_policy(known->verified));
-  if (fresh) remember(bytes, *known, generation);
+  if (fresh) remember(name, *known, generation);
   return std::move(known->verified);
 }
 
-std::optional<TrustedKeyVerifier::Known> TrustedKeyVerifier::recall(std::string_view bytes) {
-  const std::string key(bytes);
+std::optional<TrustedKeyVerifier::Known> TrustedKeyVerifier::recall(const std::string& name) {
   const std::shared_lock lock(mutex_);
-  const auto at = cache_.find(key);
+  const auto at = cache_.find(name);
   return at == cache_.end() ? std::nullopt : std::optional<Known>(at->second);
 }
 
@@ -172,9 +175,8 @@ std::optional<Trust> TrustedKeyVerifier::trust_of(const std::string& public_key,
   return at == keys_.end() ? std::nullopt : std::optional<Trust>(at->second);
 }
 
-Result<TrustedKeyVerifier::Known> TrustedKeyVerifier::check(std::string_view bytes, std::uint64_t& generation) {
-  v1::Credential credential;
-  if (!credential.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return refuse("it is garbled");
+Result<TrustedKeyVerifier::Known> TrustedKeyVerifier::check(const v1::Credential& credential,
+                                                            std::uint64_t& generation) {
   const std::optional<Trust> trust = trust_of(credential.public_key(), generation);
   if (credential.public_key().size() != kPublicKeyBytes || !trust)
     return refuse("it is signed by a key that is not trusted here");
@@ -219,10 +221,10 @@ Status TrustedKeyVerifier::check_user_policy(const io::Verified& verified) const
       fmt::format("node {} may not attest uid {}, who has no job there", verified.node, verified.uid.value));
 }
 
-void TrustedKeyVerifier::remember(std::string_view bytes, const Known& known, std::uint64_t generation) {
+void TrustedKeyVerifier::remember(const std::string& name, const Known& known, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   if (generation != generation_ || options_.cache_entries == 0) return;
-  const auto [at, fresh] = cache_.emplace(bytes, known);
+  const auto [at, fresh] = cache_.emplace(name, known);
   if (!fresh) return;
   oldest_.push_back(&at->first);  // stays valid: nodes of an unordered_map do not move
   if (cache_.size() > options_.cache_entries) {

@@ -21,6 +21,10 @@
 #include "io/credentials.h"
 #include "os/ed25519.h"
 
+namespace spur::v1 {
+class Credential;
+}
+
 namespace spur::os {
 
 class HostCredentialSigner final : public io::CredentialSigner {
@@ -71,13 +75,13 @@ class TrustedKeyVerifier final : public io::CredentialVerifier {
     io::Verified verified;
     Time issued;
   };
-  std::optional<Known> recall(std::string_view credential_bytes);
+  std::optional<Known> recall(const std::string& name);
   std::optional<Trust> trust_of(const std::string& public_key, std::uint64_t& generation);
   // All that does not depend on the time of day or on running jobs.
-  Result<Known> check(std::string_view credential_bytes, std::uint64_t& generation);
+  Result<Known> check(const v1::Credential& credential, std::uint64_t& generation);
   Status check_times(const Known& known, Time now) const;
   Status check_user_policy(const io::Verified& verified) const;
-  void remember(std::string_view credential_bytes, const Known& known, std::uint64_t generation);
+  void remember(const std::string& name, const Known& known, std::uint64_t generation);
   void changed();
 
   const Options options_;

@@ -108,8 +108,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   if (!S_ISREG(info.st_mode)) return fail(ErrorCode::InvalidArgument, fmt::format("{} is not a regular file", path));
   std::string content;
   // One byte more than the limit tells "just fits" from "too large". The size stat gives is only a hint: it is 0 in
-  // /proc and may change while we read.
-  std::size_t room = std::min<std::size_t>(static_cast<std::size_t>(info.st_size), limit) + 1;
+  // /proc, where moreover some files give all or nothing in one read, and may change while we read.
+  std::size_t room = std::min(std::max<std::size_t>(static_cast<std::size_t>(info.st_size), 4095), limit) + 1;
   for (;;) {
     const std::size_t have = content.size();
     content.resize(have + room);

@@ -134,11 +134,10 @@ bool Planner::visit(const QueueEntry& entry) {
     return true;
   }
   // A hold that the job got in an earlier partition must not stand in its own way here.
-  const std::int32_t own_hold = slot.hold;
-  if (own_hold >= 0) profile_.remove(holds_[static_cast<std::size_t>(own_hold)]), ++changes_;
+  if (slot.hold >= 0) profile_.remove(holds_[static_cast<std::size_t>(slot.hold)]), ++changes_;
   while (!slot.started) {
     if (array_is_at_limit(*slot.job)) {
-      if (own_hold >= 0) drop_hold(slot);
+      if (slot.hold >= 0) drop_hold(slot);
       slot.reason = Reason::JobArrayTaskLimit;
       --slot.entries_left;
       return true;

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan() against the naive scheduler on random clusters that live for a while: jobs come, run, end early, are suspended or
+// held; nodes go down and come back. At every step both must propose the same, down to each CPU and device number.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "sched/naive_test.h"
+#include "sched/plan.h"
+#include "sched/test_cluster.h"
+
+namespace spur::sched {
+namespace {
+
+// The same numbers everywhere, unlike the distributions of <random>.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(engine_() % n); }
+  std::uint32_t between(std::uint32_t low, std::uint32_t high) { return low + below(high - low + 1); }
+  bool one_in(std::uint32_t n) { return below(n) == 0; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// More on demand: SPUR_SEEDS=100000.
+std::uint64_t seed_count() {
+  const char* asked = std::getenv("SPUR_SEEDS");
+  return asked ? std::strtoull(asked, nullptr, 10) : 3000;
+}
+
+std::string show(Time time) { return is_set(time) ? std::to_string(to_micros(time) - to_micros(at_minute(0))) : "-"; }
+
+std::string show(const Plan& plan) {
+  std::string out;
+  for (const auto& start : plan.starts) {
+    out += fmt::format("start {}", start.job.value);
+    if (start.array_task) out += fmt::format("_{}", *start.array_task);
+    out += " in " + start.allocation->partition;
+    for (const auto& grant : start.allocation->nodes) {
+      out += fmt::format(" node {} tasks {} mem {} cpus", grant.node.value, grant.tasks, grant.memory_mib);
+      for (const auto cpu : grant.cpus) out += fmt::format(" {}", cpu);
+      for (const auto& devices : grant.devices) {
+        out += fmt::format(" {}:{}", devices.gres, devices.type);
+        for (const auto index : devices.indices) out += fmt::format(" {}", index);
+      }
+    }
+    out += '\n';
+  }
+  for (const auto& wait : plan.waits)
+    out += fmt::format("wait {} {} {}\n", wait.job.value, model::reason_name(wait.reason), show(wait.expected_start));
+  return out + fmt::format("wake {} more {}\n", show(plan.wake_at), plan.more);
+}
+
+// What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
+struct Flavour {
+  bool threads, memory, gpus, features, weights, partitions, limits, exclusive, arrays, licenses, failures, multi_node;
+};
+
+class RandomLife {
+ public:
+  explicit RandomLife(std::uint64_t seed) : dice_(seed) {
+    flavour_ = {.threads = dice_.one_in(3), .memory = dice_.one_in(2), .gpus = dice_.one_in(2), .features = dice_.one_in(4),
+                .weights = dice_.one_in(3), .partitions = dice_.one_in(2), .limits = dice_.one_in(3),
+                .exclusive = dice_.one_in(3), .arrays = dice_.one_in(2), .licenses = dice_.one_in(4),
+                .failures = dice_.one_in(3), .multi_node = !dice_.one_in(4)};
+    auto& config = *cluster_.config;
+    config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
+    config.cores_whole = !dice_.one_in(4);
+    config.age_weight = dice_.one_in(2) ? 1000 : 0;
+    config.age_full = minutes(30);
+    if (dice_.one_in(2)) config.default_memory_per_cpu_mib = 50;
+    if (flavour_.licenses) config.licenses = {{"lic", dice_.between(1, 4)}, {"tool", 2}};
+    for (std::uint32_t i = 0, count = dice_.between(1, 8); i < count; ++i) make_node(i);
+    make_partitions();
+    params_.max_starts = dice_.one_in(5) ? dice_.between(1, 5) : 1000;
+    params_.reservations = dice_.one_in(3) ? dice_.below(4) : 100;
+  }
+
+  void step() {
+    now_ += dice_.one_in(3) ? Duration(seconds(dice_.between(1, 400))) : Duration(minutes(dice_.between(0, 12)));
+    things_happen();
+    for (std::uint32_t i = 0, count = dice_.below(6); i < count; ++i) submit();
+    const model::View view = cluster_.view();
+    const Plan plan = sched::plan(view, params_, now_);
+    ASSERT_EQ(show(plan), show(Naive(view, params_, now_).run()));
+    ASSERT_EQ(show(plan), show(sched::plan(view, params_, now_)));
+    starts_ += plan.starts.size();
+    for (const auto& wait : plan.waits) {
+      ++reasons_[wait.reason];
+      planned_ += is_set(wait.expected_start);
+    }
+    ASSERT_NO_FATAL_FAILURE(cluster_.carry_out(plan, now_));
+  }
+
+  std::size_t starts_ = 0, planned_ = 0;
+  std::map<model::Reason, std::size_t> reasons_;
+
+ private:
+  void make_node(std::uint32_t i) {
+    auto& node = cluster_.add_node("n" + std::to_string(i), dice_.between(2, 16), dice_.between(4, 20) * 100);
+    if (flavour_.threads && dice_.one_in(2)) {
+      node.hardware.threads_per_core = 2;
+      node.hardware.sockets = 1;
+      node.hardware.cores_per_socket = dice_.between(1, 6);
+      node.hardware.cpus = node.hardware.cores_per_socket * (dice_.one_in(4) ? 1 : 2);
+    }
+    if (flavour_.gpus && !dice_.one_in(3)) {
+      node.hardware.gres.push_back({"gpu", dice_.one_in(2) ? "a" : "b", dice_.between(1, 4), ""});
+      if (dice_.one_in(3)) node.hardware.gres.push_back({"gpu", "c", dice_.between(1, 2), ""});
+      if (dice_.one_in(3)) node.hardware.gres.push_back({"nic", "", 2, ""});
+    }
+    if (flavour_.features)
+      for (const char* feature : {"red", "big", "fast"})
+        if (dice_.one_in(2)) node.features.push_back(feature);
+    node.active_features = node.features;
+    if (flavour_.weights) node.weight = dice_.between(1, 3);
+    node.hardware.tmp_disk_mib = dice_.below(3) * 100;
+  }
+
+  void make_partitions() {
+    const std::uint32_t count = flavour_.partitions ? dice_.between(2, 3) : 1;
+    for (std::uint32_t p = 0; p < count; ++p) {
+      std::vector<std::uint32_t> nodes;
+      for (std::uint32_t n = 0; p > 0 && n < cluster_.node_count(); ++n)
+        if (!dice_.one_in(3)) nodes.push_back(n);
+      auto& partition = cluster_.add_partition("p" + std::to_string(p), nodes);
+      partition.priority_tier = dice_.one_in(2) ? 1 : dice_.between(1, 3);
+      if (flavour_.limits) {
+        if (dice_.one_in(2)) partition.max_nodes = dice_.between(1, 3);
+        if (dice_.one_in(3)) partition.min_nodes = 2;
+        if (dice_.one_in(2)) partition.max_time = TimeLimit::of_minutes(dice_.between(10, 40));
+        if (dice_.one_in(3)) partition.max_cpus_per_node = dice_.between(1, 4);
+        if (dice_.one_in(6)) partition.state = model::PartitionState::Down;
+        if (dice_.one_in(8)) partition.state = model::PartitionState::Inactive;
+        if (dice_.one_in(3)) partition.default_time = TimeLimit::of_minutes(15);
+      }
+      if (flavour_.exclusive && dice_.one_in(4)) partition.oversubscribe = model::OverSubscribe::Exclusive;
+      partition.lln = dice_.one_in(6);
+      if (dice_.one_in(4)) partition.default_memory_per_node_mib = 100;
+      if (dice_.one_in(6)) partition.max_memory_per_cpu_mib = 60;
+    }
+  }
+
+  model::JobSpec random_spec() {
+    model::JobSpec spec;
+    if (!dice_.one_in(4)) spec.time_limit = TimeLimit::of_minutes(dice_.between(1, 5) * dice_.between(1, 10));
+    if (dice_.one_in(10)) spec.time_limit = TimeLimit::unlimited();
+    if (flavour_.partitions && dice_.one_in(2)) {
+      spec.partitions = {"p" + std::to_string(dice_.below(2))};
+      if (dice_.one_in(2)) spec.partitions.push_back(spec.partitions[0] == "p0" ? "p1" : "p0");
+      if (dice_.one_in(20)) spec.partitions = {"gone"};
+    }
+    if (flavour_.multi_node && dice_.one_in(2)) {
+      spec.min_nodes = dice_.between(1, 3);
+      if (dice_.one_in(2)) spec.max_nodes = spec.min_nodes + dice_.below(3);
+    }
+    if (dice_.one_in(2)) spec.tasks = dice_.between(1, 8);
+    if (dice_.one_in(5)) spec.tasks_per_node = dice_.between(1, 3);
+    if (dice_.one_in(3)) spec.cpus_per_task = dice_.between(1, 4);
+    if (dice_.one_in(8)) spec.min_cpus_per_node = dice_.between(1, 4);
+    spec.overcommit = dice_.one_in(12);
+    if (flavour_.exclusive && dice_.one_in(4)) spec.exclusive = model::Exclusive::Node;
+    if (dice_.one_in(3)) spec.memory_per_node_mib = dice_.below(6) * 100;
+    else if (dice_.one_in(4)) spec.memory_per_cpu_mib = dice_.between(1, 3) * 40;
+    if (dice_.one_in(10)) spec.tmp_disk_mib = 150;
+    if (flavour_.gpus && dice_.one_in(2)) add_gres(spec);
+    if (flavour_.features && dice_.one_in(2)) {
+      const char* const wishes[] = {"red", "red&big", "red|fast", "big|fast|red", "fast", "nosuch"};
+      spec.features = wishes[dice_.below(6)];
+    }
+    if (dice_.one_in(10)) spec.required_nodes = "n" + std::to_string(dice_.below(cluster_.node_count()));
+    if (dice_.one_in(12)) spec.required_nodes = "n[0-1]";
+    if (dice_.one_in(10)) spec.excluded_nodes = "n" + std::to_string(dice_.below(cluster_.node_count()));
+    if (flavour_.licenses && dice_.one_in(2)) spec.licenses = {{dice_.one_in(2) ? "lic" : "tool", dice_.between(1, 2)}};
+    if (dice_.one_in(12)) spec.begin = now_ + minutes(dice_.between(0, 20));
+    if (dice_.one_in(15)) spec.deadline = now_ + minutes(dice_.between(5, 60));
+    if (dice_.one_in(8)) spec.priority = dice_.between(1, 200'000);
+    if (dice_.one_in(8)) spec.nice = static_cast<std::int32_t>(dice_.below(200)) - 100;
+    if (flavour_.arrays && dice_.one_in(3)) {
+      spec.array.emplace();
+      spec.array->tasks.insert_range(dice_.below(3), 3 + dice_.below(12));
+      if (dice_.one_in(2)) spec.array->max_running = dice_.between(1, 4);
+    }
+    return spec;
+  }
+
+  void add_gres(model::JobSpec& spec) {
+    using Per = model::GresRequest::Per;
+    const Per pers[] = {Per::Node, Per::Job, Per::Task};
+    const Per per = pers[dice_.below(3)];
+    const char* const types[] = {"", "", "a", "b", "c"};
+    spec.gres.push_back({"gpu", types[dice_.below(5)], dice_.between(1, per == Per::Job ? 6 : 2), per});
+    if (dice_.one_in(4)) spec.gres.push_back({"nic", "", 1, pers[dice_.below(3)]});
+    if (!spec.gres[0].type.empty() && dice_.one_in(4)) spec.gres.push_back({"gpu", spec.gres[0].type == "a" ? "c" : "a", 1, Per::Node});
+  }
+
+  void submit() {
+    // Every other job is like an earlier one, so that classes have more than one member.
+    if (!specs_.empty() && dice_.one_in(2)) {
+      cluster_.submit(specs_[dice_.below(static_cast<std::uint32_t>(specs_.size()))], now_);
+    } else {
+      specs_.push_back(random_spec());
+      cluster_.submit(specs_.back(), now_);
+    }
+  }
+
+  void things_happen() {
+    std::vector<JobId> running, pending, completing;
+    for (const auto& [id, job] : cluster_.jobs()) {
+      if (job->flags & model::kCompleting)
+        completing.push_back(id);
+      else if (model::is_active(job->state))
+        running.push_back(id);
+      else if (job->state == model::JobState::Pending)
+        pending.push_back(id);
+    }
+    for (const JobId id : completing) cluster_.finish(id);
+    for (const JobId id : running) {
+      const auto& job = cluster_.job(id.value);
+      const bool overdue = job.time_limit.is_finite() && now_ >= job.started + job.time_limit.duration();
+      if (overdue ? !dice_.one_in(6) : dice_.one_in(6))
+        dice_.one_in(4) ? cluster_.begin_completing(id) : cluster_.finish(id);
+      else if (job.state == model::JobState::Running && dice_.one_in(25))
+        cluster_.suspend(id, now_);
+    }
+    for (const JobId id : pending) {
+      auto& job = cluster_.job(id.value);
+      if (dice_.one_in(30)) job.hold = dice_.one_in(2) ? model::Hold::User : model::Hold::Admin;
+      else if (job.hold != model::Hold::None && dice_.one_in(3)) job.hold = model::Hold::None;
+      if (dice_.one_in(30)) job.dependencies_left = {{}};
+      else if (dice_.one_in(3)) job.dependencies_left.clear();
+    }
+    for (std::uint32_t n = 0; flavour_.failures && n < cluster_.node_count(); ++n) {
+      auto& node = cluster_.node(n);
+      if (dice_.one_in(8)) node.flags ^= model::kNodeDrain;
+      if (dice_.one_in(12) && node.jobs.empty()) node.down = !node.down;
+    }
+  }
+
+  Dice dice_;
+  Flavour flavour_;
+  TestCluster cluster_;
+  Params params_;
+  Time now_ = at_minute(0);
+  std::vector<model::JobSpec> specs_;
+};
+
+TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
+  std::size_t starts = 0, planned = 0;
+  std::map<model::Reason, std::size_t> reasons;
+  for (std::uint64_t seed = 1; seed <= seed_count(); ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RandomLife life(seed);
+    for (int step = 0; step < 12; ++step) ASSERT_NO_FATAL_FAILURE(life.step()) << "step " << step;
+    starts += life.starts_;
+    planned += life.planned_;
+    for (const auto& [reason, count] : life.reasons_) reasons[reason] += count;
+  }
+  // A generator gone dull would make the comparison above say nothing.
+  EXPECT_GT(starts, 10 * seed_count());
+  EXPECT_GT(planned, 10 * seed_count());
+  using enum model::Reason;
+  for (const auto reason : {Priority, Dependency, Resources, PartitionNodeLimit, PartitionTimeLimit, PartitionDown,
+                            PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,
+                            BadConstraints, JobArrayTaskLimit, NodeDown, PartitionConfig, DeadLine})
+    EXPECT_GT(reasons[reason], 50u) << model::reason_name(reason);
+}
+
+}  // namespace
+}  // namespace spur::sched

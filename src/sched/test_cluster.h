@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests of sched/: a View made by hand, with just enough bookkeeping to carry out a plan. Every start is checked
+// against what is free, so a plan that gives something out twice fails the test that asked for it. (state::Cluster is the
+// real thing; the scenarios under tests/ use that.)
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/view.h"
+#include "sched/plan.h"
+
+namespace spur::sched {
+
+inline Time at_minute(std::int64_t m) { return from_unix_seconds(1'000'000) + minutes(m); }
+
+class TestCluster {
+ public:
+  std::shared_ptr<model::ClusterConfig> config = std::make_shared<model::ClusterConfig>();
+
+  // ---- building
+  model::Node& add_node(const std::string& name, std::uint32_t cpus, std::uint64_t memory_mib = 1000) {
+    auto node = std::make_shared<model::Node>();
+    node->index = NodeIndex(static_cast<std::uint32_t>(nodes_.size()));
+    node->name = name;
+    node->hardware.cpus = node->hardware.sockets = cpus;
+    node->hardware.memory_mib = memory_mib;
+    node->registered = true;
+    node->cpus_in_use.resize((cpus + 63) / 64);
+    nodes_.push_back(std::move(node));
+    return *nodes_.back();
+  }
+  void add_nodes(std::uint32_t count, std::uint32_t cpus, std::uint64_t memory_mib = 1000) {
+    for (std::uint32_t i = 1; i <= count; ++i) add_node("n" + std::to_string(i), cpus, memory_mib);
+  }
+  model::Node& node(std::uint32_t n) { return *nodes_[n]; }
+  std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_.size()); }
+
+  // All nodes if `nodes` is empty. The first partition is the default one.
+  model::PartitionConfig& add_partition(const std::string& name, std::vector<std::uint32_t> nodes = {}) {
+    model::Partition partition;
+    partition.config.name = name;
+    partition.config.is_default = partitions_->empty();
+    if (nodes.empty())
+      for (std::uint32_t n = 0; n < nodes_.size(); ++n) nodes.push_back(n);
+    for (const auto n : nodes) partition.nodes.push_back(NodeIndex(n));
+    partitions_->push_back(std::move(partition));
+    return partitions_->back().config;
+  }
+
+  // A pending job that asks for `spec`; eligible at once.
+  model::Job& submit(model::JobSpec spec, Time when = at_minute(0)) {
+    auto job = std::make_shared<model::Job>();
+    job->id = JobId(next_id_++);
+    job->time_limit = spec.time_limit;
+    job->priority_by_hand = spec.priority.has_value();
+    job->priority = spec.priority.value_or(1);
+    job->submitted = when;
+    job->eligible = job->accrue = std::max(when, spec.begin);
+    if (spec.array) {
+      job->array_job = job->id;
+      job->array_pending = std::make_shared<IndexSet>(spec.array->tasks);
+      job->array_max_running = spec.array->max_running;
+    }
+    job->spec = std::make_shared<model::JobSpec>(std::move(spec));
+    jobs_[job->id] = job;
+    return *job;
+  }
+
+  model::Job& job(std::uint32_t id) { return *jobs_.at(JobId(id)); }
+  const std::map<JobId, std::shared_ptr<model::Job>>& jobs() const { return jobs_; }
+
+  // ---- looking. Copies all records, so that a view stays as it is.
+  model::View view() const {
+    model::View view;
+    view.config = std::make_shared<model::ClusterConfig>(*config);
+    view.partitions = std::make_shared<std::vector<model::Partition>>(*partitions_);
+    auto names = std::make_shared<std::map<std::string, NodeIndex, std::less<>>>();
+    for (const auto& node : nodes_) {
+      view.nodes.set(node->index.value, std::make_shared<model::Node>(*node));
+      names->emplace(node->name, node->index);
+    }
+    view.node_by_name = std::move(names);
+    for (const auto& [id, job] : jobs_) {
+      const auto copy = std::make_shared<model::Job>(*job);
+      view.jobs.set(id.value, copy);
+      const bool completing = job->flags & model::kCompleting;
+      if (job->state == model::JobState::Pending && !completing) view.pending.set(id.value, copy);
+      if (model::is_active(job->state) || completing) view.active.set(id.value, copy);
+    }
+    return view;
+  }
+
+  // ---- living
+  void start(const Start& start, Time now) {
+    model::Job* job = jobs_.at(start.job).get();
+    ASSERT_EQ(job->state, model::JobState::Pending);
+    if (job->is_array_rest()) {
+      ASSERT_TRUE(start.array_task && job->array_pending->contains(*start.array_task));
+      job = &split(*job, *start.array_task);
+    }
+    job->state = model::JobState::Running;
+    job->reason = model::Reason::None;
+    job->started = now;
+    job->allocation = start.allocation;
+    ASSERT_FALSE(start.allocation->nodes.empty());
+    for (const auto& grant : start.allocation->nodes) {
+      take(*job, grant);
+      job->nodes_left.push_back(grant.node);
+    }
+  }
+  void carry_out(const Plan& plan, Time now) {
+    for (const auto& one : plan.starts) start(one, now);
+    for (const auto& wait : plan.waits) jobs_.at(wait.job)->reason = wait.reason;
+  }
+  void begin_completing(JobId id) {
+    auto& job = *jobs_.at(id);
+    job.state = model::JobState::Completed;
+    job.flags |= model::kCompleting;
+  }
+  void finish(JobId id) {
+    auto& job = *jobs_.at(id);
+    for (const auto& grant : job.allocation->nodes) give_back(job, grant);
+    job.nodes_left.clear();
+    job.flags &= ~model::kCompleting;
+    job.state = model::JobState::Completed;
+  }
+  void suspend(JobId id, Time now) {
+    auto& job = *jobs_.at(id);
+    for (const auto& grant : job.allocation->nodes) mark_cpus(grant, false);
+    job.state = model::JobState::Suspended;
+    job.suspended_at = now;
+  }
+
+ private:
+  model::Job& split(model::Job& rest, std::uint32_t task) {
+    auto tasks = std::make_shared<IndexSet>(*rest.array_pending);
+    tasks->erase(task);
+    if (tasks->empty()) {
+      rest.array_pending = nullptr;
+      rest.array_task = task;
+      return rest;
+    }
+    auto job = std::make_shared<model::Job>(rest);
+    rest.array_pending = std::move(tasks);
+    job->id = JobId(next_id_++);
+    job->array_task = task;
+    job->array_pending = nullptr;
+    jobs_[job->id] = job;
+    return *job;
+  }
+
+  static void flip(std::vector<std::uint64_t>& bits, std::size_t i, bool to) {
+    if (bits.size() <= i / 64) bits.resize(i / 64 + 1);
+    ASSERT_NE(static_cast<bool>(bits[i / 64] >> (i % 64) & 1), to) << "taken twice or given back twice: " << i;
+    bits[i / 64] ^= std::uint64_t{1} << (i % 64);
+  }
+  void mark_cpus(const model::NodeGrant& grant, bool in_use) {
+    auto& node = *nodes_[grant.node.value];
+    for (const auto cpu : grant.cpus) {
+      ASSERT_LT(cpu, node.hardware.cpus);
+      flip(node.cpus_in_use, cpu, in_use);
+    }
+    node.cpus_allocated += in_use ? static_cast<std::uint32_t>(grant.cpus.size()) : 0;
+    node.cpus_allocated -= in_use ? 0 : static_cast<std::uint32_t>(grant.cpus.size());
+  }
+  void mark_devices(const model::NodeGrant& grant, bool in_use) {
+    auto& node = *nodes_[grant.node.value];
+    for (const auto& devices : grant.devices) {
+      auto at = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
+      if (at == node.devices_in_use.end()) at = node.devices_in_use.insert(at, {devices.gres, {}});
+      for (const auto index : devices.indices) flip(at->bits, index, in_use);
+    }
+  }
+  void take(const model::Job& job, const model::NodeGrant& grant) {
+    auto& node = *nodes_[grant.node.value];
+    ASSERT_TRUE(node.usable());
+    ASSERT_FALSE(grant.cpus.empty());
+    mark_cpus(grant, true);
+    mark_devices(grant, true);
+    node.memory_allocated_mib += grant.memory_mib;
+    ASSERT_LE(node.memory_allocated_mib, node.hardware.memory_mib);
+    node.jobs.insert(std::ranges::lower_bound(node.jobs, job.id), job.id);
+  }
+  void give_back(const model::Job& job, const model::NodeGrant& grant) {
+    auto& node = *nodes_[grant.node.value];
+    if (!is_set(job.suspended_at)) mark_cpus(grant, false);
+    mark_devices(grant, false);
+    node.memory_allocated_mib -= grant.memory_mib;
+    std::erase(node.jobs, job.id);
+  }
+
+  std::vector<std::shared_ptr<model::Node>> nodes_;
+  std::shared_ptr<std::vector<model::Partition>> partitions_ = std::make_shared<std::vector<model::Partition>>();
+  std::map<JobId, std::shared_ptr<model::Job>> jobs_;
+  std::uint32_t next_id_ = 1;
+};
+
+// Short ways to say what a job asks for.
+inline model::JobSpec wants_nodes(std::uint32_t nodes, std::uint32_t limit_minutes) {
+  model::JobSpec spec;
+  spec.min_nodes = nodes;
+  spec.max_nodes = nodes;
+  spec.nodes_given = true;
+  spec.exclusive = model::Exclusive::Node;
+  spec.time_limit = TimeLimit::of_minutes(limit_minutes);
+  return spec;
+}
+inline model::JobSpec wants_tasks(std::uint32_t tasks, std::uint32_t limit_minutes) {
+  model::JobSpec spec;
+  spec.tasks = tasks;
+  spec.time_limit = TimeLimit::of_minutes(limit_minutes);
+  return spec;
+}
+
+}  // namespace spur::sched

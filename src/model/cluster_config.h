@@ -86,6 +86,7 @@ struct ClusterConfig {
   std::uint32_t age_weight = 1000;      // priority points at full age
   seconds age_full{7 * 24 * 3600};
   std::vector<std::uint32_t> admin_uids;     // besides root and the daemon's user (SlurmUser)
+  bool accept_unknown_nodes = false;    // a node that is not in `nodes` may register and joins partitions whose nodes are ALL
   bool config_overrides = false;        // SlurmdParameters=config_overrides: declared hardware wins over found
   // Every key as given, for `scontrol show config`, sorted by name.
   std::vector<std::pair<std::string, std::string>> shown;

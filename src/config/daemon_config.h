@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one daemon or command on one host needs to know and what is not journaled: where the controllers are, where to
+// listen, which directories and files are its own. Both front ends fill it (spur_conf.cc, slurm_conf.cc). The
+// cluster's shape is in model/cluster_config.h.
+//
+// Paths may hold %n (node name), %h (short host name) and %%; expand_path() fills them in. Empty paths mean the
+// default, which the functions below know: callers ask them and never build a path themselves.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "model/cluster_config.h"
+
+namespace spur::config {
+
+inline constexpr std::uint16_t kControllerPort = 6817, kAgentPort = 6818;
+
+// Slurm's levels, with Warning added.
+enum class LogLevel : std::uint8_t {
+  Quiet,
+  Fatal,
+  Error,
+  Warning,
+  Info,
+  Verbose,
+  Debug,
+  Debug2,
+  Debug3,
+  Debug4,
+  Debug5
+};
+enum class LogFormat : std::uint8_t { Text, Json };
+
+struct LogConfig {
+  LogLevel level = LogLevel::Info;
+  LogFormat format = LogFormat::Text;
+  std::string file;  // empty: stderr in the foreground, the journal or syslog otherwise
+  friend bool operator==(const LogConfig&, const LogConfig&) = default;
+};
+
+struct ControllerHost {
+  std::string host;     // as it calls itself; shown as SlurmctldHost[n]
+  std::string address;  // what others dial; equal to host where nothing else was given
+  friend bool operator==(const ControllerHost&, const ControllerHost&) = default;
+};
+
+struct UpdateConfig {
+  bool check_on_startup = true, auto_update = false;
+  std::string channel = "stable", cache_dir = "/var/cache/spur";
+  friend bool operator==(const UpdateConfig&, const UpdateConfig&) = default;
+};
+
+struct DaemonConfig {
+  std::vector<ControllerHost> controllers{{"localhost", "localhost"}};  // the first is the primary
+  std::uint16_t controller_port = kControllerPort;                      // what others dial
+  std::vector<std::string> controller_listen{"[::]:6817"};              // "[::]" is both address families
+  std::string state_dir = "/var/spool/spur";
+
+  std::uint16_t agent_port = kAgentPort;  // where the node's own Port does not say otherwise
+  std::string agent_listen = "[::]";      // host part only, see agent_listen_address()
+  bool agent_listen_on_node_address = false;
+  std::string spool_dir;
+
+  std::string auth_socket_path;
+  std::string controller_pid_file, agent_pid_file;
+  LogConfig controller_log, agent_log;
+  std::string slurm_user;   // empty: the user who runs the controller
+  std::string slurmd_user;  // empty: the user who runs the agent
+  seconds message_timeout{60};
+
+  std::string accounting_url;
+  UpdateConfig update;
+
+  // Values that no field holds, as written: of keys that are not in force yet, and of lists that are so only in part.
+  std::vector<std::pair<std::string, std::string>> kept;
+
+  // The value of a kept key, in any case, or null.
+  const std::string* find_kept(std::string_view key) const;
+  friend bool operator==(const DaemonConfig&, const DaemonConfig&) = default;
+};
+
+std::string_view name_of(LogLevel level);  // Slurm's word: "info", "debug2"
+
+// %n, %h and %% filled in; any other %x stays as it is.
+std::string expand_path(std::string_view pattern, std::string_view node, std::string_view host);
+
+std::string controller_socket(const DaemonConfig& config);    // <state_dir>/ctld.sock
+std::string auth_socket(const DaemonConfig& config);          // as configured, else <state_dir>/auth.sock
+std::string controller_pid_file(const DaemonConfig& config);  // as configured, else <state_dir>/spurctld.pid
+
+// The directory of one agent: as configured, else <state_dir>/spurd-<node>.
+std::string agent_spool_dir(const DaemonConfig& config, std::string_view node, std::string_view host);
+std::string agent_pid_file(const DaemonConfig& config, std::string_view node, std::string_view host);
+std::string agent_log_file(const DaemonConfig& config, std::string_view node, std::string_view host);
+// "host:port" for the agent of `node`: its own Port if it has one; its address only if the configuration asks for
+// that.
+std::string agent_listen_address(const DaemonConfig& config, const model::NodeConfig* node);
+
+// "host:port", with brackets around an IPv6 address.
+std::string join_host_port(std::string_view host, std::uint16_t port);
+
+// The configured node that `host` is: by NodeName first, then by NodeHostname; full name first, then up to the first
+// dot. Null if there is none.
+const model::NodeConfig* find_node_of_host(const model::ClusterConfig& cluster, std::string_view host);
+
+}  // namespace spur::config

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A configuration while it is being read: what both front ends fill, key by key, and what resolve() then checks as a
+// whole and turns into a ClusterConfig. Nothing here is expanded yet; every block remembers where it was written, so
+// that a complaint about the whole can still name a line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/daemon_config.h"
+#include "model/cluster_config.h"
+
+namespace spur::config {
+
+enum class Dialect : std::uint8_t { Spur, Slurm };
+
+struct Position {
+  std::uint32_t file = 0;  // index into Draft::files
+  std::uint32_t line = 0;  // 1 is the first; 0: the file as a whole
+};
+
+struct NodeBlock {
+  model::NodeConfig node;                          // what all nodes of the block share
+  std::string names, hostnames, addresses, ports;  // hostlists, matched up by resolve()
+  std::optional<std::uint32_t> sockets_per_board;  // Slurm only
+  Position at;
+};
+
+struct PartitionBlock {
+  model::PartitionConfig partition;
+  Position at;
+};
+
+struct NodeSetBlock {
+  std::string name, nodes, feature;
+  Position at;
+};
+
+struct DownNodesBlock {
+  std::string nodes, state = "DOWN", reason;
+  Position at;
+};
+
+// One line of gres.conf, or one [[devices.gres]]: which device files stand behind a GRES that nodes declare.
+struct DeviceBlock {
+  std::string nodes;  // hostlist; empty: all nodes that declare the GRES
+  std::string name, type, file;
+  std::optional<std::uint64_t> count;
+  Position at;
+};
+
+struct Draft {
+  Dialect dialect = Dialect::Spur;
+  model::ClusterConfig cluster;
+  DaemonConfig daemon;
+  std::vector<NodeBlock> nodes;
+  std::vector<PartitionBlock> partitions;
+  std::vector<NodeSetBlock> node_sets;
+  std::vector<DownNodesBlock> down_nodes;
+  std::vector<DeviceBlock> devices;
+
+  std::optional<bool> accept_unknown_nodes;   // not said: only where no node is declared
+  TimeLimit default_time;                     // for partitions that name none
+  bool whole_nodes = false;                   // SelectType=select/linear
+  bool listen_on_controller_address = false;  // CommunicationParameters=NoCtldInAddrAny
+  std::uint16_t last_controller_port = 0;     // SlurmctldPort=6817-6820; 0: no range
+  std::vector<std::string> admins;            // user names or uids
+  // SlurmctldHost, and the older keys for the same; resolve() makes DaemonConfig::controllers of them.
+  std::vector<std::string> controller_hosts, backup_controllers, backup_addresses;
+  std::string control_machine, control_address;
+
+  std::vector<std::string> files;  // [0] is the main one
+  std::vector<std::string> warnings;
+  std::vector<std::string> warned_keys;  // each gets one warning, however often it is used
+
+  // "path:line", or "path" where the line is not known.
+  std::string where(Position at) const;
+  std::unexpected<Error> refuse(Position at, std::string_view message) const;
+  void warn(Position at, std::string_view message);
+};
+
+// What a key's setter may change; node, partition and device are null outside their blocks.
+struct Target {
+  Draft& draft;
+  NodeBlock* node = nullptr;
+  PartitionBlock* partition = nullptr;
+  DeviceBlock* device = nullptr;
+  Position at{};
+};
+
+}  // namespace spur::config

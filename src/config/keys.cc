@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table itself. Order: as docs/configuration.md shows it. A new key is one row here and nothing else, unless it
+// means more than one field (then a setter in setters.cc).
+#include "config/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/setters.h"
+#include "text/edit_distance.h"
+#include "text/words.h"
+
+namespace spur::config {
+
+namespace {
+
+using model::ClusterConfig;
+using model::NodeConfig;
+using model::PartitionConfig;
+using enum Scope;
+using enum Force;
+
+constexpr std::uint64_t k16 = 0xfffd, k32 = 0xfffffff0;  // Slurm keeps the topmost values for itself
+constexpr std::uint64_t kYearSeconds = 366ull * 86400;
+constexpr Kind kText{Type::Text}, kPath{Type::Path}, kFlag{Type::Flag}, kTime{Type::Time}, kSpan{Type::Span, 0, k32},
+    kList{Type::List}, kAddress{Type::Address}, kPorts{Type::Ports, 1, 65535}, kCounts{Type::Counts, 0, k32},
+    kLabels{Type::Counts, 0, k32, false, "labels"};
+constexpr Kind number(std::uint64_t min, std::uint64_t max) {
+  return {Type::Number, min, max};
+}
+constexpr Kind limit(std::uint64_t min, std::uint64_t max) {
+  return {Type::Number, min, max, true};
+}
+constexpr Kind word(std::string_view words) {
+  return {Type::Word, 0, 0, false, words};
+}
+
+// clang-format off
+constexpr Key kKeys[] = {
+    // ---- top
+    {Top, "cluster_name", "ClusterName", kText, into<&ClusterConfig::cluster_name>, Now, "Name of the cluster."},
+    {Top, "licenses", "Licenses", kCounts, set_licenses, Now, "How many of each license jobs may hold at once."},
+
+    // ---- [controller]
+    {Top, "controller.hosts", "", kList, set_controller_hosts, Now, "Hosts of the controllers, the primary first; \"name\" or \"name(address)\"."},
+    {Top, "", "SlurmctldHost", kText, add_controller_host, Now, "A host of a controller; several lines, the primary first."},
+    {Top, "", "ControlMachine", kText, into<&Draft::control_machine>, Now, "Older form of SlurmctldHost."},
+    {Top, "", "ControlAddr", kText, into<&Draft::control_address>, Now, "Address of ControlMachine."},
+    {Top, "", "BackupController", kList, into<&Draft::backup_controllers>, Now, "Older form of the further SlurmctldHost lines."},
+    {Top, "", "BackupAddr", kList, into<&Draft::backup_addresses>, Now, "Addresses of BackupController."},
+    {Top, "controller.listen_addr", "", kAddress, set_listen_address, Now, "Where the controller listens; its port is also the one that others dial."},
+    {Top, "", "SlurmctldPort", kText, set_controller_ports, Now, "The controller's port, or a range of ports."},
+    {Top, "controller.state_dir", "StateSaveLocation", kPath, into<&DaemonConfig::state_dir>, Now, "Directory of the journal, the controller's socket and other state."},
+    {Top, "controller.user", "SlurmUser", kText, into<&DaemonConfig::slurm_user>, Now, "User who runs the controller; an administrator of the cluster."},
+    {Top, "controller.pid_file", "SlurmctldPidFile", kPath, into<&DaemonConfig::controller_pid_file>, Now, "The controller's pid file."},
+    {Top, "controller.first_job_id", "FirstJobId", number(1, 0x03ff0000), into<&ClusterConfig::first_job_id>, Now, "The first job id to hand out."},
+    {Top, "controller.max_job_id", "MaxJobId", number(1, 0x3fffffff), into<&ClusterConfig::max_job_id>, Now, "The last job id before ids start again at the first."},
+    {Top, "controller.max_job_count", "MaxJobCount", number(1, k32), into<&ClusterConfig::max_job_count>, Now, "How many jobs the controller holds at most."},
+    {Top, "controller.max_array_size", "MaxArraySize", number(0, 4'000'001), into<&ClusterConfig::max_array_size>, Now, "Highest index of a job array plus one; 0 forbids arrays."},
+    {Top, "controller.max_script_kb", "", number(1, 512 * 1024), set_max_script, Now, "Largest batch script."},
+    {Top, "controller.max_batch_requeue", "MaxBatchRequeue", number(1, k32), into<&ClusterConfig::max_batch_requeue>, Now, "Failed launches after which a batch job is held."},
+    {Top, "controller.terminal_job_retention_secs", "MinJobAge", number(0, kYearSeconds), into<&ClusterConfig::min_job_age>, Now, "How long a finished job stays visible."},
+    {Top, "controller.heartbeat_timeout_secs", "SlurmdTimeout", number(0, k16), into<&ClusterConfig::node_timeout>, Now, "Silence after which a node is set DOWN; 0: never."},
+    {Top, "controller.kill_wait_secs", "KillWait", number(0, k16), into<&ClusterConfig::kill_wait>, Now, "Time between SIGTERM and SIGKILL."},
+    {Top, "controller.requeue_by_default", "JobRequeue", kFlag, into<&ClusterConfig::requeue_default>, Now, "Whether a batch job may be requeued unless it says otherwise."},
+    {Top, "controller.return_to_service", "ReturnToService", number(0, 2), into<&ClusterConfig::return_to_service>, Now, "When a DOWN node is used again: 0 by hand, 1 if it was silent, 2 whenever it registers."},
+    {Top, "controller.accept_unknown_nodes", "", kFlag, into<&Draft::accept_unknown_nodes>, Now, "Whether a node that is not declared may register; default: only if no node is declared."},
+    {Top, "controller.declared_hardware_wins", "", kFlag, into<&ClusterConfig::config_overrides>, Now, "Whether declared CPUs, memory and GRES count even where the node has less."},
+    {Top, "", "SlurmdParameters", kList, set_agent_parameters, Now, "config_overrides: declared hardware counts even where the node has less."},
+    {Top, "controller.message_timeout_secs", "MessageTimeout", number(1, k16), into<&DaemonConfig::message_timeout>, Now, "How long a command waits for an answer."},
+    {Top, "", "CommunicationParameters", kList, set_communication, Now, "NoCtldInAddrAny and NoInAddrAny: listen on the configured addresses only."},
+    {Top, "controller.rest_addr", "", kAddress, nullptr, Later, "Where the REST API listens."},
+    {Top, "controller.peers", "", kList, nullptr, Later, "The other controllers of a replicated group."},
+    {Top, "controller.node_id", "", number(0, k32), nullptr, Later, "This controller's number in a replicated group."},
+    {Top, "controller.raft_listen_addr", "", kAddress, nullptr, Later, "Where controllers of a replicated group talk to each other."},
+    {Top, "controller.max_launch_backoff_secs", "", number(1, 86400), nullptr, Later, "Longest pause between attempts to launch a job."},
+    {Top, "controller.hold_on_prolog_fail", "", kFlag, nullptr, Later, "Whether a failed prolog holds the job."},
+    {Top, "controller.dispatch_reject_cooldown_secs", "", number(0, k32), nullptr, Later, "Pause before a node that refused a job is tried again."},
+    {Top, "controller.job_info_visibility", "", word("redacted|owner_only|full"), nullptr, Later, "What users see of other users' jobs."},
+
+    // ---- [agent]
+    {Top, "agent.listen_addr", "", kAddress, set_agent_listen, Now, "Where agents listen; a node's own port goes first."},
+    {Top, "network.agent_port", "SlurmdPort", number(1, 65535), into<&DaemonConfig::agent_port>, Now, "The agents' port; a node's own port goes first."},
+    {Top, "agent.spool_dir", "SlurmdSpoolDir", kPath, into<&DaemonConfig::spool_dir>, Now, "Directory of an agent; %n is the node, %h the host."},
+    {Top, "agent.user", "SlurmdUser", kText, into<&DaemonConfig::slurmd_user>, Now, "User who runs the agents."},
+    {Top, "agent.pid_file", "SlurmdPidFile", kPath, into<&DaemonConfig::agent_pid_file>, Now, "The agent's pid file; %n is the node, %h the host."},
+
+    // ---- [scheduler]
+    {Top, "scheduler.plugin", "", word("backfill"), [](Target&, const Value&) -> Status { return {}; }, Now, "The scheduler; there is one."},
+    {Top, "scheduler.interval_secs", "", number(1, 3600), into<&ClusterConfig::scheduler_tick>, Now, "How often priorities age; scheduling itself follows events."},
+    {Top, "scheduler.default_time_limit_minutes", "", number(0, 35'791'394), set_default_time_limit, Now, "Time limit of jobs that give none, in partitions that have no default_time; 0: none."},
+    {Top, "scheduler.enforce_part_limits", "EnforcePartLimits", word("NO|ANY|ALL|YES"), set_enforce_limits, Now, "Whether a job beyond a partition's limits is refused: never, if no partition takes it, or if any does not."},
+    {Top, "scheduler.complete_wait_secs", "CompleteWait", number(0, k16), into<&ClusterConfig::complete_wait>, Now, "How long others wait for jobs that are being cleaned up."},
+    {Top, "scheduler.over_time_limit_minutes", "OverTimeLimit", limit(0, k16), set_over_time_limit, Now, "How far a job may overrun its time limit."},
+    {Top, "scheduler.kill_invalid_dependency", "", kFlag, into<&ClusterConfig::kill_invalid_dependency>, Now, "Whether a job whose dependency can never be met is cancelled."},
+    {Top, "", "SchedulerParameters", kList, set_scheduler_parameters, Now, "kill_invalid_depend and max_script_size=BYTES."},
+    {Top, "scheduler.age_weight", "PriorityWeightAge", number(0, k32), into<&ClusterConfig::age_weight>, Now, "Priority that a job gains by waiting."},
+    {Top, "scheduler.max_age", "PriorityMaxAge", kSpan, into<&ClusterConfig::age_full>, Now, "Waiting time at which age_weight is reached."},
+    {Top, "scheduler.memory_consumable", "", kFlag, set_memory_consumable, Now, "Whether memory is handed out like CPUs."},
+    {Top, "scheduler.whole_cores", "", kFlag, into<&ClusterConfig::cores_whole>, Now, "Whether the threads of a core go to one job."},
+    {Top, "", "SelectType", kText, set_select_type, Now, "select/cons_tres; select/linear makes every partition exclusive."},
+    {Top, "", "SelectTypeParameters", kList, set_select_parameters, Now, "CR_CPU, CR_Core and either with _Memory."},
+    {Top, "scheduler.default_memory_per_node_mb", "DefMemPerNode", limit(0, k32), into<&ClusterConfig::default_memory_per_node_mib>, Now, "Memory per node of jobs that ask for none."},
+    {Top, "scheduler.default_memory_per_cpu_mb", "DefMemPerCPU", limit(0, k32), into<&ClusterConfig::default_memory_per_cpu_mib>, Now, "Memory per CPU of jobs that ask for none."},
+    {Top, "scheduler.max_memory_per_node_mb", "MaxMemPerNode", limit(0, k32), into<&ClusterConfig::max_memory_per_node_mib>, Now, "Most memory per node that a job may ask for."},
+    {Top, "scheduler.max_memory_per_cpu_mb", "MaxMemPerCPU", limit(0, k32), into<&ClusterConfig::max_memory_per_cpu_mib>, Now, "Most memory per CPU that a job may ask for."},
+    {Top, "gres_types", "GresTypes", kList, into<&ClusterConfig::gres_types>, Now, "Names of GRES; spur.conf takes them from the nodes if not given."},
+    {Top, "scheduler.max_jobs_per_cycle", "", number(1, k32), nullptr, Later, "How many pending jobs one planning looks at."},
+    {Top, "scheduler.fairshare_halflife_days", "", number(1, 3650), nullptr, Later, "Half-life of past usage in fair share."},
+    {Top, "scheduler.resv_overrun_minutes", "", number(0, k32), nullptr, Later, "How far jobs may overrun the end of their reservation."},
+    {Top, "scheduler.inactive_limit_secs", "", number(0, k32), nullptr, Later, "When an allocation whose command is gone is released."},
+    {Top, "scheduler.max_user_priority", "", number(0, k32), nullptr, Later, "Highest priority that a user may ask for."},
+    {Top, "scheduler.preempt_type", "", word("none|qos_priority"), nullptr, Later, "What lets one job preempt another."},
+    {Top, "scheduler.preempt_exempt_time", "", number(0, k32), nullptr, Later, "Run time, in seconds, before a job may be preempted."},
+
+    // ---- [auth]
+    {Top, "auth.socket", "", kPath, into<&DaemonConfig::auth_socket_path>, Now, "Socket where commands on this host get their credential."},
+    {Top, "auth.admins", "", kList, into<&Draft::admins>, Now, "Administrators besides root and the controller's user: names or uids."},
+    {Top, "auth.plugin", "", word("jwt|none"), nullptr, Later, "How REST callers prove who they are."},
+    {Top, "auth.mode", "", word("disabled|permissive|required"), nullptr, Later, "Whether REST callers must prove who they are."},
+    {Top, "auth.jwt_key", "", kText, nullptr, Later, "File of the key that signs REST tokens."},
+    {Top, "auth.allow_root_jobs", "", kFlag, nullptr, Later, "Whether root may run jobs."},
+
+    // ---- [logging]
+    {Top, "logging.level", "", kText, set_log_level, Now, "How much the daemons log: error, warn, info, debug, trace, or Slurm's words."},
+    {Top, "logging.format", "", word("text|json"), set_log_format, Now, "Format of log lines."},
+    {Top, "logging.file", "", kPath, set_log_file, Now, "Log file of the daemons; default: stderr, or the system's journal."},
+    {Top, "logging.controller_level", "SlurmctldDebug", kText, set_controller_log_level, Now, "How much the controller logs."},
+    {Top, "logging.agent_level", "SlurmdDebug", kText, set_agent_log_level, Now, "How much the agents log."},
+    {Top, "logging.controller_file", "SlurmctldLogFile", kPath, set_controller_log_file, Now, "The controller's log file."},
+    {Top, "logging.agent_file", "SlurmdLogFile", kPath, set_agent_log_file, Now, "The agent's log file; %n is the node, %h the host."},
+
+    // ---- [accounting]
+    {Top, "accounting.database_url", "", kText, into<&DaemonConfig::accounting_url>, Later, "PostgreSQL database of the accounting records; empty: none."},
+    {Top, "accounting.fairshare_refresh_secs", "", number(10, k32), nullptr, Later, "How often fair share is computed anew."},
+    {Top, "accounting.grp_wall_window_days", "", number(1, 3650), nullptr, Later, "Window of the GrpWall limit."},
+    {Top, "accounting.default_qos", "", kText, nullptr, Later, "QOS of jobs that name none."},
+    {Top, "accounting.require_qos", "", kFlag, nullptr, Later, "Whether a job must have a QOS."},
+    {Top, "accounting.require_association", "", kFlag, nullptr, Later, "Whether a user must have an account."},
+    {Top, "accounting.txn_retention_days", "", number(0, 36500), nullptr, Later, "How long the log of administrative changes is kept."},
+
+    // ---- [update]
+    {Top, "update.check_on_startup", "", kFlag, into<&UpdateConfig::check_on_startup>, Later, "Whether daemons look for a newer release when they start."},
+    {Top, "update.auto_update", "", kFlag, into<&UpdateConfig::auto_update>, Later, "Whether a newer release is installed unasked."},
+    {Top, "update.channel", "", word("stable|nightly"), into<&UpdateConfig::channel>, Later, "Which releases to follow."},
+    {Top, "update.cache_dir", "", kPath, into<&UpdateConfig::cache_dir>, Later, "Where the answer of the last check is kept."},
+
+    // ---- [network]
+    {Top, "network.wg_enabled", "", kFlag, nullptr, Later, "Whether nodes talk over a WireGuard mesh."},
+    {Top, "network.wg_interface", "", kText, nullptr, Later, "Interface of the mesh."},
+    {Top, "network.wg_port", "", number(1, 65535), nullptr, Later, "UDP port of the mesh."},
+    {Top, "network.wg_cidr", "", kText, nullptr, Later, "Addresses of the mesh."},
+    {Top, "network.reject_loopback_comm_addr", "", kFlag, nullptr, Later, "Whether a node that registers with a loopback address is refused."},
+
+    // ---- [admission], [metrics], [rest_api], [hooks], [notifications], [power]
+    {Top, "admission.mode", "", word("open|token"), nullptr, Later, "Whether a node needs a token to register."},
+    {Top, "metrics.enabled", "", kFlag, nullptr, Later, "Whether metrics are served."},
+    {Top, "metrics.listen_addr", "", kAddress, nullptr, Later, "Where metrics are served."},
+    {Top, "metrics.bind", "", word("loopback|all"), nullptr, Later, "Who may read metrics."},
+    {Top, "metrics.high_cardinality", "", kFlag, nullptr, Later, "Whether metrics tell users and accounts apart."},
+    {Top, "rest_api.enabled", "", kFlag, nullptr, Later, "Whether the controller serves the REST API itself."},
+    {Top, "hooks.prolog", "", kPath, nullptr, Later, "Program run on each node before a job."},
+    {Top, "hooks.epilog", "", kPath, nullptr, Later, "Program run on each node after a job."},
+    {Top, "hooks.task_prolog", "", kPath, nullptr, Later, "Program run before each task, as the user."},
+    {Top, "hooks.task_epilog", "", kPath, nullptr, Later, "Program run after each task, as the user."},
+    {Top, "hooks.prolog_slurmctld", "", kPath, nullptr, Later, "Program run by the controller before a job."},
+    {Top, "hooks.epilog_slurmctld", "", kPath, nullptr, Later, "Program run by the controller after a job."},
+    {Top, "hooks.job_submit", "", kPath, nullptr, Later, "Program that checks and edits submissions."},
+    {Top, "hooks.job_submit_lua", "", kPath, nullptr, Later, "Lua script that checks and edits submissions."},
+    {Top, "hooks.srun_prolog", "", kPath, nullptr, Later, "Program that srun runs before the step."},
+    {Top, "hooks.srun_epilog", "", kPath, nullptr, Later, "Program that srun runs after the step."},
+    {Top, "notifications.webhook_url", "", kText, nullptr, Later, "Where job events are posted."},
+    {Top, "notifications.smtp_command", "", kText, nullptr, Later, "Program that sends mail."},
+    {Top, "notifications.from_address", "", kText, nullptr, Later, "Sender of mail."},
+    {Top, "power.suspend_timeout_secs", "", number(0, k32), nullptr, Later, "Idle time after which a node is suspended."},
+    {Top, "power.suspend_command", "", kText, nullptr, Later, "Command that suspends a node."},
+    {Top, "power.resume_command", "", kText, nullptr, Later, "Command that resumes a node."},
+
+    // ---- [isolation], [rlimits], [mpi], [devices], [topology], [burst_buffer]
+    {Top, "isolation.setuid", "", kFlag, nullptr, Later, "Whether jobs run as their user."},
+    {Top, "isolation.namespaces", "", kFlag, nullptr, Later, "Whether jobs get namespaces of their own."},
+    {Top, "isolation.seccomp", "", kFlag, nullptr, Later, "Whether system calls of jobs are filtered."},
+    {Top, "isolation.landlock", "", kFlag, nullptr, Later, "Whether file access of jobs is restricted."},
+    {Top, "rlimits.memlock", "", kText, nullptr, Later, "Locked memory of jobs: unlimited, inherit or bytes."},
+    {Top, "mpi.plugin_dir", "", kPath, nullptr, Later, "Directory of MPI plugins."},
+    {Top, "mpi.pmix_plugin", "", kText, nullptr, Later, "PMIx plugin."},
+    {Top, "mpi.pmix_min_version", "", kText, nullptr, Later, "Oldest PMIx that is taken."},
+    {Top, "mpi.pmix_tmpdir", "", kPath, nullptr, Later, "Directory of PMIx sockets."},
+    {Top, "mpi.modex_connect_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of connections between PMIx servers."},
+    {Top, "mpi.modex_fence_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of a PMIx fence."},
+    {Top, "mpi.modex_verify_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of PMIx verification."},
+    {Top, "devices.auto_detect", "", kFlag, nullptr, Later, "Whether agents look for GPUs themselves."},
+    {Top, "devices.cdi_spec_dirs", "", kList, nullptr, Later, "Directories of CDI specifications."},
+    {Top, "topology.plugin", "", word("none|tree|block"), nullptr, Later, "Shape of the network."},
+    {Top, "topology.block_size", "", number(1, k32), nullptr, Later, "Nodes in a block."},
+    {Top, "burst_buffer.total_gb", "", number(0, k32), nullptr, Later, "Size of the burst buffer."},
+
+    // ---- [kubernetes], [cluster]
+    {Top, "kubernetes.enabled", "", kFlag, nullptr, Later, "Whether Kubernetes nodes join the cluster."},
+    {Top, "kubernetes.kubeconfig", "", kPath, nullptr, Later, "Credentials for Kubernetes."},
+    {Top, "kubernetes.namespace", "", kText, nullptr, Later, "Namespace of job pods."},
+    {Top, "kubernetes.node_label_selector", "", kText, nullptr, Later, "Which Kubernetes nodes join."},
+    {Top, "cluster.enabled", "", kFlag, nullptr, Later, "Whether a Kubernetes cluster is managed on the nodes."},
+    {Top, "cluster.distro", "", kText, nullptr, Later, "Kubernetes distribution."},
+    {Top, "cluster.pod_cidr", "", kText, nullptr, Later, "Addresses of pods."},
+    {Top, "cluster.service_cidr", "", kText, nullptr, Later, "Addresses of services."},
+    {Top, "cluster.cni", "", word("kuberouter|calico"), nullptr, Later, "Network plugin."},
+    {Top, "cluster.cni_mtu", "", number(576, 65535), nullptr, Later, "MTU of the pod network."},
+    {Top, "cluster.control_plane_node", "", kText, nullptr, Later, "Node of the control plane."},
+    {Top, "cluster.control_plane_replicas", "", number(1, 5), nullptr, Later, "Size of the control plane."},
+    {Top, "cluster.k8s_provisioning_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of provisioning."},
+    {Top, "cluster.allow_admin_kubeconfig", "", kFlag, nullptr, Later, "Whether administrators get full credentials."},
+    {Top, "cluster.k0s_version", "", kText, nullptr, Later, "Version to install."},
+    {Top, "cluster.k0s_binary", "", kPath, nullptr, Later, "Program to run."},
+    {Top, "cluster.storage_provisioner", "", word("local-path|none"), nullptr, Later, "Storage class."},
+    {Top, "cluster.local_path_dir", "", kPath, nullptr, Later, "Directory of local volumes."},
+
+    // ---- [[partitions]]
+    {Partition, "name", "", kText, into<&PartitionConfig::name>, Now, "Name of the partition."},
+    {Partition, "default", "Default", kFlag, into<&PartitionConfig::is_default>, Now, "Whether jobs that name no partition go here; at most one."},
+    {Partition, "state", "State", word("UP|DOWN|DRAIN|INACTIVE"), set_partition_state, Now, "Whether jobs are taken and started."},
+    {Partition, "nodes", "Nodes", kText, into<&PartitionConfig::nodes>, Now, "Hostlist of its nodes; ALL for every node."},
+    {Partition, "max_time", "MaxTime", kTime, into<&PartitionConfig::max_time>, Now, "Longest time limit; Slurm's grammar or 1h30m; default UNLIMITED."},
+    {Partition, "default_time", "DefaultTime", kTime, into<&PartitionConfig::default_time>, Now, "Time limit of jobs that give none; default max_time."},
+    {Partition, "min_nodes", "MinNodes", number(0, k32), into<&PartitionConfig::min_nodes>, Now, "Fewest nodes of a job."},
+    {Partition, "max_nodes", "MaxNodes", limit(0, k32), into<&PartitionConfig::max_nodes>, Now, "Most nodes of a job."},
+    {Partition, "max_cpus_per_node", "MaxCPUsPerNode", limit(1, k32), into<&PartitionConfig::max_cpus_per_node>, Now, "Most CPUs per node that this partition's jobs may use."},
+    {Partition, "priority_tier", "PriorityTier", number(0, k16), into<&PartitionConfig::priority_tier>, Now, "Jobs of a higher tier are looked at first."},
+    {Partition, "priority_job_factor", "PriorityJobFactor", number(0, k16), into<&PartitionConfig::priority_job_factor>, Now, "The partition's part in a job's priority."},
+    {Partition, "", "Priority", number(0, k16), set_partition_priority, Now, "PriorityTier and PriorityJobFactor at once."},
+    {Partition, "hidden", "Hidden", kFlag, into<&PartitionConfig::hidden>, Now, "Whether it is shown only with --all."},
+    {Partition, "root_only", "RootOnly", kFlag, into<&PartitionConfig::root_only>, Now, "Whether only root may submit."},
+    {Partition, "exclusive_user", "ExclusiveUser", kFlag, into<&PartitionConfig::exclusive_user>, Now, "Whether a node serves one user at a time."},
+    {Partition, "lln", "LLN", kFlag, into<&PartitionConfig::lln>, Now, "Whether the least loaded nodes are used first."},
+    {Partition, "oversubscribe", "OverSubscribe", kText, set_oversubscribe, Now, "Whether jobs share resources: NO, YES[:jobs], FORCE[:jobs], EXCLUSIVE."},
+    {Partition, "", "Shared", kText, set_oversubscribe, Now, "Older form of OverSubscribe."},
+    {Partition, "default_memory_per_node_mb", "DefMemPerNode", limit(0, k32), into<&PartitionConfig::default_memory_per_node_mib>, Now, "Memory per node of jobs that ask for none."},
+    {Partition, "default_memory_per_cpu_mb", "DefMemPerCPU", limit(0, k32), into<&PartitionConfig::default_memory_per_cpu_mib>, Now, "Memory per CPU of jobs that ask for none."},
+    {Partition, "max_memory_per_node_mb", "MaxMemPerNode", limit(0, k32), into<&PartitionConfig::max_memory_per_node_mib>, Now, "Most memory per node that a job may ask for."},
+    {Partition, "max_memory_per_cpu_mb", "MaxMemPerCPU", limit(0, k32), into<&PartitionConfig::max_memory_per_cpu_mib>, Now, "Most memory per CPU that a job may ask for."},
+    {Partition, "allow_groups", "AllowGroups", kList, set_allow_groups, Now, "Groups whose members may submit; default ALL."},
+    {Partition, "allow_accounts", "AllowAccounts", kList, set_allow_accounts, Now, "Accounts that may submit; default ALL."},
+    {Partition, "deny_accounts", "DenyAccounts", kList, into<&PartitionConfig::deny_accounts>, Now, "Accounts that may not submit."},
+    {Partition, "allow_qos", "AllowQos", kList, set_allow_qos, Now, "QOS that may be used; default ALL."},
+    {Partition, "deny_qos", "DenyQos", kList, into<&PartitionConfig::deny_qos>, Now, "QOS that may not be used."},
+    {Partition, "alloc_nodes", "AllocNodes", kList, set_alloc_nodes, Now, "Hosts from which jobs may be submitted; default ALL."},
+    {Partition, "alternate", "Alternate", kText, into<&PartitionConfig::alternate>, Now, "Partition to use while this one is DRAIN or INACTIVE."},
+    {Partition, "qos", "QOS", kText, into<&PartitionConfig::qos>, Later, "QOS whose limits hold for the partition."},
+    {Partition, "preempt_mode", "PreemptMode", word("OFF|CANCEL|REQUEUE|SUSPEND|GANG|WITHIN|PRIORITY"), into<&PartitionConfig::preempt_mode>, Later, "How jobs here are preempted."},
+    {Partition, "grace_time_secs", "GraceTime", number(0, k32), into<&PartitionConfig::grace_time_seconds>, Later, "Time that a preempted job gets to end."},
+    {Partition, "preempt_exempt_time", "", number(0, k32), nullptr, Later, "Run time, in seconds, before a job may be preempted."},
+    {Partition, "selector", "", kLabels, nullptr, Later, "Labels of nodes that belong to the partition."},
+
+    // ---- [[nodes]]
+    {Node, "names", "", kText, into<&NodeBlock::names>, Now, "Hostlist of the nodes' names."},
+    {Node, "hostname", "NodeHostname", kText, into<&NodeBlock::hostnames>, Now, "What the nodes' hosts call themselves; default the name."},
+    {Node, "address", "NodeAddr", kText, into<&NodeBlock::addresses>, Now, "Where the nodes are reached; default the hostname."},
+    {Node, "port", "Port", kPorts, into<&NodeBlock::ports>, Now, "Port of the nodes' agents; several as a hostlist."},
+    {Node, "cpus", "CPUs", number(1, k16), into<&NodeConfig::cpus>, Now, "CPUs of each node."},
+    {Node, "", "Procs", number(1, k16), into<&NodeConfig::cpus>, Now, "Older form of CPUs."},
+    {Node, "boards", "Boards", number(1, k16), into<&NodeConfig::boards>, Now, "Boards of each node."},
+    {Node, "sockets", "Sockets", number(1, k16), into<&NodeConfig::sockets>, Now, "Sockets of each node."},
+    {Node, "", "SocketsPerBoard", number(1, k16), into<&NodeBlock::sockets_per_board>, Now, "Sockets of each board."},
+    {Node, "cores_per_socket", "CoresPerSocket", number(1, k16), into<&NodeConfig::cores_per_socket>, Now, "Cores of each socket."},
+    {Node, "threads_per_core", "ThreadsPerCore", number(1, k16), into<&NodeConfig::threads_per_core>, Now, "Threads of each core."},
+    {Node, "memory_mb", "RealMemory", number(1, 1ull << 44), into<&NodeConfig::memory_mib>, Now, "Memory of each node."},
+    {Node, "tmp_disk_mb", "TmpDisk", number(0, 1ull << 44), into<&NodeConfig::tmp_disk_mib>, Now, "Temporary disk space of each node."},
+    {Node, "gres", "Gres", kList, set_node_gres, Now, "Generic resources: name[:type][:count]."},
+    {Node, "features", "Features", kList, into<&NodeConfig::features>, Now, "Features that jobs can ask for."},
+    {Node, "", "Feature", kList, into<&NodeConfig::features>, Now, "Older form of Features."},
+    {Node, "weight", "Weight", number(0, k32), into<&NodeConfig::weight>, Now, "Nodes of lower weight are used first."},
+    {Node, "state", "State", word("UNKNOWN|IDLE|DOWN|DRAIN|FAIL|FAILING|FUTURE|CLOUD"), set_node_state, Now, "State in which the nodes start."},
+    {Node, "reason", "Reason", kText, into<&NodeConfig::reason>, Now, "Why the nodes start in that state."},
+    {Node, "comment", "", kText, into<&NodeConfig::comment>, Now, "Any remark."},
+    {Node, "selector", "", kLabels, nullptr, Later, "Labels of nodes that the block is for."},
+
+    // ---- [[devices.gres]] and gres.conf
+    {Device, "", "NodeName", kText, into<&DeviceBlock::nodes>, Now, "Hostlist of the nodes that the line is for; default all."},
+    {Device, "name", "Name", kText, into<&DeviceBlock::name>, Now, "Name of the GRES."},
+    {Device, "type", "Type", kText, into<&DeviceBlock::type>, Now, "Type of the GRES."},
+    {Device, "file", "File", kText, into<&DeviceBlock::file>, Now, "Hostlist of its device files."},
+    {Device, "count", "Count", number(0, k32), into<&DeviceBlock::count>, Now, "How many there are; default the number of files."},
+    {Device, "multiple_files", "MultipleFiles", kText, nullptr, Later, "Device files that make up one GRES."},
+    {Device, "cores", "Cores", kText, nullptr, Later, "Cores next to the devices."},
+    {Device, "links", "Links", kText, nullptr, Later, "Links between the devices."},
+    {Device, "flags", "Flags", kList, nullptr, Later, "What kind of devices these are."},
+    {Device, "", "CPUs", kText, nullptr, Later, "Older form of Cores."},
+    {Device, "", "AutoDetect", kText, nullptr, Later, "How agents look for devices."},
+
+    // ---- [[topology.switches]], [[federation.clusters]]
+    {Switch, "name", "", kText, nullptr, Later, "Name of the switch."},
+    {Switch, "nodes", "", kText, nullptr, Later, "Hostlist of its nodes."},
+    {Switch, "switches", "", kText, nullptr, Later, "Hostlist of the switches below it."},
+    {Member, "name", "", kText, nullptr, Later, "Name of another cluster."},
+    {Member, "address", "", kText, nullptr, Later, "Address of another cluster's controller."},
+};
+// clang-format on
+
+struct ArrayScope {
+  std::string_view path;
+  Scope scope;
+};
+constexpr ArrayScope kArrays[] = {{"partitions", Partition},
+                                  {"nodes", Node},
+                                  {"devices.gres", Device},
+                                  {"topology.switches", Switch},
+                                  {"federation.clusters", Member}};
+
+}  // namespace
+
+std::span<const Key> key_table() {
+  return kKeys;
+}
+
+const Key* find_spur_key(Scope scope, std::string_view name) {
+  if (name.empty()) return nullptr;
+  for (const Key& key : kKeys)
+    if (key.scope == scope && key.spur == name) return &key;
+  return nullptr;
+}
+
+const Key* find_slurm_key(Scope scope, std::string_view name) {
+  if (name.empty()) return nullptr;
+  for (const Key& key : kKeys)
+    if (key.scope == scope && text::equal_ignoring_case(key.slurm, name)) return &key;
+  return nullptr;
+}
+
+std::string_view array_of(Scope scope) {
+  for (const ArrayScope& array : kArrays)
+    if (array.scope == scope) return array.path;
+  return {};
+}
+
+const Scope* scope_of_array(std::string_view path) {
+  for (const ArrayScope& array : kArrays)
+    if (array.path == path) return &array.scope;
+  return nullptr;
+}
+
+bool is_section(std::string_view section) {
+  const auto below = [&](std::string_view name) {
+    return name.size() > section.size() && name.starts_with(section) && name[section.size()] == '.';
+  };
+  for (const Key& key : kKeys)
+    if (key.scope == Top && below(key.spur)) return true;
+  return std::ranges::any_of(kArrays, [&](const ArrayScope& array) { return below(array.path); });
+}
+
+std::string nearest_spur_key(Scope scope, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Key& key : kKeys)
+    if (key.scope == scope && !key.spur.empty()) names.push_back(key.spur);
+  if (scope == Top)
+    for (const ArrayScope& array : kArrays) names.push_back(array.path);
+  const auto nearest = text::nearest_word(name.substr(0, 100), names);
+  return std::string(nearest.value_or(""));
+}
+
+Status take(const Key& key, std::string_view shown_name, Target& target, const Value& value, Position at) {
+  target.at = at;
+  if (key.set)
+    if (auto done = key.set(target, value); !done)
+      return target.draft.refuse(at, fmt::format("{}: {}", shown_name, done.error().message));
+  if (key.force == Now) return {};
+  auto& warned = target.draft.warned_keys;
+  target.draft.daemon.kept.emplace_back(shown_name, value.text);
+  if (std::ranges::find(warned, shown_name) != warned.end()) return {};
+  warned.emplace_back(shown_name);
+  target.draft.warn(at, fmt::format("{}: not in force yet", shown_name));
+  return {};
+}
+
+}  // namespace spur::config

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/load.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "config/keys.h"
+#include "config/resolve.h"
+#include "config/show.h"
+#include "config/slurm_conf.h"
+#include "config/slurm_keys.h"
+#include "config/slurm_lines.h"
+#include "config/spur_conf.h"
+#include "text/decimal.h"
+#include "text/printable.h"
+#include "text/words.h"
+
+namespace spur::config {
+
+namespace {
+
+constexpr std::size_t kLargestFile = 64u << 20;
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::string_view(value) : std::string_view();
+}
+
+Result<std::string> read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    const int error = errno;
+    const ErrorCode code = error == ENOENT ? ErrorCode::NotFound : ErrorCode::ConfigInvalid;
+    return fail(code, fmt::format("cannot open {}: {}", text::shown(path), std::strerror(error)));
+  }
+  std::string out;
+  struct stat status{};
+  if (::fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode) && status.st_size > 0)
+    out.reserve(std::min(kLargestFile, static_cast<std::size_t>(status.st_size) + 1));
+  char block[16384];
+  ssize_t got = 0;
+  while (out.size() <= kLargestFile && (got = ::read(fd, block, sizeof block)) > 0)
+    out.append(block, static_cast<std::size_t>(got));
+  const int error = errno;
+  ::close(fd);
+  if (got < 0)
+    return fail(ErrorCode::ConfigInvalid, fmt::format("cannot read {}: {}", text::shown(path), std::strerror(error)));
+  if (out.size() > kLargestFile)
+    return fail(ErrorCode::ConfigInvalid, fmt::format("{} is too large", text::shown(path)));
+  return out;
+}
+
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+// The path to read, or empty for none.
+std::string search() {
+  for (const char* name : {"SPUR_CONF", "SLURM_CONF"})
+    if (const auto path = environment(name); !path.empty()) return std::string(path);
+  if (const auto home = environment("HOME"); !home.empty())
+    if (std::string path = std::string(home) + "/.spur/etc/spur.conf"; exists(path)) return path;
+  for (const char* path : {"/etc/spur/spur.conf", "/etc/slurm/slurm.conf"})
+    if (exists(path)) return path;
+  return {};
+}
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// Administrators by name or number. Only for daemons: a look-up may go over the network.
+Status find_admins(Draft& draft) {
+  for (const std::string& admin : draft.admins) {
+    if (const auto uid = text::parse_decimal32(admin)) {
+      draft.cluster.admin_uids.push_back(*uid);
+    } else if (const passwd* entry = ::getpwnam(admin.c_str())) {
+      draft.cluster.admin_uids.push_back(entry->pw_uid);
+    } else {
+      return draft.refuse({}, fmt::format("auth.admins: there is no user \"{}\"", text::shown(admin, 40)));
+    }
+  }
+  return {};
+}
+
+// Slurm's further files: gres.conf is read, the others only named.
+Status read_siblings(Draft& draft, const FileReader& read) {
+  const std::string directory = draft.files[0].substr(0, draft.files[0].rfind('/') + 1);
+  const std::string gres = directory + "gres.conf";
+  if (exists(gres)) {
+    const auto text = read(gres);
+    if (!text) return std::unexpected(text.error());
+    SPUR_TRY(read_gres_conf(*text, gres, read, draft));
+  }
+  for (const char* name :
+       {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "helpers.conf", "job_container.conf",
+        "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.conf", "topology.yaml"})
+    if (exists(directory + name)) draft.warnings.push_back(fmt::format("{}{}: not in force yet", directory, name));
+  return {};
+}
+
+Result<Loaded> finish(Draft& draft, Want want, const std::string& path) {
+  SPUR_TRY(resolve_daemon(draft, want == Want::All || draft.listen_on_controller_address ? host_name() : ""));
+  if (want == Want::All) {
+    SPUR_TRY(find_admins(draft));
+    SPUR_TRY(resolve_cluster(draft));
+  }
+  Loaded loaded{.cluster = std::move(draft.cluster),
+                .daemon = std::move(draft.daemon),
+                .warnings = std::move(draft.warnings),
+                .path = path};
+  if (want == Want::All) loaded.cluster.shown = shown_config(loaded.cluster, loaded.daemon, path);
+  return loaded;
+}
+
+Status read_into(Draft& draft, std::string_view text, const FileReader& read) {
+  return draft.dialect == Dialect::Spur ? read_spur_conf(text, draft) : read_slurm_conf(text, read, draft);
+}
+
+}  // namespace
+
+Dialect dialect_of(std::string_view path, std::string_view text) {
+  const std::string_view name = path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
+  if (name == "spur.conf" || name.ends_with(".toml")) return Dialect::Spur;
+  if (name == "slurm.conf") return Dialect::Slurm;
+  for (const SlurmLine& line : slurm_lines(text.substr(0, 64 * 1024))) {
+    if (!included_file(line.text).empty()) return Dialect::Slurm;
+    std::string_view key = text::trim(line.text);
+    key = text::trim(key.substr(0, key.find('=')));
+    if (find_spur_key(Scope::Top, key) || key.starts_with('[')) return Dialect::Spur;
+    if (find_slurm_key(Scope::Top, key) || find_slurm_name(Scope::Top, key)) return Dialect::Slurm;
+    for (const std::string_view block : {"NodeName", "PartitionName", "NodeSet", "DownNodes"})
+      if (text::equal_ignoring_case(key, block)) return Dialect::Slurm;
+  }
+  return Dialect::Spur;
+}
+
+Result<Loaded> load(const std::string& path, Want want) {
+  const std::string found = path.empty() ? search() : path;
+  Draft draft;
+  if (found.empty()) return finish(draft, want, {});
+  SPUR_ASSIGN(const std::string text, read_file(found));
+  draft.files.push_back(found);
+  draft.dialect = dialect_of(found, text);
+  const FileReader read = [](const std::string& name) { return read_file(name); };
+  SPUR_TRY(read_into(draft, text, read));
+  if (draft.dialect == Dialect::Slurm && want == Want::All) SPUR_TRY(read_siblings(draft, read));
+  return finish(draft, want, found);
+}
+
+Result<Loaded> load_text(std::string_view text, const std::string& path, Want want) {
+  Draft draft;
+  draft.files.push_back(path);
+  draft.dialect = dialect_of(path, text);
+  const FileReader none = [](const std::string& name) -> Result<std::string> {
+    return fail(ErrorCode::NotFound, fmt::format("cannot open {}: there are no files here", text::shown(name)));
+  };
+  SPUR_TRY(read_into(draft, text, none));
+  return finish(draft, want, path);
+}
+
+std::vector<std::string> find_controllers(const DaemonConfig& config) {
+  if (auto given = split_list(environment("SPUR_CONTROLLER_ADDR")); !given.empty()) return given;
+  std::vector<std::string> out;
+  struct stat status{};
+  if (const std::string socket = controller_socket(config);
+      ::stat(socket.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
+    out.push_back("unix:" + socket);
+  for (const ControllerHost& controller : config.controllers)
+    out.push_back(join_host_port(controller.address, config.controller_port));
+  return out;
+}
+
+ClientEndpoints client_options(const DaemonConfig& config) {
+  const std::string_view socket = environment("SPUR_AUTH_SOCKET");
+  return {.controllers = find_controllers(config),
+          .auth_socket = socket.empty() ? auth_socket(config) : std::string(socket),
+          .timeout = config.message_timeout};
+}
+
+Result<ClientEndpoints> client_options(const std::string& path) {
+  SPUR_ASSIGN(const Loaded loaded, load(path, Want::DaemonOnly));
+  return client_options(loaded.daemon);
+}
+
+}  // namespace spur::config

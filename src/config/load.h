@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds, reads and resolves the configuration: one call for a daemon, one for a command. Commands do it on every
+// start, so it reads one file and asks no name service.
+//
+// Where the file is: the path given (-f), $SPUR_CONF, $SLURM_CONF, ~/.spur/etc/spur.conf, /etc/spur/spur.conf,
+// /etc/slurm/slurm.conf; a path from the first three must exist. With no file at all the defaults make a usable
+// cluster: name "spur", controller on localhost, one partition "default" with every node that registers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/daemon_config.h"
+#include "config/draft.h"
+#include "model/cluster_config.h"
+
+namespace spur::config {
+
+struct Loaded {
+  model::ClusterConfig cluster;
+  DaemonConfig daemon;
+  std::vector<std::string> warnings;  // one line each, with file and line
+  std::string path;                   // empty: no file
+};
+
+enum class Want : std::uint8_t {
+  All,         // daemons: the whole of it; cluster.shown is filled as well
+  DaemonOnly,  // commands: nodes and partitions are read but neither expanded nor checked, `cluster` is unfinished
+};
+
+// `path` empty: search as above.
+Result<Loaded> load(const std::string& path, Want want);
+inline Result<Loaded> load() {
+  return load({}, Want::All);
+}
+
+// The same from memory, without looking for further files (Include and gres.conf are refused and skipped). `path`
+// only names the text in messages. For tests and `spurctld --test-config -`.
+Result<Loaded> load_text(std::string_view text, const std::string& path, Want want = Want::All);
+
+// By name (slurm.conf, spur.conf, *.toml), else by content.
+Dialect dialect_of(std::string_view path, std::string_view text);
+
+// Addresses for a client, to be tried in order: $SPUR_CONTROLLER_ADDR (comma list of http://host:port, host:port or
+// unix:/path); else the controller's socket if it is there, then each controller's host:port.
+std::vector<std::string> find_controllers(const DaemonConfig& config);
+
+struct ClientEndpoints {
+  std::vector<std::string> controllers;
+  std::string auth_socket;  // $SPUR_AUTH_SOCKET, else as configured; may not exist
+  Duration timeout{};
+};
+// All that a command needs in order to call. `path` as for load(); without warnings, which are the daemons' to tell.
+Result<ClientEndpoints> client_options(const std::string& path = {});
+ClientEndpoints client_options(const DaemonConfig& config);
+
+}  // namespace spur::config

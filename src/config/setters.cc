@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys that are more than one field. Errors name the value; the caller adds the place.
+#include "config/setters.h"
+
+#include <fmt/format.h>
+
+#include "text/decimal.h"
+#include "text/gres.h"
+#include "text/printable.h"
+#include "text/words.h"
+
+namespace spur::config {
+
+namespace {
+
+using text::equal_ignoring_case;
+
+std::unexpected<Error> bad(std::string message) {
+  return fail(ErrorCode::ConfigInvalid, std::move(message));
+}
+
+// Options in a list of which only some have a meaning here: the list is kept, the others are named in one warning.
+void keep(Target& target, std::string_view key, const Value& value) {
+  target.draft.daemon.kept.emplace_back(key, value.text);
+}
+
+void warn_rest(Target& target, std::string_view key, const std::vector<std::string>& rest) {
+  if (!rest.empty())
+    target.draft.warn(target.at, fmt::format("{}: not in force yet: {}", key,
+                                             text::shown(fmt::format("{}", fmt::join(rest, ", ")), 400)));
+}
+
+Result<LogLevel> parse_level(std::string_view text) {
+  struct Word {
+    std::string_view text;
+    LogLevel level;
+  };
+  static constexpr Word kWords[] = {{"quiet", LogLevel::Quiet},
+                                    {"off", LogLevel::Quiet},
+                                    {"fatal", LogLevel::Fatal},
+                                    {"error", LogLevel::Error},
+                                    {"warning", LogLevel::Warning},
+                                    {"warn", LogLevel::Warning},
+                                    {"info", LogLevel::Info},
+                                    {"verbose", LogLevel::Verbose},
+                                    {"debug", LogLevel::Debug},
+                                    {"debug1", LogLevel::Debug},
+                                    {"debug2", LogLevel::Debug2},
+                                    {"debug3", LogLevel::Debug3},
+                                    {"debug4", LogLevel::Debug4},
+                                    {"debug5", LogLevel::Debug5},
+                                    {"trace", LogLevel::Debug5},
+                                    // Slurm's numbers.
+                                    {"0", LogLevel::Quiet},
+                                    {"1", LogLevel::Fatal},
+                                    {"2", LogLevel::Error},
+                                    {"3", LogLevel::Info},
+                                    {"4", LogLevel::Verbose},
+                                    {"5", LogLevel::Debug},
+                                    {"6", LogLevel::Debug2},
+                                    {"7", LogLevel::Debug3},
+                                    {"8", LogLevel::Debug4},
+                                    {"9", LogLevel::Debug5}};
+  for (const Word& word : kWords)
+    if (equal_ignoring_case(word.text, text)) return word.level;
+  return bad(
+      fmt::format("\"{}\" is no log level (quiet, fatal, error, warning, info, verbose, debug, debug2 to debug5)",
+                  text::shown(text, 40)));
+}
+
+// A list where ALL stands for no restriction, which the model says with an empty list.
+std::vector<std::string> unless_all(const Value& value) {
+  if (value.list.size() == 1 && equal_ignoring_case(value.list[0], "ALL")) return {};
+  return value.list;
+}
+
+}  // namespace
+
+Status set_listen_address(Target& target, const Value& value) {
+  target.draft.daemon.controller_listen = {value.text};
+  target.draft.daemon.controller_port = static_cast<std::uint16_t>(value.number);
+  return {};
+}
+
+Status set_agent_listen(Target& target, const Value& value) {
+  target.draft.daemon.agent_listen = value.list[0];
+  target.draft.daemon.agent_port = static_cast<std::uint16_t>(value.number);
+  return {};
+}
+
+Status set_controller_hosts(Target& target, const Value& value) {
+  if (value.list.empty()) return bad("at least one host is needed");
+  target.draft.controller_hosts = value.list;
+  return {};
+}
+
+Status add_controller_host(Target& target, const Value& value) {
+  target.draft.controller_hosts.push_back(value.text);
+  return {};
+}
+
+Status set_controller_ports(Target& target, const Value& value) {
+  const auto ends = text::split(value.text, '-');
+  const auto first = text::parse_decimal(ends[0], 65535);
+  const auto last = ends.size() == 2 ? text::parse_decimal(ends[1], 65535) : first;
+  if (ends.size() > 2 || !first || !last || *first == 0 || *last < *first)
+    return bad(fmt::format("\"{}\" is no port and no range of ports", text::shown(value.text, 40)));
+  target.draft.daemon.controller_port = static_cast<std::uint16_t>(*first);
+  target.draft.last_controller_port = static_cast<std::uint16_t>(*last);
+  return {};
+}
+
+Status set_communication(Target& target, const Value& value) {
+  std::vector<std::string> rest;
+  for (const std::string& option : value.list) {
+    if (equal_ignoring_case(option, "NoCtldInAddrAny"))
+      target.draft.listen_on_controller_address = true;
+    else if (equal_ignoring_case(option, "NoInAddrAny"))
+      target.draft.daemon.agent_listen_on_node_address = true;
+    else if (!equal_ignoring_case(option, "EnableIPv6"))  // both families are always on
+      rest.push_back(option);
+  }
+  keep(target, "CommunicationParameters", value);
+  warn_rest(target, "CommunicationParameters", rest);
+  return {};
+}
+
+Status set_log_level(Target& target, const Value& value) {
+  SPUR_TRY(set_controller_log_level(target, value));
+  return set_agent_log_level(target, value);
+}
+
+Status set_controller_log_level(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.draft.daemon.controller_log.level, parse_level(value.text));
+  return {};
+}
+
+Status set_agent_log_level(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.draft.daemon.agent_log.level, parse_level(value.text));
+  return {};
+}
+
+Status set_log_format(Target& target, const Value& value) {
+  const LogFormat format = value.number == 1 ? LogFormat::Json : LogFormat::Text;
+  target.draft.daemon.controller_log.format = format;
+  target.draft.daemon.agent_log.format = format;
+  return {};
+}
+
+Status set_log_file(Target& target, const Value& value) {
+  SPUR_TRY(set_controller_log_file(target, value));
+  return set_agent_log_file(target, value);
+}
+
+Status set_controller_log_file(Target& target, const Value& value) {
+  target.draft.daemon.controller_log.file = value.text;
+  return {};
+}
+
+Status set_agent_log_file(Target& target, const Value& value) {
+  target.draft.daemon.agent_log.file = value.text;
+  return {};
+}
+
+Status set_licenses(Target& target, const Value& value) {
+  auto& licenses = target.draft.cluster.licenses;
+  licenses.clear();
+  for (const auto& [name, count] : value.counts) {
+    for (const model::LicenseConfig& other : licenses)
+      if (other.name == name) return bad(fmt::format("license {} is declared twice", text::shown(name, 40)));
+    licenses.push_back({.name = name, .count = static_cast<std::uint32_t>(count)});
+  }
+  return {};
+}
+
+Status set_enforce_limits(Target& target, const Value& value) {
+  using enum model::EnforcePartitionLimits;  // the order of the words: NO|ANY|ALL|YES
+  target.draft.cluster.enforce_partition_limits = value.number == 0 ? No : value.number == 1 ? Any : All;
+  return {};
+}
+
+Status set_over_time_limit(Target& target, const Value& value) {
+  // Unlimited: so long that no job's end ever comes of it.
+  const std::uint64_t minutes = value.infinite ? 0xffffffffu / 60 : value.number;
+  target.draft.cluster.over_time_limit = seconds(minutes * 60);
+  return {};
+}
+
+Status set_default_time_limit(Target& target, const Value& value) {
+  target.draft.default_time =
+      value.number == 0 ? TimeLimit() : TimeLimit::of_minutes(static_cast<std::uint32_t>(value.number));
+  return {};
+}
+
+Status set_memory_consumable(Target& target, const Value& value) {
+  target.draft.cluster.memory_as = value.flag ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
+  return {};
+}
+
+Status set_max_script(Target& target, const Value& value) {
+  target.draft.cluster.max_script_bytes = static_cast<std::uint32_t>(value.number * 1024);
+  return {};
+}
+
+Status set_select_type(Target& target, const Value& value) {
+  if (equal_ignoring_case(value.text, "select/linear")) {
+    target.draft.whole_nodes = true;
+  } else if (!equal_ignoring_case(value.text, "select/cons_tres") &&
+             !equal_ignoring_case(value.text, "select/cons_res")) {
+    return bad(
+        fmt::format("\"{}\" is not supported: it is select/cons_tres or select/linear", text::shown(value.text, 40)));
+  }
+  keep(target, "SelectType", value);
+  return {};
+}
+
+Status set_select_parameters(Target& target, const Value& value) {
+  struct Word {
+    std::string_view text;
+    bool whole_cores, memory, exact;  // exact: means here just what it means in Slurm
+  };
+  static constexpr Word kUnits[] = {{"CR_CPU", false, false, true},          {"CR_CPU_Memory", false, true, true},
+                                    {"CR_Core", true, false, true},          {"CR_Core_Memory", true, true, true},
+                                    {"CR_Memory", true, true, true},         {"CR_Socket", true, false, false},
+                                    {"CR_Socket_Memory", true, true, false}, {"CR_Board", true, false, false},
+                                    {"CR_Board_Memory", true, true, false}};
+  static constexpr std::string_view kOthers[] = {"CR_ONE_TASK_PER_CORE",
+                                                 "CR_CORE_DEFAULT_DIST_BLOCK",
+                                                 "CR_LLN",
+                                                 "CR_PACK_NODES",
+                                                 "LL_SHARED_GRES",
+                                                 "MULTIPLE_SHARING_GRES_PJ",
+                                                 "ENFORCE_BINDING_GRES",
+                                                 "ONE_TASK_PER_SHARING_GRES",
+                                                 "NONE"};
+  std::vector<std::string> rest;
+  for (const std::string& option : value.list) {
+    const Word* found = nullptr;
+    for (const Word& word : kUnits)
+      if (equal_ignoring_case(word.text, option)) found = &word;
+    bool other = false;
+    for (const std::string_view word : kOthers) other = other || equal_ignoring_case(word, option);
+    if (!found && !other) return bad(fmt::format("Bad SelectTypeParameter: {}", text::shown(option, 40)));
+    if (found) {
+      target.draft.cluster.cores_whole = found->whole_cores;
+      target.draft.cluster.memory_as = found->memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
+    }
+    if (!(found && found->exact) && !equal_ignoring_case(option, "NONE")) rest.push_back(option);
+  }
+  warn_rest(target, "SelectTypeParameters", rest);
+  return {};
+}
+
+Status set_scheduler_parameters(Target& target, const Value& value) {
+  std::vector<std::string> rest;
+  for (const std::string& option : value.list) {
+    const std::size_t equals = option.find('=');
+    const std::string_view name = std::string_view(option).substr(0, equals);
+    if (equal_ignoring_case(name, "kill_invalid_depend")) {
+      target.draft.cluster.kill_invalid_dependency = true;
+    } else if (equal_ignoring_case(name, "max_script_size")) {
+      const auto bytes = text::parse_decimal(
+          equals == std::string::npos ? "" : std::string_view(option).substr(equals + 1), 512u << 20);
+      if (!bytes) return bad(fmt::format("\"{}\" needs a number of bytes up to 512 MiB", text::shown(option, 60)));
+      target.draft.cluster.max_script_bytes = static_cast<std::uint32_t>(*bytes);
+    } else {
+      rest.push_back(option);
+    }
+  }
+  keep(target, "SchedulerParameters", value);
+  warn_rest(target, "SchedulerParameters", rest);
+  return {};
+}
+
+Status set_agent_parameters(Target& target, const Value& value) {
+  std::vector<std::string> rest;
+  for (const std::string& option : value.list) {
+    if (equal_ignoring_case(option, "config_overrides"))
+      target.draft.cluster.config_overrides = true;
+    else
+      rest.push_back(option);
+  }
+  keep(target, "SlurmdParameters", value);
+  warn_rest(target, "SlurmdParameters", rest);
+  return {};
+}
+
+Status set_partition_state(Target& target, const Value& value) {
+  target.partition->partition.state = static_cast<model::PartitionState>(value.number);
+  return {};
+}
+
+Status set_oversubscribe(Target& target, const Value& value) {
+  struct Word {
+    std::string_view text;
+    model::OverSubscribe how;
+    std::uint32_t count;
+  };
+  static constexpr Word kWords[] = {{"NO", model::OverSubscribe::No, 1},
+                                    {"YES", model::OverSubscribe::Yes, 4},
+                                    {"FORCE", model::OverSubscribe::Force, 4},
+                                    {"EXCLUSIVE", model::OverSubscribe::Exclusive, 1}};
+  const auto parts = text::split(value.text, ':');
+  for (const Word& word : kWords) {
+    if (!equal_ignoring_case(word.text, parts[0])) continue;
+    const bool takes_count = word.count > 1;
+    const auto count = parts.size() == 2 && takes_count ? text::parse_decimal(parts[1], 65533) : std::nullopt;
+    if (parts.size() > 2 || (parts.size() == 2 && (!count || *count == 0))) break;
+    target.partition->partition.oversubscribe = word.how;
+    target.partition->partition.oversubscribe_count = count ? static_cast<std::uint32_t>(*count) : word.count;
+    return {};
+  }
+  return bad(
+      fmt::format("Bad value \"{}\": it is NO, YES[:jobs], FORCE[:jobs] or EXCLUSIVE", text::shown(value.text, 40)));
+}
+
+Status set_partition_priority(Target& target, const Value& value) {
+  target.partition->partition.priority_tier = static_cast<std::uint32_t>(value.number);
+  target.partition->partition.priority_job_factor = static_cast<std::uint32_t>(value.number);
+  return {};
+}
+
+Status set_allow_groups(Target& target, const Value& value) {
+  target.partition->partition.allow_groups = unless_all(value);
+  return {};
+}
+
+Status set_allow_accounts(Target& target, const Value& value) {
+  target.partition->partition.allow_accounts = unless_all(value);
+  return {};
+}
+
+Status set_allow_qos(Target& target, const Value& value) {
+  target.partition->partition.allow_qos = unless_all(value);
+  return {};
+}
+
+Status set_alloc_nodes(Target& target, const Value& value) {
+  target.partition->partition.alloc_nodes = unless_all(value);
+  return {};
+}
+
+Status set_node_gres(Target& target, const Value& value) {
+  SPUR_ASSIGN(const std::vector<text::GresDeclaration> declared, text::parse_gres_declaration(value.text));
+  std::vector<model::NodeGres> all;
+  std::vector<std::string> rest;
+  for (const text::GresDeclaration& gres : declared) {
+    if (gres.no_consume) rest.push_back(gres.item.name + ":no_consume");
+    all.push_back({.name = gres.item.name, .type = gres.item.type, .count = gres.item.count, .file = {}});
+  }
+  warn_rest(target, "Gres", rest);
+  target.node->node.gres = std::move(all);
+  return {};
+}
+
+Status set_node_state(Target& target, const Value& value) {
+  // The order of the words in keys.cc: UNKNOWN|IDLE|DOWN|DRAIN|FAIL|FAILING|FUTURE|CLOUD. A node is unknown until it
+  // registers.
+  const bool plain = value.number < 2;
+  target.node->node.state = plain ? "" : value.text == "FAILING" ? "FAIL" : value.text;
+  return {};
+}
+
+}  // namespace spur::config

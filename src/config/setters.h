@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// How values land. into<&Struct::field> serves every key that is one field; the functions below are for keys that
+// mean more than that. Used by the table in keys.cc only.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <type_traits>
+
+#include "config/draft.h"
+#include "config/value.h"
+
+namespace spur::config {
+
+namespace setters {
+
+inline model::ClusterConfig& owner(Target& t, const model::ClusterConfig*) {
+  return t.draft.cluster;
+}
+inline DaemonConfig& owner(Target& t, const DaemonConfig*) {
+  return t.draft.daemon;
+}
+inline UpdateConfig& owner(Target& t, const UpdateConfig*) {
+  return t.draft.daemon.update;
+}
+inline Draft& owner(Target& t, const Draft*) {
+  return t.draft;
+}
+inline NodeBlock& owner(Target& t, const NodeBlock*) {
+  return *t.node;
+}
+inline model::NodeConfig& owner(Target& t, const model::NodeConfig*) {
+  return t.node->node;
+}
+inline model::PartitionConfig& owner(Target& t, const model::PartitionConfig*) {
+  return t.partition->partition;
+}
+inline DeviceBlock& owner(Target& t, const DeviceBlock*) {
+  return *t.device;
+}
+
+template <class Number>
+Number number_of(const Value& value) {
+  return value.infinite ? std::numeric_limits<Number>::max() : static_cast<Number>(value.number);
+}
+
+inline void assign(bool& field, const Value& value) {
+  field = value.flag;
+}
+inline void assign(std::optional<bool>& field, const Value& value) {
+  field = value.flag;
+}
+inline void assign(std::uint16_t& field, const Value& value) {
+  field = number_of<std::uint16_t>(value);
+}
+inline void assign(std::uint32_t& field, const Value& value) {
+  field = number_of<std::uint32_t>(value);
+}
+inline void assign(seconds& field, const Value& value) {
+  field = seconds(number_of<std::uint32_t>(value));
+}
+inline void assign(std::string& field, const Value& value) {
+  field = value.text;
+}
+inline void assign(std::vector<std::string>& field, const Value& value) {
+  field = value.list;
+}
+inline void assign(TimeLimit& field, const Value& value) {
+  field = value.time;
+}
+// Unlimited is the same as not set.
+template <std::unsigned_integral Number>
+void assign(std::optional<Number>& field, const Value& value) {
+  if (value.infinite)
+    field.reset();
+  else
+    field = number_of<Number>(value);
+}
+
+template <class Owner, class Field>
+Owner* owner_of(Field Owner::*);
+
+}  // namespace setters
+
+template <auto Member>
+Status into(Target& target, const Value& value) {
+  using Owner = std::remove_pointer_t<decltype(setters::owner_of(Member))>;
+  setters::assign(setters::owner(target, static_cast<const Owner*>(nullptr)).*Member, value);
+  return {};
+}
+
+Status set_listen_address(Target& target, const Value& value);
+Status set_agent_listen(Target& target, const Value& value);
+Status set_controller_hosts(Target& target, const Value& value);  // list; replaces
+Status add_controller_host(Target& target, const Value& value);   // SlurmctldHost=: appends
+Status set_controller_ports(Target& target, const Value& value);  // "6817" or "6817-6820"
+Status set_communication(Target& target, const Value& value);
+Status set_log_level(Target& target, const Value& value);
+Status set_controller_log_level(Target& target, const Value& value);
+Status set_agent_log_level(Target& target, const Value& value);
+Status set_log_format(Target& target, const Value& value);
+Status set_log_file(Target& target, const Value& value);
+Status set_controller_log_file(Target& target, const Value& value);
+Status set_agent_log_file(Target& target, const Value& value);
+Status set_licenses(Target& target, const Value& value);
+Status set_enforce_limits(Target& target, const Value& value);
+Status set_over_time_limit(Target& target, const Value& value);
+Status set_default_time_limit(Target& target, const Value& value);
+Status set_memory_consumable(Target& target, const Value& value);
+Status set_max_script(Target& target, const Value& value);
+Status set_select_type(Target& target, const Value& value);
+Status set_select_parameters(Target& target, const Value& value);
+Status set_scheduler_parameters(Target& target, const Value& value);
+Status set_agent_parameters(Target& target, const Value& value);  // SlurmdParameters
+
+Status set_partition_state(Target& target, const Value& value);
+Status set_oversubscribe(Target& target, const Value& value);
+Status set_partition_priority(Target& target, const Value& value);  // Priority=: both factors
+Status set_allow_groups(Target& target, const Value& value);
+Status set_allow_accounts(Target& target, const Value& value);
+Status set_allow_qos(Target& target, const Value& value);
+Status set_alloc_nodes(Target& target, const Value& value);
+
+Status set_node_gres(Target& target, const Value& value);
+Status set_node_state(Target& target, const Value& value);
+
+}  // namespace spur::config

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row per line of the output. A row's value is the one given in the file where no field of the model holds it,
+// else the field's, else the text that Slurm prints for "not set".
+#include "config/show.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "text/time_limit.h"
+
+namespace spur::config {
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct Source {
+  const model::ClusterConfig& cluster;
+  const DaemonConfig& daemon;
+  std::string_view path;
+};
+
+struct Row {
+  std::string_view name;
+  std::string_view otherwise;  // shown where the file says nothing
+  std::string_view unit = {};  // put behind a value from the file
+  std::string (*value)(const Source&) = nullptr;
+};
+
+std::string secs(seconds value) {
+  return fmt::format("{} sec", value.count());
+}
+std::string null_if_empty(const std::string& text) {
+  return text.empty() ? "(null)" : text;
+}
+std::string yes_no(bool flag) {
+  return flag ? "1" : "0";
+}
+
+std::string user(const std::string& configured) {
+  const passwd* entry = configured.empty() ? ::getpwuid(::geteuid()) : ::getpwnam(configured.c_str());
+  if (!entry && !configured.empty()) return configured;
+  if (!entry) return fmt::format("{0}({0})", ::geteuid());
+  return fmt::format("{}({})", entry->pw_name, entry->pw_uid);
+}
+
+std::string licenses(const Source& s) {
+  std::string out;
+  for (const model::LicenseConfig& license : s.cluster.licenses)
+    out += fmt::format("{}{}:{}", out.empty() ? "" : ",", license.name, license.count);
+  return null_if_empty(out);
+}
+
+std::string enforce(const Source& s) {
+  switch (s.cluster.enforce_partition_limits) {
+    case model::EnforcePartitionLimits::No:
+      return "NO";
+    case model::EnforcePartitionLimits::Any:
+      return "ANY";
+    case model::EnforcePartitionLimits::All:
+      return "ALL";
+  }
+  return "NO";
+}
+
+std::string select_parameters(const Source& s) {
+  return fmt::format("{}{}", s.cluster.cores_whole ? "CR_CORE" : "CR_CPU",
+                     s.cluster.memory_as == model::MemoryAs::Consumable ? "_MEMORY" : "");
+}
+
+std::string scheduler_parameters(const Source& s) {
+  std::string out;
+  if (s.cluster.kill_invalid_dependency) out = "kill_invalid_depend";
+  if (s.cluster.max_script_bytes != model::ClusterConfig().max_script_bytes)
+    out += fmt::format("{}max_script_size={}", out.empty() ? "" : ",", s.cluster.max_script_bytes);
+  return null_if_empty(out);
+}
+
+// clang-format off
+constexpr Row kRows[] = {
+    {"AccountingStorageBackupHost", "(null)"},
+    {"AccountingStorageEnforce", "none"},
+    {"AccountingStorageHost", "localhost"},
+    {"AccountingStorageExternalHost", "(null)"},
+    {"AccountingStorageParameters", "(null)"},
+    {"AccountingStoragePort", "0"},
+    {"AccountingStorageTRES", "cpu,mem,energy,node,billing,fs/disk,vmem,pages"},
+    {"AccountingStorageType", "(null)"},
+    {"AccountingStoreFlags", "(null)"},
+    {"AcctGatherEnergyType", "(null)"},
+    {"AcctGatherFilesystemType", "(null)"},
+    {"AcctGatherInterconnectType", "(null)"},
+    {"AcctGatherNodeFreq", "0 sec", " sec"},
+    {"AcctGatherProfileType", "(null)"},
+    {"AllowSpecResourcesUsage", "no"},
+    {"AuthAltTypes", "(null)"},
+    {"AuthAltParameters", "(null)"},
+    {"AuthInfo", "(null)"},
+    {"AuthType", "auth/spur"},
+    {"BatchStartTimeout", "10 sec", " sec"},
+    {"BcastExclude", "/lib,/usr/lib,/lib64,/usr/lib64"},
+    {"BcastParameters", "(null)"},
+    {"BurstBufferType", "(null)"},
+    {"CertgenParameters", "(null)"},
+    {"CertgenType", "(null)"},
+    {"CertmgrParameters", "(null)"},
+    {"CertmgrType", "(null)"},
+    {"CliFilterPlugins", "(null)"},
+    {"ClusterName", "", "", [](const Source& s) { return s.cluster.cluster_name; }},
+    {"CommunicationParameters", "(null)"},
+    {"CompleteWait", "", "", [](const Source& s) { return secs(s.cluster.complete_wait); }},
+    {"CpuFreqDef", "Unknown"},
+    {"CpuFreqGovernors", "OnDemand,Performance,UserSpace"},
+    {"CredType", "cred/spur"},
+    {"DataParserParameters", "(null)"},
+    {"DebugFlags", "(null)"},
+    {"DefMemPerNode", "UNLIMITED"},      // or DefMemPerCPU, see memory_row()
+    {"DependencyParameters", "(null)"},
+    {"DisableRootJobs", "no"},
+    {"EioTimeout", "60"},
+    {"EnforcePartLimits", "", "", enforce},
+    {"Epilog", ""},
+    {"EpilogMsgTime", "2000 usec", " usec"},
+    {"EpilogSlurmctld", ""},
+    {"FairShareDampeningFactor", "1"},
+    {"FederationParameters", "(null)"},
+    {"FirstJobId", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.first_job_id); }},
+    {"GresTypes", "", "", [](const Source& s) { return null_if_empty(fmt::format("{}", fmt::join(s.cluster.gres_types, ","))); }},
+    {"GpuFreqDef", "(null)"},
+    {"GroupUpdateForce", "1"},
+    {"GroupUpdateTime", "600 sec", " sec"},
+    {"HashPlugin", "hash/k12"},
+    {"HealthCheckInterval", "0 sec", " sec"},
+    {"HealthCheckNodeState", "ANY"},
+    {"HealthCheckProgram", "(null)"},
+    {"InactiveLimit", "0 sec", " sec"},
+    {"InteractiveStepOptions", "--interactive --preserve-env --pty $SHELL"},
+    {"JobAcctGatherFrequency", "30"},
+    {"JobAcctGatherType", "(null)"},
+    {"JobAcctGatherParams", "(null)"},
+    {"JobCompHost", "localhost"},
+    {"JobCompLoc", "(null)"},
+    {"JobCompParams", "(null)"},
+    {"JobCompPort", "0"},
+    {"JobCompType", "(null)"},
+    {"JobCompUser", "root"},
+    {"JobContainerType", "(null)"},
+    {"JobDefaults", "(null)"},
+    {"JobFileAppend", "0"},
+    {"JobRequeue", "", "", [](const Source& s) { return yes_no(s.cluster.requeue_default); }},
+    {"JobSubmitPlugins", "(null)"},
+    {"KillOnBadExit", "0"},
+    {"KillWait", "", "", [](const Source& s) { return secs(s.cluster.kill_wait); }},
+    {"LaunchParameters", "(null)"},
+    {"Licenses", "", "", licenses},
+    {"LogTimeFormat", "iso8601_ms"},
+    {"MailDomain", "(null)"},
+    {"MailProg", "/bin/mail"},
+    {"MaxArraySize", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_array_size); }},
+    {"MaxBatchRequeue", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_batch_requeue); }},
+    {"MaxDBDMsgs", "0"},
+    {"MaxJobCount", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_job_count); }},
+    {"MaxJobId", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_job_id); }},
+    {"MaxMemPerNode", "UNLIMITED"},      // or MaxMemPerCPU
+    {"MaxNodeCount", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.nodes.size()); }},
+    {"MaxStepCount", "40000"},
+    {"MaxTasksPerNode", "512"},
+    {"MCSPlugin", "(null)"},
+    {"MCSParameters", "(null)"},
+    {"MessageTimeout", "", "", [](const Source& s) { return secs(s.daemon.message_timeout); }},
+    {"MinJobAge", "", "", [](const Source& s) { return secs(s.cluster.min_job_age); }},
+    {"MpiDefault", "(null)"},
+    {"MpiParams", "(null)"},
+    {"NodeFeaturesPlugins", "(null)"},
+    {"OverTimeLimit", "", "", [](const Source& s) { return fmt::format("{} min", s.cluster.over_time_limit.count() / 60); }},
+    {"PluginDir", "(null)"},
+    {"PlugStackConfig", "(null)"},
+    {"PreemptMode", "OFF"},
+    {"PreemptParameters", "(null)"},
+    {"PreemptType", "(null)"},
+    {"PreemptExemptTime", "00:00:00"},
+    {"PrEpParameters", "(null)"},
+    {"PrEpPlugins", "prep/script"},
+    {"PriorityParameters", "(null)"},
+    {"PrioritySiteFactorParameters", "(null)"},
+    {"PrioritySiteFactorPlugin", "(null)"},
+    {"PriorityDecayHalfLife", "7-00:00:00"},
+    {"PriorityCalcPeriod", "00:05:00"},
+    {"PriorityFavorSmall", "no"},
+    {"PriorityFlags", ""},
+    {"PriorityMaxAge", "", "", [](const Source& s) { return text::format_clock(s.cluster.age_full); }},
+    {"PriorityType", "priority/multifactor"},
+    {"PriorityUsageResetPeriod", "NONE"},
+    {"PriorityWeightAge", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.age_weight); }},
+    {"PriorityWeightAssoc", "0"},
+    {"PriorityWeightFairShare", "0"},
+    {"PriorityWeightJobSize", "0"},
+    {"PriorityWeightPartition", "0"},
+    {"PriorityWeightQOS", "0"},
+    {"PriorityWeightTRES", "(null)"},
+    {"PrivateData", "none"},
+    {"ProctrackType", "proctrack/cgroup"},
+    {"Prolog", ""},
+    {"PrologEpilogTimeout", "65534"},
+    {"PrologSlurmctld", ""},
+    {"PrologFlags", "(null)"},
+    {"PropagatePrioProcess", "0"},
+    {"PropagateResourceLimits", "ALL"},
+    {"PropagateResourceLimitsExcept", "(null)"},
+    {"RebootProgram", "(null)"},
+    {"ReconfigFlags", "(null)"},
+    {"RequeueExit", "(null)"},
+    {"RequeueExitHold", "(null)"},
+    {"ResumeFailProgram", "(null)"},
+    {"ResumeProgram", "(null)"},
+    {"ResumeRate", "300 nodes/min", " nodes/min"},
+    {"ResumeTimeout", "60 sec", " sec"},
+    {"ResvEpilog", "(null)"},
+    {"ResvOverRun", "0 min", " min"},
+    {"ResvProlog", "(null)"},
+    {"ReturnToService", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.return_to_service); }},
+    {"SchedulerParameters", "", "", scheduler_parameters},
+    {"SchedulerTimeSlice", "30 sec", " sec"},
+    {"SchedulerType", "sched/backfill"},
+    {"ScronParameters", "(null)"},
+    {"SelectType", "select/cons_tres"},
+    {"SelectTypeParameters", "", "", select_parameters},
+    {"SlurmUser", "", "", [](const Source& s) { return user(s.daemon.slurm_user); }},
+    {"SlurmctldAddr", "(null)"},
+    {"SlurmctldDebug", "", "", [](const Source& s) { return std::string(name_of(s.daemon.controller_log.level)); }},
+    {"SlurmctldHost", ""},               // SlurmctldHost[n], see controller_rows()
+    {"SlurmctldLogFile", "", "", [](const Source& s) { return null_if_empty(s.daemon.controller_log.file); }},
+    {"SlurmctldPort", "", "", [](const Source& s) { return fmt::format("{}", s.daemon.controller_port); }},
+    {"SlurmctldSyslogDebug", "(null)"},
+    {"SlurmctldPrimaryOffProg", "(null)"},
+    {"SlurmctldPrimaryOnProg", "(null)"},
+    {"SlurmctldTimeout", "120 sec", " sec"},
+    {"SlurmctldParameters", "(null)"},
+    {"SlurmdDebug", "", "", [](const Source& s) { return std::string(name_of(s.daemon.agent_log.level)); }},
+    {"SlurmdLogFile", "", "", [](const Source& s) { return null_if_empty(s.daemon.agent_log.file); }},
+    {"SlurmdParameters", "", "", [](const Source& s) { return std::string(s.cluster.config_overrides ? "config_overrides" : "(null)"); }},
+    {"SlurmdPidFile", "", "", [](const Source& s) { return agent_pid_file(s.daemon, "%n", "%h"); }},
+    {"SlurmdPort", "", "", [](const Source& s) { return fmt::format("{}", s.daemon.agent_port); }},
+    {"SlurmdSpoolDir", "", "", [](const Source& s) { return agent_spool_dir(s.daemon, "%n", "%h"); }},
+    {"SlurmdSyslogDebug", "(null)"},
+    {"SlurmdTimeout", "", "", [](const Source& s) { return secs(s.cluster.node_timeout); }},
+    {"SlurmdUser", "", "", [](const Source& s) { return user(s.daemon.slurmd_user); }},
+    {"SlurmSchedLogFile", "(null)"},
+    {"SlurmSchedLogLevel", "0"},
+    {"SlurmctldPidFile", "", "", [](const Source& s) { return controller_pid_file(s.daemon); }},
+    {"SLURM_CONF", "", "", [](const Source& s) { return null_if_empty(std::string(s.path)); }},
+    {"SLURM_VERSION", "", "", [](const Source&) { return std::string(kSlurmVersion); }},
+    {"SrunEpilog", "(null)"},
+    {"SrunPortRange", "0-0"},
+    {"SrunProlog", "(null)"},
+    {"StateSaveLocation", "", "", [](const Source& s) { return s.daemon.state_dir; }},
+    {"SuspendExcNodes", "(null)"},
+    {"SuspendExcParts", "(null)"},
+    {"SuspendExcStates", "(null)"},
+    {"SuspendProgram", "(null)"},
+    {"SuspendRate", "60 nodes/min", " nodes/min"},
+    {"SuspendTime", "INFINITE"},
+    {"SuspendTimeout", "30 sec", " sec"},
+    {"SwitchParameters", "(null)"},
+    {"SwitchType", "(null)"},
+    {"TaskEpilog", "(null)"},
+    {"TaskPlugin", "(null)"},
+    {"TaskPluginParam", "(null type)"},
+    {"TaskProlog", "(null)"},
+    {"TCPTimeout", "2 sec", " sec"},
+    {"TLSParameters", "(null)"},
+    {"TLSType", "tls/none"},
+    {"TmpFS", "/tmp"},
+    {"TopologyParam", "(null)"},
+    {"TopologyPlugin", "topology/flat"},
+    {"TrackWCKey", "no"},
+    {"TreeWidth", "16"},
+    {"UsePam", "no"},
+    {"UnkillableStepProgram", "(null)"},
+    {"UnkillableStepTimeout", "60 sec", " sec"},
+    {"VSizeFactor", "0 percent", " percent"},
+    {"WaitTime", "0 sec", " sec"},
+    {"X11Parameters", "(null)"},
+};
+// clang-format on
+
+// Slurm shows the limit per node, or per CPU where that one is set.
+void memory_row(std::string_view prefix, const std::optional<std::uint64_t>& per_node,
+                const std::optional<std::uint64_t>& per_cpu, Pairs& out) {
+  if (per_cpu)
+    out.emplace_back(fmt::format("{}PerCPU", prefix), fmt::format("{}", *per_cpu));
+  else
+    out.emplace_back(fmt::format("{}PerNode", prefix), per_node ? fmt::format("{}", *per_node) : "UNLIMITED");
+}
+
+void controller_rows(const DaemonConfig& daemon, Pairs& out) {
+  for (std::size_t i = 0; i < daemon.controllers.size(); ++i) {
+    const ControllerHost& controller = daemon.controllers[i];
+    out.emplace_back(fmt::format("SlurmctldHost[{}]", i),
+                     controller.host == controller.address
+                         ? controller.host
+                         : fmt::format("{}({})", controller.host, controller.address));
+  }
+}
+
+// Programs of which several may be given: one numbered row each, none if there is none.
+void program_rows(std::string_view name, const DaemonConfig& daemon, Pairs& out) {
+  std::size_t i = 0;
+  for (const auto& [key, value] : daemon.kept)
+    if (key == name) out.emplace_back(fmt::format("{}[{}]", name, i++), value);
+}
+
+std::string with_unit(const std::string& value, std::string_view unit) {
+  const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? value + std::string(unit) : value;
+}
+
+}  // namespace
+
+Pairs shown_config(const model::ClusterConfig& cluster, const DaemonConfig& daemon, std::string_view path) {
+  const Source source{cluster, daemon, path};
+  Pairs out;
+  out.reserve(std::size(kRows));
+  for (const Row& row : kRows) {
+    if (row.name == "DefMemPerNode")
+      memory_row("DefMem", cluster.default_memory_per_node_mib, cluster.default_memory_per_cpu_mib, out);
+    else if (row.name == "MaxMemPerNode")
+      memory_row("MaxMem", cluster.max_memory_per_node_mib, cluster.max_memory_per_cpu_mib, out);
+    else if (row.name == "SlurmctldHost")
+      controller_rows(daemon, out);
+    else if (row.name == "Epilog" || row.name == "EpilogSlurmctld" || row.name == "Prolog" ||
+             row.name == "PrologSlurmctld")
+      program_rows(row.name, daemon, out);
+    else if (const std::string* given = daemon.find_kept(row.name))
+      out.emplace_back(row.name, with_unit(*given, row.unit));
+    else if (row.value)
+      out.emplace_back(row.name, row.value(source));
+    else
+      out.emplace_back(row.name, row.otherwise);
+  }
+  return out;
+}
+
+}  // namespace spur::config

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks the TOML document and hands each value to its row of the key table. The only file that sees toml++, which is
+// compiled in here without exceptions: commands start faster without its shared library.
+#include "config/spur_conf.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "config/keys.h"
+#include "text/printable.h"
+
+#undef TOML_HEADER_ONLY
+#undef TOML_SHARED_LIB
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+namespace spur::config {
+
+namespace {
+
+Position position_of(const toml::node& node) {
+  return {.file = 0, .line = node.source().begin.line};
+}
+Position position_of(const toml::key& key) {
+  return {.file = 0, .line = key.source().begin.line};
+}
+
+std::string_view wanted(Type type) {
+  switch (type) {
+    case Type::Flag:
+      return "true or false";
+    case Type::Number:
+      return "a whole number";
+    case Type::List:
+      return "a list of strings";
+    case Type::Counts:
+      return "a table";
+    case Type::Ports:
+      return "a port number or a string";
+    default:
+      return "a string";
+  }
+}
+
+std::string_view given(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "an array";
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "a whole number";
+    case toml::node_type::floating_point:
+      return "a fraction";
+    case toml::node_type::boolean:
+      return "true or false";
+    default:
+      return "a date or time";
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(Draft& draft) : draft_(draft) {}
+
+  // A table at the top or a section in it.
+  Status section(const toml::table& table, const std::string& prefix) {
+    for (const auto& [key, node] : table) {
+      const std::string path = prefix.empty() ? std::string(key.str()) : fmt::format("{}.{}", prefix, key.str());
+      SPUR_TRY(item(path, key, node));
+    }
+    return {};
+  }
+
+ private:
+  Status item(const std::string& path, const toml::key& key, const toml::node& node) {
+    if (const Key* row = find_spur_key(Scope::Top, path)) {
+      Target target{.draft = draft_};
+      return take_value(*row, path, target, node, position_of(key));
+    }
+    if (const Scope* scope = scope_of_array(path)) return blocks(*scope, path, node);
+    if (is_section(path)) {
+      if (!node.is_table())
+        return draft_.refuse(position_of(key), fmt::format("{} is a section, not {}", path, given(node)));
+      return section(*node.as_table(), path);
+    }
+    return unknown(Scope::Top, path, path, position_of(key));
+  }
+
+  std::unexpected<Error> unknown(Scope scope, std::string_view name, std::string_view path, Position at) {
+    const std::string near = nearest_spur_key(scope, name);
+    const std::string hint = near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near);
+    return draft_.refuse(at, fmt::format("unknown key \"{}\"{}", text::shown(path, 80), hint));
+  }
+
+  Status blocks(Scope scope, const std::string& path, const toml::node& node) {
+    const toml::array* array = node.as_array();
+    bool good = array != nullptr;
+    if (array)
+      for (const toml::node& element : *array) good = good && element.is_table();
+    if (!good) return draft_.refuse(position_of(node), fmt::format("{0} is a list of tables: write [[{0}]]", path));
+    for (const toml::node& element : *array) SPUR_TRY(block(scope, path, *element.as_table()));
+    return {};
+  }
+
+  Status block(Scope scope, const std::string& path, const toml::table& table) {
+    Target target{.draft = draft_};
+    const Position at = position_of(table);
+    if (scope == Scope::Node) target.node = &draft_.nodes.emplace_back(), target.node->at = at;
+    if (scope == Scope::Partition) target.partition = &draft_.partitions.emplace_back(), target.partition->at = at;
+    if (scope == Scope::Device) target.device = &draft_.devices.emplace_back(), target.device->at = at;
+    for (const auto& [key, node] : table) {
+      const std::string name = fmt::format("{}.{}", path, key.str());
+      const Key* row = find_spur_key(scope, key.str());
+      if (!row) return unknown(scope, key.str(), name, position_of(key));
+      SPUR_TRY(take_value(*row, name, target, node, position_of(key)));
+    }
+    return {};
+  }
+
+  Status take_value(const Key& row, const std::string& path, Target& target, const toml::node& node, Position at) {
+    const auto value = value_of(row.kind, path, node);
+    if (!value) return draft_.refuse(at, value.error().message);
+    return take(row, path, target, *value, at);
+  }
+
+  static Result<Value> value_of(const Kind& kind, std::string_view path, const toml::node& node) {
+    switch (kind.type) {
+      case Type::Flag:
+        if (const auto* flag = node.as_boolean()) {
+          Value value;
+          value.flag = flag->get();
+          value.text = value.flag ? "true" : "false";
+          return value;
+        }
+        break;
+      case Type::Number:
+      case Type::Ports:
+        if (const auto* number = node.as_integer()) {
+          if (number->get() < 0)
+            return fail(ErrorCode::ConfigInvalid,
+                        fmt::format("{} value ({}) is less than zero", path, number->get()));
+          return check_number(kind, path, static_cast<std::uint64_t>(number->get()),
+                              fmt::format("{}", number->get()));
+        }
+        if (kind.type == Type::Number && !kind.infinite) break;
+        if (const auto* text = node.as_string()) return check_text(kind, path, text->get());
+        break;
+      case Type::List:
+        if (const auto* text = node.as_string()) return check_text(kind, path, text->get());
+        if (const auto* array = node.as_array()) return list_of(path, *array);
+        break;
+      case Type::Counts:
+        if (const auto* table = node.as_table()) return counts_of(kind, path, *table);
+        break;
+      default:
+        if (const auto* text = node.as_string()) return check_text(kind, path, text->get());
+        break;
+    }
+    return fail(ErrorCode::ConfigInvalid, fmt::format("{} must be {}, not {}", path, wanted(kind.type), given(node)));
+  }
+
+  static Result<Value> list_of(std::string_view path, const toml::array& array) {
+    std::vector<std::string> list;
+    for (const toml::node& element : array) {
+      const auto* text = element.as_string();
+      if (!text)
+        return fail(ErrorCode::ConfigInvalid,
+                    fmt::format("{} must be a list of strings, not of {}", path, given(element)));
+      list.push_back(text->get());
+    }
+    return check_list(std::move(list));
+  }
+
+  // Numbers by name; labels may also be strings, which count as 1 and are kept in the text.
+  static Result<Value> counts_of(const Kind& kind, std::string_view path, const toml::table& table) {
+    Value value;
+    for (const auto& [key, node] : table) {
+      const std::string name = fmt::format("{}.{}", path, key.str());
+      std::string shown;
+      if (const auto* number = node.as_integer()) {
+        if (number->get() < 0)
+          return fail(ErrorCode::ConfigInvalid, fmt::format("{} value ({}) is less than zero", name, number->get()));
+        shown = fmt::format("{}", number->get());
+        SPUR_ASSIGN(const Value checked, check_number(kind, name, static_cast<std::uint64_t>(number->get()), shown));
+        value.counts.emplace_back(key.str(), checked.number);
+      } else if (const auto* text = node.as_string(); text && kind.words == "labels") {
+        shown = text->get();
+      } else {
+        return fail(ErrorCode::ConfigInvalid, fmt::format("{} must be a whole number, not {}", name, given(node)));
+      }
+      value.text += fmt::format("{}{}:{}", value.text.empty() ? "" : ",", key.str(), shown);
+    }
+    return value;
+  }
+
+  Draft& draft_;
+};
+
+}  // namespace
+
+Status read_spur_conf(std::string_view text, Draft& draft) {
+  const toml::parse_result document = toml::parse(text);
+  if (!document) {
+    const Position at{.file = 0, .line = document.error().source().begin.line};
+    return draft.refuse(at, text::shown(document.error().description(), 200));
+  }
+  return Reader(draft).section(document.table(), "");
+}
+
+}  // namespace spur::config

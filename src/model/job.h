@@ -57,8 +57,11 @@ struct Job {
   std::vector<Dependency> dependencies_left;
   bool dependency_never = false;                // one of them can never be met
 
+  // eligible: from this moment on the job may start (its begin time, or when the last obstacle went); not set while held
+  // or waiting for a job, except as a lower bound (after:JOB+MINUTES). A pending job may start when it is not held, has no
+  // dependencies_left, is not dependency_never, and eligible <= now. accrue: since when it ages; set with eligible.
   Time submitted, eligible, accrue, started, ended, last_eval;
-  Time suspended_at;                            // set while SUSPENDED
+  Time suspended_at;                            // set while SUSPENDED: its CPUs are free for others then
   Duration suspended_total{0};                  // earlier suspensions of this run
   TimeLimit time_limit;                         // in force (spec's, or the partition's default)
   Time kill_began;                              // TERM was sent; KILL follows after KillWait

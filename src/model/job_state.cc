@@ -3,9 +3,9 @@
 // kFlagNames is shown, as Slurm does; the order in which the names are listed in an error message is another.
 #include "model/job_state.h"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "text/words.h"
 
 namespace spur::model {
 namespace {
@@ -57,11 +57,6 @@ const FlagName* shown_flag(std::uint32_t flags) {
   return nullptr;
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
-}
-
 }  // namespace
 
 bool may_follow(JobState from, JobState to) {
@@ -99,10 +94,11 @@ bool StateFilter::matches(JobState s, std::uint32_t flags) const {
 
 std::optional<StateFilter> parse_state(std::string_view word) {
   for (std::size_t i = 0; i < kStateNames.size(); ++i)
-    if (same_word(word, kStateNames[i].name) || same_word(word, kStateNames[i].brief))
+    if (text::equal_ignoring_case(word, kStateNames[i].name) || text::equal_ignoring_case(word, kStateNames[i].brief))
       return StateFilter{.state = static_cast<JobState>(i), .flag = 0};
   for (const FlagName& row : kFlagNames)
-    if (same_word(word, row.name) || same_word(word, row.brief)) return StateFilter{.state = {}, .flag = row.flag};
+    if (text::equal_ignoring_case(word, row.name) || text::equal_ignoring_case(word, row.brief))
+      return StateFilter{.state = {}, .flag = row.flag};
   return std::nullopt;
 }
 

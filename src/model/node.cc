@@ -4,7 +4,6 @@
 #include "model/node.h"
 
 #include <array>
-#include <cctype>
 
 namespace spur::model {
 namespace {

@@ -2,9 +2,9 @@
 // One row per Reason, in the enum's order, spelled as squeue prints it in %r.
 #include "model/pending_reason.h"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "text/words.h"
 
 namespace spur::model {
 namespace {
@@ -57,11 +57,9 @@ std::string_view reason_name(Reason reason) {
   return at < kNames.size() ? kNames[at] : kNames[0];
 }
 
-bool parse_reason(std::string_view text, Reason* out) {
+bool parse_reason(std::string_view word, Reason* out) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    const bool same = std::equal(text.begin(), text.end(), kNames[i].begin(), kNames[i].end(),
-                                 [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-    if (!same) continue;
+    if (!text::equal_ignoring_case(word, kNames[i])) continue;
     *out = static_cast<Reason>(i);
     return true;
   }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -14,6 +13,9 @@
 #include "model/view.h"
 #include "state/command.h"
 #include "state/effect.h"
+#include "state/interner.h"
+#include "state/job_index.h"
+#include "state/token_table.h"
 
 namespace spur::state {
 
@@ -35,7 +37,8 @@ class Cluster {
   // The current picture, sharing structure with this Cluster. O(1).
   const model::View& view() const { return view_; }
 
-  // Jobs and nodes that changed since the last call; for timers and the scheduler's cache. Not part of the state.
+  // Jobs and nodes that changed since the last call, ascending, each once; for timers and the scheduler's cache. Not part
+  // of the state.
   struct Changes {
     std::vector<JobId> jobs;
     std::vector<NodeIndex> nodes;
@@ -64,16 +67,21 @@ class Cluster {
     std::vector<std::pair<std::string, JobId>> tokens;   // "uid:token", sorted
   };
   Image image() const;
+  // An image that does not fit together is refused as Corrupt.
   static Result<std::unique_ptr<Cluster>> from_image(Image image);
 
  private:
   friend struct Applier;            // state/apply.cc: dispatch; state/apply_<command>.cc: one function each
+  Status load_nodes(const Image& image);
+  Status load_jobs(Image& image);
+  void index_configured_nodes();
+
   model::View view_;
-  std::map<std::string, JobId, std::less<>> tokens_;
-  // Look-up only, never iterated into results: jobs that wait for this one to end.
-  std::unordered_map<JobId, std::vector<JobId>> waiting_for_;
-  // Equal environments and scripts are kept once. Key: hash of the text.
-  std::unordered_multimap<std::uint64_t, std::weak_ptr<const std::string>> blobs_;
+  TokenTable tokens_;
+  // The rest is derived from the view: look-ups that make commands cheap, and what is kept once.
+  JobIndex index_;
+  Interner interner_;
+  std::unordered_map<std::string, std::size_t> configured_;  // node name -> position in the configuration's list
   Changes changes_;
 };
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of state/: what the apply_<command>.cc files share. An Applier lives for one batch.
+//
+// Rules: a command is checked first and changes afterwards, so that an error means no change; every change of a
+// record goes through put(), which keeps the maps, the indexes and the list of changes right and refuses what the
+// drawing in model/job_state.h does not allow; who waits for a job is told after the command, by settle(), from a
+// list (a chain of a million dependent jobs must not become a recursion a million deep).
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "state/cluster.h"
+
+namespace spur::state {
+
+struct Applier {
+  Applier(Cluster& c, model::View& v, std::vector<Effect>* e) : cluster(c), view(v), now(v.as_of), effects(e) {}
+
+  Cluster& cluster;
+  model::View& view;
+  const Time now;
+  std::vector<Effect>* const effects;  // null: nobody carries them out (replay)
+
+  // ---- one per command
+  Outcome apply(const SetConfig& command);
+  Outcome apply(const SubmitJob& command);
+  Outcome apply(const StartJob& command);
+  Outcome apply(const SetReasons& command);
+  Outcome apply(const CancelJob& command);
+  Outcome apply(const NodeJobDone& command);
+  Outcome apply(const HoldJob& command);
+  Outcome apply(const ReleaseJob& command);
+  Outcome apply(const RequeueJob& command);
+  Outcome apply(const SuspendJob& command);
+  Outcome apply(const ResumeJob& command);
+  Outcome apply(const UpdateJob& command);
+  Outcome apply(const MarkKillSent& command);
+  Outcome apply(const RegisterNode& command);
+  Outcome apply(const NodeLost& command);
+  Outcome apply(const NodeResponding& command);
+  Outcome apply(const UpdateNode& command);
+  Outcome apply(const PurgeJobs& command);
+
+  // ---- records (records.cc)
+  const model::ClusterConfig& config() const { return *view.config; }
+  JobIndex& index() { return cluster.index_; }
+  void emit(Effect effect) {
+    if (effects) effects->push_back(std::move(effect));
+  }
+  // Stores the record. `quiet`: nothing that anybody waits for changed (a reason).
+  void put(model::Job job, bool quiet = false);
+  void forget(const model::Job& job);
+  void put_node(model::Node node);
+  // A copy to change, of a node that exists.
+  model::Node node_copy(NodeIndex index) const;
+  // The next id that no job or array has; none if all are taken. claim() makes it the caller's.
+  std::optional<JobId> free_id() const;
+  void claim(JobId id);
+  // Takes `task` out of the pending rest of an array: its own record, not stored yet; the rest is stored without it.
+  // The last task keeps the rest's id. None: no id is free.
+  std::optional<model::Job> split_task(JobId rest, std::uint32_t task);
+  void list_task(JobId array, std::uint32_t task, JobId record);
+  void unlist_task(JobId array, std::uint32_t task);
+
+  // ---- which records a target means (targets.cc)
+  struct Targets {
+    std::vector<JobId> records;  // the rest of an array too, if all of it is meant
+    JobId rest;                  // else: the rest of which `tasks` are meant
+    IndexSet tasks;
+  };
+  Result<Targets> resolve(const JobTarget& target) const;
+  // Checks all records, then acts on those that pass; tasks of a rest get records of their own first. The first error
+  // if none passes. `act` must store what it is given.
+  template <class Check, class Act>
+  Outcome on_targets(const JobTarget& target, Check&& check, Act&& act);
+  Status can_split(const Targets& targets) const;
+
+  // ---- the life of a job (life.cc). They change `job` and the nodes' books; the caller ends with close() or put().
+  // Reason and eligible time of a pending job, from its hold, its dependencies and its begin time.
+  void settle_pending(model::Job& job) const;
+  // The run is over with this state; what is left on nodes must be cleaned up.
+  void end_run(model::Job& job, model::JobState final_state, model::Reason reason);
+  void end_run_to_requeue(model::Job& job, model::AfterCompleting how);
+  void leave_node(model::Job& job, NodeIndex node);
+  // Stores a job whose run has ended: final, back in the queue, or still waiting for nodes, which are told to end it.
+  void close(model::Job job);
+  void back_to_queue(model::Job& job);
+  bool may_requeue(const model::Job& job) const;
+  // The job's own limit, else its partition's default, else its partition's maximum.
+  TimeLimit limit_in_force(const model::JobSpec& spec) const;
+  // The node can no longer run the job. `gone`: it will not report the end of its part either.
+  void fail_on_node(JobId id, NodeIndex node, bool gone);
+  // `node` with its jobs failed as above.
+  void fail_jobs_of(NodeIndex node, bool gone);
+  void release(model::Job& job) const;
+  static Status check_running(const model::Job& job);
+  static bool holds(const model::Job& job, NodeIndex node);  // it has not reported the end of its part
+  Status can_resume(const model::Job& job) const;
+  void cancel_record(model::Job job, const CancelJob& command);
+  Status cancel_tasks(const Targets& targets, const CancelJob& command, std::vector<JobId>& touched);
+  // How a job shares its nodes.
+  enum class Sharing : std::uint8_t { WithAll, SameUser, Alone };
+  Sharing sharing_of(const model::Job& job, std::string_view partition) const;
+  // Whether the others on the node let the job in.
+  Status can_join(const model::Node& node, const model::Job& job, Sharing sharing) const;
+
+  // ---- dependencies (dependencies.cc)
+  enum class Met : std::uint8_t { No, Yes, Never };
+  // Fills dependencies_left and dependency_never anew from the specification.
+  void resolve_dependencies(model::Job& job);
+  Status check_dependencies(const model::Job& job, const model::JobSpec& spec) const;
+  // Drops what is met of `job`'s dependencies. True if anything changed.
+  bool review_dependencies(model::Job& job);
+  Met judge(const model::Dependency& term, const model::Job& job, Time* not_before) const;
+  // Gives records of their own to those tasks of the rest whose counterpart (aftercorr) is over already.
+  void split_corresponding(JobId rest);
+  void started(const model::Job& job);
+  void ended(const model::Job& job);
+  // Tells whoever waits for jobs that started or ended in this command, and whoever waits for those then.
+  void settle();
+
+  // ---- nodes (node_config.cc)
+  const model::NodeConfig* configured(const std::string& name) const;
+  void add_dynamic_node(const model::Node& node);
+
+ private:
+  struct Event {
+    JobId job, array;
+    std::optional<std::uint32_t> task;
+    bool over;
+  };
+  void tell(const Event& event);
+  bool has_news(const model::Job& job) const;
+  bool turns_into_any(const model::Dependency& term) const;
+  void review(JobId id);
+  void review_singleton(JobId id);
+  Met judge_record(const model::Dependency& term, const model::Job& other, Time* not_before) const;
+  Met judge_array(const model::Dependency& term, const model::Job& job, Time* not_before) const;
+  std::deque<Event> events_;
+};
+
+inline Outcome refused(Error error) {
+  return {.status = std::unexpected(std::move(error)), .job = {}, .repeated = false, .jobs = {}};
+}
+inline Outcome refused(ErrorCode code, std::string message) {
+  return refused(Error{code, std::move(message)});
+}
+
+template <class Check, class Act>
+Outcome Applier::on_targets(const JobTarget& target, Check&& check, Act&& act) {
+  auto targets = resolve(target);
+  if (!targets) return refused(std::move(targets).error());
+  Status first_error;
+  const auto passes = [&](JobId id, bool split) {
+    Status status = check(*model::find_job(view, id));
+    if (status && split) status = can_split(*targets);
+    const bool ok = status.has_value();
+    if (!ok && first_error) first_error = std::move(status);
+    return ok;
+  };
+  const bool split = targets->rest && passes(targets->rest, true);
+  std::erase_if(targets->records, [&](JobId id) { return !passes(id, false); });
+  if (targets->records.empty() && !split) return refused(std::move(first_error).error());
+
+  Outcome outcome;
+  const auto touch = [&](model::Job job) {
+    outcome.jobs.push_back(job.id);
+    act(std::move(job));
+  };
+  for (const JobId id : targets->records) touch(*model::find_job(view, id));
+  if (!split) return outcome;
+  for (const auto& range : targets->tasks.ranges())
+    for (std::uint64_t task = range.first; task <= range.last; ++task)
+      if (auto job = split_task(targets->rest, static_cast<std::uint32_t>(task))) touch(*std::move(job));
+  return outcome;
+}
+
+}  // namespace spur::state

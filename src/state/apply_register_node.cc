@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// RegisterNode: an agent introduces itself, or does so again.
+//
+// With nodes in the configuration an unknown name is refused; without any, who registers is a node of the cluster.
+// What the configuration declares wins over what was found; finding less than declared makes the node INVALID_REG and
+// drains it, until a registration finds enough (config_overrides: declared is right, whatever was found). Whether a
+// node that is down returns to service is ReturnToService: 0 never, 1 if it was only not responding, 2 always.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+#include "state/apply.h"
+#include "state/node_books.h"
+#include "state/node_config.h"
+
+namespace spur::state {
+
+using model::Node;
+
+namespace {
+
+void judge_registration(Node& node, bool overrides, Time now) {
+  const std::string problem = overrides ? std::string() : shortage(node);
+  const bool was_invalid = node.flags & model::kNodeInvalidRegistration;
+  if (!problem.empty()) {
+    const bool ours = was_invalid || node.reason.empty();
+    node.flags |= model::kNodeInvalidRegistration | model::kNodeDrain;
+    if (ours && node.reason != problem) {
+      node.reason = problem;
+      node.reason_by = kRootUid;
+      node.reason_at = now;
+    }
+  } else if (was_invalid) {
+    node.flags &= ~(model::kNodeInvalidRegistration | model::kNodeDrain);
+    node.reason.clear();
+    node.reason_at = {};
+  }
+}
+
+void return_to_service(Node& node, std::uint32_t policy) {
+  if (!node.down || policy == 0 || (node.flags & model::kNodeInvalidRegistration)) return;
+  if (policy == 1 && node.reason != kNotResponding) return;
+  node.down = false;
+  if (node.flags & model::kNodeDrain) return;  // the reason is the drain's
+  node.reason.clear();
+  node.reason_at = {};
+}
+
+}  // namespace
+
+// A name that was not there before: the shared look-ups are made anew. Only clusters without configured nodes do
+// this.
+void Applier::add_dynamic_node(const Node& node) {
+  auto names = std::make_shared<NodeNames>(*view.node_by_name);
+  names->emplace(node.name, node.index);
+  std::vector<NodeIndex> all;
+  for (std::uint32_t i = 0; i <= node.index.value; ++i) all.emplace_back(i);
+  auto partitions = resolve_partitions(config(), *names, all, true);
+  SPUR_CHECK(partitions.has_value());  // the same lists were resolved when the configuration was set
+  view.node_by_name = std::move(names);
+  view.partitions = std::make_shared<const std::vector<model::Partition>>(*std::move(partitions));
+  cluster.changes_.config = true;
+}
+
+Outcome Applier::apply(const RegisterNode& command) {
+  const Node* known = model::find_node(view, command.name);
+  if (command.name.empty() || (!known && !config().nodes.empty()))
+    return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", command.name));
+  if (command.found.cpus == 0 || command.found.cpus > kMaxCpus)
+    return refused(ErrorCode::InvalidArgument,
+                   fmt::format("node {} reports {} CPUs", command.name, command.found.cpus));
+  Node node;
+  if (known) {
+    node = *known;
+  } else {
+    node.name = command.name;
+    node.index = NodeIndex{static_cast<std::uint32_t>(view.nodes.size())};
+  }
+  node.address = command.address;
+  if (!command.hostname.empty()) node.hostname = command.hostname;
+  node.version = command.version;
+  node.os = command.os;
+  node.arch = command.arch;
+  node.public_key = command.public_key;
+  node.found = command.found;
+  node.boot_time = command.boot_time;
+  node.agent_started = command.agent_started;
+  node.registered = true;
+  node.registered_at = now;
+  if (!is_set(node.last_busy)) node.last_busy = now;
+  node.flags &= ~model::kNodeNoResponse;
+  set_hardware(node, configured(node.name));
+  judge_registration(node, config().config_overrides, now);
+  return_to_service(node, config().return_to_service);
+  if (!known) add_dynamic_node(node);
+  put_node(std::move(node));
+  return {};
+}
+
+}  // namespace spur::state

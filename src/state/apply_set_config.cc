@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SetConfig: nodes and partitions are resolved anew, all or nothing.
+//
+// Nodes keep their order, so that an allocation's first node stays the first; new ones come behind, in the order of
+// the configuration. A node that is no longer configured goes away, except while jobs are on it: then it stays,
+// drained with the reason "removed from the configuration" and in no partition, until a later SetConfig finds it
+// free. Indices stay dense; where they shift, the records that name them are rewritten. Finished jobs that ran on a
+// node that is gone keep its name (last_nodes), not the allocation. Jobs in a partition that is gone stay, and wait
+// or run on. Without any configured node, nodes are whatever registers (apply_register_node.cc).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "state/apply.h"
+#include "state/node_books.h"
+#include "state/node_config.h"
+
+namespace spur::state {
+
+using model::Job;
+using model::Node;
+
+namespace {
+
+struct Plan {
+  std::vector<Node> nodes;
+  std::vector<std::optional<NodeIndex>> moved;  // by old index
+  NodeNames names;
+  std::vector<NodeIndex> all;  // without those that only wait to become free
+  std::vector<model::Partition> partitions;
+};
+
+Node fresh_node(const model::NodeConfig& declared, DeclaredState state, Time now) {
+  Node node;
+  node.name = declared.name;
+  node.flags = model::kNodeNoResponse;
+  node.reason = declared.reason;
+  if (!node.reason.empty()) node.reason_at = now;
+  node.down = state == DeclaredState::Down;
+  if (state == DeclaredState::Drain) node.flags |= model::kNodeDrain;
+  if (state == DeclaredState::Fail) node.flags |= model::kNodeFail;
+  configure(node, declared);
+  return node;
+}
+
+void mark_removed(Node& node, Time now) {
+  node.flags |= model::kNodeDrain;
+  node.reason = kRemoved;
+  node.reason_by = kRootUid;
+  node.reason_at = now;
+}
+
+void unmark_removed(Node& node) {
+  if (node.reason != kRemoved) return;
+  node.flags &= ~model::kNodeDrain;
+  node.reason.clear();
+  node.reason_at = {};
+}
+
+Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& config, Time now) {
+  SPUR_TRY(check_config(config));
+  std::map<std::string_view, const model::NodeConfig*> declared;
+  for (const model::NodeConfig& row : config.nodes) declared.emplace(row.name, &row);
+  Plan plan;
+  const auto add = [&](Node node, bool in_service) {
+    node.index = NodeIndex{static_cast<std::uint32_t>(plan.nodes.size())};
+    plan.names.emplace(node.name, node.index);
+    if (in_service) plan.all.push_back(node.index);
+    plan.nodes.push_back(std::move(node));
+    return plan.nodes.back().index;
+  };
+  view.nodes.for_each([&](std::uint32_t, const model::NodePtr& old) {
+    Node node = *old;
+    const auto at = declared.find(node.name);
+    const bool future = at != declared.end() && declared_state(*at->second) == DeclaredState::Future;
+    if (at != declared.end() && !future) {
+      unmark_removed(node);
+      configure(node, *at->second);
+      plan.moved.push_back(add(std::move(node), true));
+    } else if (config.nodes.empty()) {
+      unmark_removed(node);
+      set_hardware(node, nullptr);
+      plan.moved.push_back(add(std::move(node), true));
+    } else if (!node.jobs.empty()) {
+      mark_removed(node, now);
+      plan.moved.push_back(add(std::move(node), false));
+    } else {
+      plan.moved.push_back(std::nullopt);
+    }
+  });
+  for (const model::NodeConfig& row : config.nodes) {
+    const DeclaredState state = *declared_state(row);
+    if (state != DeclaredState::Future && !plan.names.contains(row.name)) add(fresh_node(row, state, now), true);
+  }
+  SPUR_ASSIGN(plan.partitions, resolve_partitions(config, plan.names, plan.all, config.nodes.empty()));
+  return plan;
+}
+
+// The allocation with the new indices; null if a node of it is gone.
+std::shared_ptr<const model::Allocation> renumber(const model::Allocation& old, const Plan& plan) {
+  auto out = std::make_shared<model::Allocation>(old);
+  for (model::NodeGrant& grant : out->nodes) {
+    const auto to = grant.node.value < plan.moved.size() ? plan.moved[grant.node.value] : std::nullopt;
+    if (!to) return nullptr;
+    grant.node = *to;
+  }
+  return out;
+}
+
+}  // namespace
+
+Outcome Applier::apply(const SetConfig& command) {
+  auto made = make_plan(view, command.config, now);
+  if (!made) return refused(std::move(made).error());
+  Plan& plan = *made;
+
+  bool shifted = false;
+  for (std::uint32_t i = 0; i < plan.moved.size(); ++i) shifted |= plan.moved[i] != NodeIndex{i};
+  view.nodes.clear();
+  for (Node& node : plan.nodes) put_node(std::move(node));
+  view.node_by_name = std::make_shared<const NodeNames>(std::move(plan.names));
+  view.partitions = std::make_shared<const std::vector<model::Partition>>(std::move(plan.partitions));
+  view.config = std::make_shared<const model::ClusterConfig>(command.config);
+  cluster.index_configured_nodes();
+  cluster.changes_.config = true;
+  if (view.next_job_id < config().first_job_id || view.next_job_id > config().max_job_id)
+    view.next_job_id = config().first_job_id;
+  if (!shifted) return {};
+
+  std::vector<model::JobPtr> jobs;
+  view.jobs.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    if (job->allocation) jobs.push_back(job);
+  });
+  for (const model::JobPtr& old : jobs) {
+    Job job = *old;
+    job.allocation = renumber(*old->allocation, plan);
+    for (NodeIndex& left : job.nodes_left) left = *plan.moved[left.value];
+    put(std::move(job), true);
+  }
+  return {};
+}
+
+}  // namespace spur::state

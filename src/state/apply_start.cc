@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// StartJob: the scheduler's proposal against the state as it is now. Anything that is no longer so refuses it whole;
+// the scheduler plans again. This is the only place where resources are given out for a new run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "state/apply.h"
+#include "state/node_books.h"
+
+namespace spur::state {
+
+using model::Job;
+
+namespace {
+
+Status may_start(const Job& job, const StartJob& command, const JobIndex::Tally& tally, Time now) {
+  if (!is_waiting(job)) return fail(ErrorCode::JobNotPending, fmt::format("job {} is not pending", job.id.value));
+  if (job.hold != model::Hold::None)
+    return fail(ErrorCode::JobNotPending, fmt::format("job {} is held", job.id.value));
+  if (!job.dependencies_left.empty() || job.dependency_never)
+    return fail(ErrorCode::InvalidDependency, fmt::format("job {} waits for another job", job.id.value));
+  if (!is_set(job.eligible) || job.eligible > now)
+    return fail(ErrorCode::JobNotPending, fmt::format("the begin time of job {} is not reached", job.id.value));
+  if (job.is_array_rest()) {
+    if (!command.array_task || !job.array_pending->contains(*command.array_task))
+      return fail(ErrorCode::InvalidArray, fmt::format("array {} has no such pending task", job.id.value));
+  } else if (command.array_task && command.array_task != job.array_task) {
+    return fail(ErrorCode::InvalidArray, fmt::format("job {} is another task", job.id.value));
+  }
+  if (job.array_max_running > 0 && tally.running >= job.array_max_running)
+    return fail(ErrorCode::ResourceLimit, fmt::format("array {} runs as many tasks as it may", job.array_job.value));
+  return {};
+}
+
+}  // namespace
+
+Outcome Applier::apply(const StartJob& command) {
+  const Job* found = model::find_job(view, command.job);
+  if (!found) return refused(ErrorCode::InvalidJobId, fmt::format("Invalid job id specified: {}", command.job.value));
+  if (auto ok = may_start(*found, command, index().tally(found->array_job), now); !ok) return refused(ok.error());
+  if (!command.allocation || command.allocation->nodes.empty())
+    return refused(ErrorCode::InvalidArgument, "an allocation without nodes");
+  const model::Allocation& allocation = *command.allocation;
+  const Sharing sharing = sharing_of(*found, allocation.partition);
+  const bool memory_counts = config().memory_as == model::MemoryAs::Consumable;
+  for (std::size_t i = 0; i < allocation.nodes.size(); ++i) {
+    const model::NodeGrant& grant = allocation.nodes[i];
+    if (i > 0 && grant.node <= allocation.nodes[i - 1].node)
+      return refused(ErrorCode::InvalidArgument, "an allocation's nodes must be in ascending order");
+    const model::NodePtr* node = view.nodes.find(grant.node.value);
+    if (!node) return refused(ErrorCode::InvalidNode, fmt::format("there is no node number {}", grant.node.value));
+    if (!(*node)->usable())
+      return refused(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*node)->name));
+    if (auto ok = can_take(**node, grant, memory_counts); !ok) return refused(ok.error());
+    if (auto ok = can_join(**node, *found, sharing); !ok) return refused(ok.error());
+  }
+  std::optional<Job> split;
+  if (found->is_array_rest()) {
+    split = split_task(command.job, *command.array_task);
+    if (!split) return refused(ErrorCode::TooManyJobs, "all job ids are in use");
+  }
+  Job job = split ? *std::move(split) : Job(*found);
+  job.state = model::JobState::Running;
+  job.flags &= ~model::kSpecialExit;
+  job.reason = model::Reason::None;
+  job.reason_detail.clear();
+  job.started = now;
+  job.last_eval = now;
+  job.allocation = command.allocation;
+  job.cpus_allocated = allocation.total_cpus();
+  job.nodes_left.clear();
+  for (const model::NodeGrant& grant : allocation.nodes) {
+    model::Node node = node_copy(grant.node);
+    take(node, grant, job.id, sharing == Sharing::Alone);
+    node.last_busy = now;
+    if (job.nodes_left.empty()) job.batch_host = node.name;
+    job.nodes_left.push_back(grant.node);
+    put_node(std::move(node));
+  }
+  job.last_nodes = model::node_list(view, job.nodes_left);
+  emit(LaunchJob{job.id, job.epoch});
+  const JobId id = job.id;
+  put(std::move(job));
+  started(*model::find_job(view, id));
+  return {.status = {}, .job = id, .repeated = false, .jobs = {id}};
+}
+
+}  // namespace spur::state

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SubmitJob. The controller has checked the specification against the cluster (sched::check_submit); what is checked
+// here is what a race between two submits could break: tokens, ids, the number of records, dependencies.
+//
+// MaxJobCount counts records. Slurm counts every task of an array at submit, as each will need a record of its own;
+// here the tasks that have not started are one record of a few hundred bytes, and the limit is there to bound memory.
+#include <fmt/format.h>
+
+#include "state/apply.h"
+
+namespace spur::state {
+
+using model::Job;
+
+Outcome Applier::apply(const SubmitJob& command) {
+  if (!command.token.empty() && command.spec) {
+    if (const JobId known = cluster.tokens_.find(view, command.spec->uid, command.token))
+      return {.status = {}, .job = known, .repeated = true, .jobs = {}};
+  }
+  if (!command.spec) return refused(ErrorCode::InvalidArgument, "a job without a specification");
+  if (command.spec->array && command.spec->array->tasks.empty())
+    return refused(ErrorCode::InvalidArray, "Invalid job array specification");
+  if (view.jobs.size() >= config().max_job_count)
+    return refused(ErrorCode::TooManyJobs,
+                   fmt::format("the limit of {} jobs (MaxJobCount) is reached", config().max_job_count));
+  const auto id = free_id();
+  if (!id) return refused(ErrorCode::TooManyJobs, "all job ids are in use");
+
+  Job job;
+  job.id = *id;
+  if (auto ok = check_dependencies(job, *command.spec); !ok) return refused(ok.error());
+  claim(*id);
+  job.spec = cluster.interner_.intern(command.spec);
+  job.submitted = now;
+  job.submit_token = command.token;
+  job.time_limit = limit_in_force(*job.spec);
+  job.priority_by_hand = job.spec->priority.has_value();
+  job.priority = job.spec->priority.value_or(1);
+  if (job.spec->hold || job.priority == 0) {
+    job.hold = model::Hold::User;
+    job.priority = 0;
+  }
+  if (job.spec->array) {
+    job.array_job = *id;
+    job.array_pending = std::shared_ptr<const IndexSet>(job.spec, &job.spec->array->tasks);
+    job.array_max_running = job.spec->array->max_running;
+  }
+  resolve_dependencies(job);
+  settle_pending(job);
+  if (!job.submit_token.empty()) cluster.tokens_.add(job);
+  const bool corresponds = !job.dependencies_left.empty() && job.is_array_rest();
+  const bool kill =
+      job.dependency_never && job.spec->kill_on_invalid_dependency.value_or(config().kill_invalid_dependency);
+  put(job);
+  if (kill) {
+    job.state = model::JobState::Cancelled;
+    job.ended = now;
+    put(job);
+    ended(job);
+  } else if (corresponds) {
+    split_corresponding(*id);
+  }
+  return {.status = {}, .job = *id, .repeated = false, .jobs = {}};
+}
+
+}  // namespace spur::state

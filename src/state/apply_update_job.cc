@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// UpdateJob (scontrol update). A pending job may get a whole new specification; while it runs only what does not
+// shape the allocation may differ (name, comments, mail, ...), and the time limit and priority beside it.
+#include <fmt/format.h>
+
+#include "state/apply.h"
+
+namespace spur::state {
+
+using model::Job;
+using model::JobSpec;
+
+namespace {
+
+// `spec` with the fields of `from` that may change at any time.
+JobSpec with_soft_fields(const JobSpec& spec, const JobSpec& from) {
+  JobSpec out = spec;
+  out.name = from.name;
+  out.comment = from.comment;
+  out.admin_comment = from.admin_comment;
+  out.extra = from.extra;
+  out.wckey = from.wckey;
+  out.mail_types = from.mail_types;
+  out.mail_user = from.mail_user;
+  out.nice = from.nice;
+  out.requeue = from.requeue;
+  out.time_limit = from.time_limit;
+  out.deadline = from.deadline;
+  out.priority = from.priority;
+  return out;
+}
+
+Status may_become(const Job& job, const JobSpec& spec) {
+  if (spec.uid != job.spec->uid) return fail(ErrorCode::InvalidUser, "Invalid user id");
+  if (spec.array != job.spec->array) return fail(ErrorCode::InvalidArray, "the tasks of an array cannot be changed");
+  if (is_waiting(job)) return {};
+  if (with_soft_fields(*job.spec, spec) != spec)
+    return fail(ErrorCode::JobNotPending, "Job is no longer pending execution");
+  return {};
+}
+
+}  // namespace
+
+Outcome Applier::apply(const UpdateJob& command) {
+  const SpecPtr spec = cluster.interner_.intern(command.spec);
+  const auto check = [&](const Job& job) -> Status {
+    if (model::is_final(job.state))
+      return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+    if (spec) SPUR_TRY(may_become(job, *spec));
+    if (command.dependencies_changed) {
+      if (!is_waiting(job)) return fail(ErrorCode::JobNotPending, "Job is no longer pending execution");
+      SPUR_TRY(check_dependencies(job, spec ? *spec : *job.spec));
+    }
+    if (command.array_max_running && !job.array_job)
+      return fail(ErrorCode::InvalidArray, fmt::format("job {} is not an array", job.id.value));
+    return {};
+  };
+  return on_targets(command.target, check, [&](Job job) {
+    const bool waiting = is_waiting(job);
+    const bool begin_changed = spec && spec->begin != job.spec->begin;
+    const bool limit_changed =
+        spec && waiting && (spec->time_limit != job.spec->time_limit || spec->partitions != job.spec->partitions);
+    if (spec) job.spec = spec;
+    if (command.time_limit && command.time_limit->is_set()) {
+      job.time_limit = *command.time_limit;
+    } else if (command.time_limit || limit_changed) {
+      job.time_limit = limit_in_force(*job.spec);
+    }
+    if (command.array_max_running) job.array_max_running = *command.array_max_running;
+    if (command.priority) {
+      if (*command.priority == 0) {
+        job.hold = model::Hold::Admin;
+        job.priority = 0;
+      } else {
+        release(job);
+        job.priority = *command.priority;
+        job.priority_by_hand = true;
+      }
+    }
+    if (waiting && begin_changed) job.eligible = job.accrue = {};
+    if (waiting && command.dependencies_changed) {
+      job.eligible = job.accrue = {};
+      resolve_dependencies(job);
+    }
+    if (waiting) settle_pending(job);
+    const JobId id = job.id;
+    put(std::move(job));
+    if (command.dependencies_changed) split_corresponding(id);
+  });
+}
+
+}  // namespace spur::state

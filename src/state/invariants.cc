@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// check_invariants(): recomputes everything that is kept twice and compares. O(all jobs and nodes): for tests, the
+// simulator, and once for every snapshot that is loaded.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "state/cluster.h"
+
+namespace spur::state {
+
+using model::Job;
+using model::JobPtr;
+using model::JobState;
+using model::Node;
+
+namespace {
+
+template <class... Ts>
+std::unexpected<Error> broken(fmt::format_string<Ts...> format, Ts&&... args) {
+  return fail(ErrorCode::Corrupt, fmt::format(format, std::forward<Ts>(args)...));
+}
+
+bool has_nodes(const Job& job) {
+  return model::is_active(job.state) || (job.flags & model::kCompleting);
+}
+
+// ---- a job by itself
+
+Status check_run(const Job& job) {
+  const bool completing = job.flags & model::kCompleting;
+  if (has_nodes(job)) {
+    if (!job.allocation || job.nodes_left.empty()) return broken("job {} is active without nodes", job.id.value);
+    for (const NodeIndex at : job.nodes_left)
+      if (std::none_of(job.allocation->nodes.begin(), job.allocation->nodes.end(),
+                       [at](const auto& g) { return g.node == at; }))
+        return broken("job {} is on node {}, which it was not given", job.id.value, at.value);
+    if (!is_set(job.started)) return broken("job {} is active and never started", job.id.value);
+  } else if (!job.nodes_left.empty()) {
+    return broken("job {} is over or pending and still has nodes", job.id.value);
+  }
+  if (completing && !is_set(job.ended)) return broken("job {} is completing and has not ended", job.id.value);
+  if (completing && !model::is_final(job.state) && job.after_completing == model::AfterCompleting::Stay)
+    return broken("job {} is completing towards nothing", job.id.value);
+  if (is_over(job) && !is_set(job.ended)) return broken("job {} is over and has no end", job.id.value);
+  if (model::is_active(job.state) && is_set(job.suspended_at) != (job.state == JobState::Suspended))
+    return broken("job {} is suspended in one place and not in another", job.id.value);
+  if (job.epoch.value != job.restarts + 1)
+    return broken("job {} has epoch {} after {} restarts", job.id.value, job.epoch.value, job.restarts);
+  return {};
+}
+
+Status check_wait(const model::View& view, const Job& job) {
+  if ((job.hold != model::Hold::None) != (job.priority == 0))
+    return broken("job {} is held and has priority {}, or the other way round", job.id.value, job.priority);
+  if (!is_waiting(job)) return {};
+  if (job.allocation) return broken("the pending job {} has an allocation", job.id.value);
+  const bool blocked = job.hold != model::Hold::None || job.dependency_never || !job.dependencies_left.empty();
+  if (blocked == is_set(job.accrue))
+    return broken("job {} is eligible or blocked, but not as its times say", job.id.value);
+  if (!blocked && !is_set(job.eligible)) return broken("job {} may start and has no eligible time", job.id.value);
+  if (blocked && job.reason == model::Reason::None) return broken("job {} waits without a reason", job.id.value);
+  if (job.dependency_never) return {};
+  for (const model::Dependency& term : job.dependencies_left)
+    if (term.job && !view.jobs.contains(term.job.value) && !view.arrays.contains(term.job.value))
+      return broken("job {} waits for job {}, which does not exist", job.id.value, term.job.value);
+  return {};
+}
+
+Status check_array(const model::View& view, const Job& job, std::size_t* listed) {
+  if (!job.array_job) {
+    if (job.array_task || job.array_pending) return broken("job {} has a task but no array", job.id.value);
+    return {};
+  }
+  if (job.is_array_rest() == job.array_task.has_value())
+    return broken("job {} is neither a task nor a rest", job.id.value);
+  std::optional<std::uint32_t> task = job.array_task;
+  if (job.is_array_rest()) {
+    if (job.array_pending->empty()) return broken("the rest of array {} is empty", job.id.value);
+    if (job.id == job.array_job) return {};
+    if (!is_over(job)) return broken("array {} has a second rest, job {}", job.array_job.value, job.id.value);
+    task = job.array_pending->lowest();
+  }
+  ++*listed;
+  const CowMap<JobId>* tasks = view.arrays.find(job.array_job.value);
+  const JobId* id = tasks ? tasks->find(*task) : nullptr;
+  if (!id || *id != job.id)
+    return broken("job {} is not listed as a task of array {}", job.id.value, job.array_job.value);
+  const Job* rest = model::find_job(view, job.array_job);
+  if (rest && rest->is_array_rest() && rest->array_pending->contains(*task))
+    return broken("task {} of array {} is pending and has a record too", *task, job.array_job.value);
+  return {};
+}
+
+// ---- all jobs against the maps
+
+Status check_jobs(const model::View& view) {
+  Status status;
+  std::size_t pending = 0, active = 0, listed = 0;
+  view.jobs.for_each([&](std::uint32_t key, const JobPtr& job) {
+    const auto same = [&](const JobPtr* other, bool wanted) { return wanted ? other && *other == job : !other; };
+    const bool waits = is_waiting(*job), runs = has_nodes(*job);
+    pending += waits, active += runs;
+    if (job->id.value != key) {
+      status = broken("job {} is kept under {}", job->id.value, key);
+    } else if (!same(view.pending.find(key), waits) || !same(view.active.find(key), runs)) {
+      status = broken("job {} is missing in a map, or in one too many", key);
+    }
+    if (status) status = check_run(*job);
+    if (status) status = check_wait(view, *job);
+    if (status) status = check_array(view, *job, &listed);
+    return status.has_value();
+  });
+  SPUR_TRY(status);
+  if (pending != view.pending.size() || active != view.active.size())
+    return broken("a map lists a job that is not there");
+  view.arrays.for_each([&](std::uint32_t, const CowMap<JobId>& tasks) { listed -= tasks.size(); });
+  if (listed != 0) return broken("an array lists a task that is not there");
+  return {};
+}
+
+// ---- nodes against the allocations
+
+struct Sum {
+  std::vector<bool> cpus;
+  std::map<std::string, std::vector<bool>> devices;
+  std::uint64_t memory_mib = 0;
+  std::uint32_t cpu_count = 0, completing = 0, holders = 0;
+  bool alone = false;
+  std::vector<JobId> jobs;
+};
+
+Status add_bit(std::vector<bool>& bits, std::size_t at, const Job& job) {
+  if (at >= bits.size()) bits.resize(at + 1);
+  if (bits[at]) return broken("job {} has a CPU or device that another job has too", job.id.value);
+  bits[at] = true;
+  return {};
+}
+
+Status add_job(std::vector<Sum>& sums, const Job& job) {
+  for (const model::NodeGrant& grant : job.allocation->nodes) {
+    if (std::find(job.nodes_left.begin(), job.nodes_left.end(), grant.node) == job.nodes_left.end()) continue;
+    if (grant.node.value >= sums.size()) return broken("job {} is on a node that does not exist", job.id.value);
+    Sum& sum = sums[grant.node.value];
+    sum.jobs.push_back(job.id);
+    sum.memory_mib += grant.memory_mib;
+    if (job.flags & model::kCompleting) ++sum.completing;
+    if (!is_set(job.suspended_at)) {
+      ++sum.holders;
+      sum.alone |= job.spec->exclusive == model::Exclusive::Node;
+      sum.cpu_count += static_cast<std::uint32_t>(grant.cpus.size());
+      for (const std::uint16_t cpu : grant.cpus) SPUR_TRY(add_bit(sum.cpus, cpu, job));
+    }
+    for (const model::DeviceGrant& devices : grant.devices)
+      for (const std::uint32_t index : devices.indices) SPUR_TRY(add_bit(sum.devices[devices.gres], index, job));
+  }
+  return {};
+}
+
+bool same_bits(const std::vector<bool>& wanted, const std::vector<std::uint64_t>& bits) {
+  const std::size_t size = std::max(wanted.size(), bits.size() * 64);
+  for (std::size_t i = 0; i < size; ++i) {
+    const bool kept = i / 64 < bits.size() && (bits[i / 64] >> (i % 64) & 1);
+    if (kept != (i < wanted.size() && wanted[i])) return false;
+  }
+  return true;
+}
+
+Status check_books(const Node& node, Sum& sum) {
+  if (sum.jobs != node.jobs) return broken("node {} lists other jobs than those that are on it", node.name);
+  if (sum.cpu_count != node.cpus_allocated || !same_bits(sum.cpus, node.cpus_in_use))
+    return broken("the CPUs of node {} are not what its jobs have", node.name);
+  if (sum.memory_mib != node.memory_allocated_mib)
+    return broken("the memory of node {} is not what its jobs have", node.name);
+  if (sum.completing != node.jobs_completing) return broken("node {} miscounts its completing jobs", node.name);
+  if (sum.alone && !node.exclusive) return broken("node {} forgot that a job has it alone", node.name);
+  if (node.exclusive && sum.holders != 1) return broken("node {} is held alone by {} jobs", node.name, sum.holders);
+  for (const auto& books : node.devices_in_use) {
+    if (!same_bits(sum.devices[books.gres], books.bits))
+      return broken("{} of node {} is not what its jobs have", books.gres, node.name);
+    sum.devices.erase(books.gres);
+  }
+  for (const auto& [gres, bits] : sum.devices)
+    if (std::find(bits.begin(), bits.end(), true) != bits.end())
+      return broken("node {} forgot its {}", node.name, gres);
+  return {};
+}
+
+Status check_nodes(const model::View& view) {
+  std::vector<Sum> sums(view.nodes.size());
+  Status status;
+  view.active.for_each([&](std::uint32_t, const JobPtr& job) { return (status = add_job(sums, *job)).has_value(); });
+  SPUR_TRY(status);
+  if (view.node_by_name->size() != view.nodes.size()) return broken("a node has no name, or a name no node");
+  view.nodes.for_each([&](std::uint32_t key, const model::NodePtr& node) {
+    if (node->index.value != key || key >= sums.size() || model::find_node(view, node->name) != node.get()) {
+      status = broken("node {} is not where it should be", node->name);
+    } else {
+      status = check_books(*node, sums[key]);
+    }
+    return status.has_value();
+  });
+  SPUR_TRY(status);
+  for (const model::Partition& partition : *view.partitions)
+    for (const NodeIndex at : partition.nodes)
+      if (!view.nodes.contains(at.value))
+        return broken("partition {} has a node that does not exist", partition.config.name);
+  return {};
+}
+
+}  // namespace
+
+Status Cluster::check_invariants() const {
+  SPUR_TRY(check_jobs(view_));
+  SPUR_TRY(check_nodes(view_));
+  SPUR_TRY(tokens_.check(view_));
+  JobIndex fresh;
+  if (index_.watches_names()) fresh.watch_names({});
+  view_.jobs.for_each([&](std::uint32_t, const JobPtr& job) { fresh.replace(nullptr, job.get()); });
+  if (!(fresh == index_)) return broken("the index of jobs is not what the records say");
+  return {};
+}
+
+}  // namespace spur::state

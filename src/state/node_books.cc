@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/node_books.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace spur::state {
+namespace {
+
+using Bits = std::vector<std::uint64_t>;
+
+bool test(const Bits& bits, std::uint64_t i) {
+  return i / 64 < bits.size() && (bits[i / 64] >> (i % 64) & 1);
+}
+
+void set(Bits& bits, std::uint64_t i) {
+  if (i / 64 >= bits.size()) bits.resize(i / 64 + 1);
+  SPUR_CHECK_MSG(!test(bits, i), "a CPU or device is given out twice");
+  bits[i / 64] |= std::uint64_t{1} << (i % 64);
+}
+
+void reset(Bits& bits, std::uint64_t i) {
+  SPUR_CHECK_MSG(test(bits, i), "a CPU or device that was not given out comes back");
+  bits[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+}
+
+void grow(Bits& bits, std::uint64_t count) {
+  const std::size_t words = (std::min(count, kMaxDevices) + 63) / 64;
+  while (bits.size() > words && bits.back() == 0) bits.pop_back();
+  if (bits.size() < words) bits.resize(words);
+}
+
+// By value, as the list of grants names gres by name.
+template <class N>
+auto* books_of(N& node, const std::string& gres) {
+  const auto at = std::find_if(node.devices_in_use.begin(), node.devices_in_use.end(),
+                               [&](const auto& row) { return row.gres == gres; });
+  return at == node.devices_in_use.end() ? nullptr : &*at;
+}
+
+std::unexpected<Error> busy(const model::Node& node, std::string what) {
+  return fail(ErrorCode::NodesBusy, fmt::format("{} of node {} is taken or does not exist", what, node.name));
+}
+
+// A list of numbers that is strictly ascending names nothing twice.
+template <class List>
+bool ascending(const List& list) {
+  return std::adjacent_find(list.begin(), list.end(), [](auto a, auto b) { return a >= b; }) == list.end();
+}
+
+}  // namespace
+
+std::uint64_t device_count(const model::Node& node, const std::string& gres) {
+  std::uint64_t count = 0;
+  for (const model::NodeGres& row : node.hardware.gres)
+    if (row.name == gres) count += std::min(row.count, kMaxDevices);
+  return std::min(count, kMaxDevices);
+}
+
+void fit_books(model::Node& node) {
+  grow(node.cpus_in_use, node.hardware.cpus);
+  for (const model::NodeGres& row : node.hardware.gres)
+    if (!books_of(node, row.name)) node.devices_in_use.push_back({row.name, {}});
+  for (auto& books : node.devices_in_use) grow(books.bits, device_count(node, books.gres));
+  std::erase_if(node.devices_in_use, [](const auto& books) { return books.bits.empty(); });
+}
+
+Status can_take_cpus(const model::Node& node, const model::NodeGrant& grant) {
+  if (grant.cpus.empty() || !ascending(grant.cpus))
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("the list of CPUs on node {} is empty or not ascending", node.name));
+  for (const std::uint16_t cpu : grant.cpus)
+    if (cpu >= node.hardware.cpus || test(node.cpus_in_use, cpu)) return busy(node, fmt::format("CPU {}", cpu));
+  return {};
+}
+
+Status can_take(const model::Node& node, const model::NodeGrant& grant, bool memory_counts) {
+  SPUR_TRY(can_take_cpus(node, grant));
+  if (memory_counts) {
+    const std::uint64_t total = node.hardware.memory_mib;
+    const std::uint64_t used = std::min(node.memory_allocated_mib, total);
+    if (grant.memory_mib > total - used) return busy(node, fmt::format("{} MiB of memory", grant.memory_mib));
+  }
+  for (std::size_t i = 0; i < grant.devices.size(); ++i) {
+    const model::DeviceGrant& devices = grant.devices[i];
+    if (!ascending(devices.indices))
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("the list of {} on node {} is not ascending", devices.gres, node.name));
+    // The same device must not come twice under two types either.
+    for (std::size_t j = 0; j < i; ++j)
+      if (grant.devices[j].gres == devices.gres)
+        for (const std::uint32_t index : devices.indices)
+          if (std::binary_search(grant.devices[j].indices.begin(), grant.devices[j].indices.end(), index))
+            return fail(ErrorCode::InvalidArgument,
+                        fmt::format("{} {} on node {} is named twice", devices.gres, index, node.name));
+    const auto* books = books_of(node, devices.gres);
+    const std::uint64_t count = device_count(node, devices.gres);
+    for (const std::uint32_t index : devices.indices)
+      if (index >= count || (books && test(books->bits, index)))
+        return busy(node, fmt::format("{} {}", devices.gres, index));
+  }
+  return {};
+}
+
+void take_cpus(model::Node& node, const model::NodeGrant& grant, bool alone) {
+  for (const std::uint16_t cpu : grant.cpus) set(node.cpus_in_use, cpu);
+  node.cpus_allocated += static_cast<std::uint32_t>(grant.cpus.size());
+  if (alone) node.exclusive = true;
+}
+
+void give_back_cpus(model::Node& node, const model::NodeGrant& grant) {
+  for (const std::uint16_t cpu : grant.cpus) reset(node.cpus_in_use, cpu);
+  node.cpus_allocated -= static_cast<std::uint32_t>(grant.cpus.size());
+  if (node.cpus_allocated == 0) node.exclusive = false;  // whoever was alone is the one who left
+}
+
+void take(model::Node& node, const model::NodeGrant& grant, JobId job, bool alone) {
+  take_cpus(node, grant, alone);
+  node.memory_allocated_mib += grant.memory_mib;
+  for (const model::DeviceGrant& devices : grant.devices) {
+    if (devices.indices.empty()) continue;
+    auto* books = books_of(node, devices.gres);
+    if (!books) books = &node.devices_in_use.emplace_back(model::Node::DevicesInUse{devices.gres, {}});
+    for (const std::uint32_t index : devices.indices) set(books->bits, index);
+  }
+  node.jobs.insert(std::lower_bound(node.jobs.begin(), node.jobs.end(), job), job);
+}
+
+void give_back(model::Node& node, const model::NodeGrant& grant, JobId job, bool holds_cpus, bool completing) {
+  if (holds_cpus) give_back_cpus(node, grant);
+  SPUR_CHECK(node.memory_allocated_mib >= grant.memory_mib);
+  node.memory_allocated_mib -= grant.memory_mib;
+  for (const model::DeviceGrant& devices : grant.devices) {
+    if (devices.indices.empty()) continue;
+    auto* books = books_of(node, devices.gres);
+    SPUR_CHECK(books);
+    for (const std::uint32_t index : devices.indices) reset(books->bits, index);
+  }
+  const auto at = std::lower_bound(node.jobs.begin(), node.jobs.end(), job);
+  SPUR_CHECK(at != node.jobs.end() && *at == job);
+  node.jobs.erase(at);
+  if (completing) {
+    SPUR_CHECK(node.jobs_completing > 0);
+    --node.jobs_completing;
+  }
+}
+
+}  // namespace spur::state

@@ -64,7 +64,7 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(DEF, return_to_service) F(ENUM, enforce_partition_limits) F(ENUM, memory_as) F(DEF, cores_whole)                   \
   F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib)               \
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, kill_invalid_dependency) F(DEF, age_weight) F(SECONDS, age_full)             \
-  F(NUMBERS, admin_uids) F(PLAIN, config_overrides) F(MSGS, shown)
+  F(NUMBERS, admin_uids) F(PLAIN, config_overrides) F(PLAIN, accept_unknown_nodes) F(MSGS, shown)
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p) { SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO) }
 Status from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {
   SPUR_CLUSTER_CONFIG_FIELDS(SPUR_FROM)

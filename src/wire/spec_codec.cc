@@ -63,12 +63,15 @@ static Status from_proto(const v1::ArrayRequest& p, model::ArrayRequest* m) {
 // Fixed for the life of a job.
 #define SPUR_JOB_SPEC_OWNER(F) F(ENUM, kind) F(ID, uid) F(ID, gid)
 
-// All others but script, environment and array.
+// Large, and of interest only to whoever runs the job; so are script and environment.
+#define SPUR_JOB_SPEC_UNLISTED(F) F(MSGS, rlimits)
+
+// All others but array.
 #define SPUR_JOB_SPEC_FIELDS(F)                                                                                        \
   F(PLAIN, name) F(PLAIN, account) F(PLAIN, qos) F(PLAIN, wckey) F(PLAIN, comment) F(PLAIN, admin_comment)             \
   F(PLAIN, extra) F(TEXTS, partitions) F(PLAIN, reservation)                                                           \
   F(TEXTS, arguments) F(PLAIN, command) F(PLAIN, work_dir) F(PLAIN, std_in) F(PLAIN, std_out) F(PLAIN, std_err)        \
-  F(PLAIN, open_append) F(PLAIN, open_truncate) F(DEF, umask) F(MSGS, rlimits) F(PLAIN, submit_line)                   \
+  F(PLAIN, open_append) F(PLAIN, open_truncate) F(DEF, umask) F(PLAIN, submit_line)                                    \
   F(PLAIN, submit_host) F(PLAIN, session_id)                                                                           \
   F(DEF, min_nodes) F(OPT, max_nodes) F(PLAIN, nodes_given) F(OPT, tasks) F(PLAIN, tasks_per_node)                     \
   F(DEF, cpus_per_task) F(PLAIN, cpus_per_task_given) F(OPT, min_cpus_per_node) F(OPT, memory_per_node_mib)            \
@@ -89,10 +92,15 @@ std::uint32_t BlobWriter::number_of(const model::Blob& blob) {
   return at->second = text->second;
 }
 
-void to_proto(const model::JobSpec& m, v1::JobSpec* p, BlobWriter* blobs) {
+void listed_to_proto(const model::JobSpec& m, v1::JobSpec* p) {
   SPUR_JOB_SPEC_OWNER(SPUR_TO)
   SPUR_JOB_SPEC_FIELDS(SPUR_TO)
   if (m.array) to_proto(*m.array, p->mutable_array());
+}
+
+void to_proto(const model::JobSpec& m, v1::JobSpec* p, BlobWriter* blobs) {
+  listed_to_proto(m, p);
+  SPUR_JOB_SPEC_UNLISTED(SPUR_TO)
   if (blobs) {
     p->set_script_ref(blobs->number_of(m.script));
     p->set_environment_ref(blobs->number_of(m.environment));
@@ -119,6 +127,7 @@ Status take_blob(const std::string& inside, std::uint32_t ref, const BlobList* b
 Status from_proto(const v1::JobSpec& p, model::JobSpec* m, const BlobList* blobs) {
   SPUR_JOB_SPEC_OWNER(SPUR_FROM)
   SPUR_JOB_SPEC_FIELDS(SPUR_FROM)
+  SPUR_JOB_SPEC_UNLISTED(SPUR_FROM)
   if (p.has_array()) SPUR_TRY(from_proto(p.array(), &m->array.emplace()));
   SPUR_TRY(take_blob(p.script(), p.script_ref(), blobs, &m->script));
   return take_blob(p.environment(), p.environment_ref(), blobs, &m->environment);
@@ -140,7 +149,7 @@ Status merge_spec(const model::JobSpec& from, const std::vector<std::string>& ch
 #define SPUR_NAME_MSGS(f) #f
 #define SPUR_NAME_LIMIT(f) #f
 #define SPUR_NAME_TIME(f) #f "_us"
-  static constexpr Row kRows[] = {SPUR_JOB_SPEC_FIELDS(SPUR_MERGE) SPUR_ROW("script", script)
+  static constexpr Row kRows[] = {SPUR_JOB_SPEC_FIELDS(SPUR_MERGE) SPUR_JOB_SPEC_UNLISTED(SPUR_MERGE) SPUR_ROW("script", script)
                                       SPUR_ROW("environment", environment) SPUR_ROW("array", array)};
   std::vector<const Row*> rows;
   for (const auto& name : changed) {

@@ -40,6 +40,8 @@ using BlobList = std::vector<model::Blob>;  // number n is at n - 1
 
 // Without `blobs`, script and environment are inside the message.
 void to_proto(const model::JobSpec& from, v1::JobSpec* to, BlobWriter* blobs = nullptr);
+// What lists of jobs show: without script, environment and rlimits.
+void listed_to_proto(const model::JobSpec& from, v1::JobSpec* to);
 // With `blobs` null a reference is refused.
 Status from_proto(const v1::JobSpec& from, model::JobSpec* to, const BlobList* blobs = nullptr);
 

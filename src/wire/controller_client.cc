@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/controller_client.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "spur/v1/controller.pb.h"
+#include "spur/v1/credential.pb.h"
+#include "wire/config_codec.h"
+#include "wire/credential_client.h"
+#include "wire/error_map.h"
+#include "wire/id_codec.h"
+#include "wire/job_codec.h"
+#include "wire/job_list_codec.h"
+#include "wire/lean_channel.h"
+#include "wire/node_codec.h"
+#include "wire/spec_codec.h"
+
+namespace spur::wire {
+namespace {
+
+constexpr std::uint16_t kControllerPort = 6817;
+constexpr Duration kCredentialTimeout = std::chrono::seconds(10);
+constexpr Duration kCredentialLife = std::chrono::seconds(60);   // where it does not say when it expires
+constexpr Duration kCredentialMargin = std::chrono::seconds(5);
+// WaitJob is asked anew this often; between attempts to reach a controller that is away we sleep up to a second.
+constexpr Duration kWaitSlice = std::chrono::seconds(60);
+constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;
+
+std::string path_of(std::string_view method) { return fmt::format("/spur.v1.Controller/{}", method); }
+
+}  // namespace
+
+struct ControllerClient::Channel {
+  explicit Channel(ClientOptions given) : options(std::move(given)), lean(options.controllers, kControllerPort) {
+    lean.interrupted = options.interrupted;
+  }
+
+  // Asked for at the first call, and again only when it is about to expire (a long wait). A refusal is remembered: asking
+  // once more would not help.
+  Status renew_credential() {
+    const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+    if (credential && (*credential ? now < renew_at : credential->error().code == ErrorCode::Unauthenticated)) return {};
+    credential = ask_credential(options.auth_socket, "controller", std::min(options.timeout, kCredentialTimeout));
+    if (!*credential) return std::unexpected(credential->error());
+    v1::Credential whole;
+    v1::CredentialPayload payload;
+    renew_at = now + kCredentialLife;
+    if (whole.ParseFromString(**credential) && payload.ParseFromString(whole.payload()) && payload.expires_us() != 0)
+      renew_at = from_micros(payload.expires_us()) - kCredentialMargin;
+    return {};
+  }
+
+  Result<CallOptions> call_options(Duration timeout) {
+    CallOptions call;
+    call.timeout = timeout;
+    if (!options.auth_socket.empty()) {
+      SPUR_TRY(renew_credential());
+      if (!*credential) return std::unexpected(credential->error());
+      call.metadata.emplace_back(kCredentialMetadata, **credential);
+    }
+    return call;
+  }
+
+  template <class Request, class Reply>
+  Status ask(std::string_view method, const Request& request, Reply* reply, Duration timeout) {
+    SPUR_ASSIGN(const auto call, call_options(timeout));
+    SPUR_ASSIGN(const auto bytes, lean.call(path_of(method), request.SerializeAsString(), call));
+    return parse(bytes, reply);
+  }
+  template <class Request, class Reply>
+  Status ask(std::string_view method, const Request& request, Reply* reply) {
+    return ask(method, request, reply, options.timeout);
+  }
+  // For requests that only succeed or fail.
+  template <class Request>
+  Status order(std::string_view method, const Request& request) {
+    v1::Done done;
+    return ask(method, request, &done);
+  }
+  template <class Reply>
+  static Status parse(const std::string& bytes, Reply* reply) {
+    if (!reply->ParseFromString(bytes)) return fail(ErrorCode::Corrupt, "The controller's answer cannot be read");
+    return {};
+  }
+
+  ClientOptions options;
+  LeanChannel lean;
+  std::optional<Result<std::string>> credential;
+  Time renew_at;
+};
+
+ControllerClient::ControllerClient(ClientOptions options) : channel_(std::make_unique<Channel>(std::move(options))) {}
+ControllerClient::~ControllerClient() = default;
+
+std::size_t ControllerClient::controller_count() const { return channel_->lean.peer_count(); }
+
+Result<JobId> ControllerClient::submit(const model::JobSpec& spec, const std::string& token) {
+  v1::SubmitJobRequest request;
+  to_proto(spec, request.mutable_spec());
+  request.set_token(token);
+  v1::SubmitJobReply reply;
+  SPUR_TRY(channel_->ask("SubmitJob", request, &reply));
+  if (reply.job() == 0) return fail(ErrorCode::Internal, "The controller gave no job id");
+  return JobId(reply.job());
+}
+
+Result<Forecast> ControllerClient::will_run(const model::JobSpec& spec) {
+  v1::WillRunRequest request;
+  to_proto(spec, request.mutable_spec());
+  v1::WillRunReply reply;
+  SPUR_TRY(channel_->ask("WillRun", request, &reply));
+  return Forecast{JobId(reply.job()), from_micros(reply.start_us()), reply.cpus(), reply.nodes(), reply.partition()};
+}
+
+Result<JobTable> ControllerClient::jobs(const JobFilter& filter) {
+  v1::ListJobsRequest request;
+  to_proto(filter, &request);
+  SPUR_ASSIGN(const auto call, channel_->call_options(channel_->options.timeout));
+  JobListDecoder decoder;
+  JobTable table;
+  SPUR_TRY(channel_->lean.stream(path_of("ListJobs"), request.SerializeAsString(), call,
+                                 [&](std::string_view bytes) { return decoder.take_chunk(bytes, &table); }));
+  return table;
+}
+
+Result<ClusterTable> ControllerClient::cluster() {
+  google::protobuf::Arena arena;
+  auto* reply = google::protobuf::Arena::CreateMessage<v1::GetClusterReply>(&arena);
+  SPUR_TRY(channel_->ask("GetCluster", v1::GetClusterRequest{}, reply));
+  ClusterTable table;
+  table.as_of = from_micros(reply->as_of_us());
+  table.cluster_name = reply->cluster_name();
+  table.nodes.reserve(static_cast<std::size_t>(reply->nodes_size()));
+  for (const auto& proto : reply->nodes()) {
+    auto node = std::make_shared<model::Node>();
+    SPUR_TRY(from_proto(proto, node.get()));
+    table.nodes.push_back(std::move(node));
+  }
+  for (const auto& proto : reply->partitions()) SPUR_TRY(from_proto(proto, &table.partitions.emplace_back()));
+  return table;
+}
+
+Result<model::ClusterConfig> ControllerClient::config() {
+  v1::GetConfigReply reply;
+  SPUR_TRY(channel_->ask("GetConfig", v1::GetConfigRequest{}, &reply));
+  model::ClusterConfig config;
+  SPUR_TRY(from_proto(reply.config(), &config));
+  return config;
+}
+
+// Anybody may ask this, so it works without a credential, and shows a controller that runs where the auth socket does not.
+Result<PingReply> ControllerClient::ping(std::size_t controller_number) {
+  if (controller_number >= controller_count())
+    return fail(ErrorCode::InvalidArgument, fmt::format("There is no controller number {}", controller_number));
+  CallOptions call;
+  call.timeout = channel_->options.timeout;
+  SPUR_ASSIGN(const auto bytes, channel_->lean.call_peer(controller_number, path_of("Ping"), "", call));
+  v1::PingReply reply;
+  SPUR_TRY(Channel::parse(bytes, &reply));
+  return PingReply{reply.host(), reply.version(), reply.cluster_name(), reply.is_leader(), from_micros(reply.started_us())};
+}
+
+Status ControllerClient::cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) {
+  v1::CancelJobRequest request;
+  to_proto(target, request.mutable_target());
+  request.set_signal(signal);
+  request.set_batch_only(batch_only);
+  request.set_full(full);
+  return channel_->order("CancelJob", request);
+}
+
+Status ControllerClient::hold(const state::JobTarget& target, model::Hold hold) {
+  v1::HoldJobRequest request;
+  to_proto(target, request.mutable_target());
+  request.set_hold(static_cast<v1::Hold>(hold));
+  return channel_->order("HoldJob", request);
+}
+
+Status ControllerClient::release(const state::JobTarget& target) {
+  v1::ReleaseJobRequest request;
+  to_proto(target, request.mutable_target());
+  return channel_->order("ReleaseJob", request);
+}
+
+Status ControllerClient::requeue(const state::JobTarget& target, model::AfterCompleting how) {
+  v1::RequeueJobRequest request;
+  to_proto(target, request.mutable_target());
+  request.set_how(static_cast<v1::AfterCompleting>(how));
+  return channel_->order("RequeueJob", request);
+}
+
+Status ControllerClient::suspend(const state::JobTarget& target, bool resume) {
+  v1::SuspendJobRequest request;
+  to_proto(target, request.mutable_target());
+  request.set_resume(resume);
+  return channel_->order("SuspendJob", request);
+}
+
+Status ControllerClient::update_job(const state::JobTarget& target, const model::JobSpec& spec,
+                                    const std::vector<std::string>& changed) {
+  model::JobSpec probe;  // a name that the controller would refuse is found here
+  SPUR_TRY(merge_spec(spec, changed, &probe));
+  v1::UpdateJobRequest request;
+  to_proto(target, request.mutable_target());
+  to_proto(spec, request.mutable_spec());
+  for (const auto& name : changed) request.add_changed(name);
+  return channel_->order("UpdateJob", request);
+}
+
+Status ControllerClient::update_node(const state::UpdateNode& update) {
+  v1::UpdateNodeRequest request;
+  to_proto(update, request.mutable_update());
+  return channel_->order("UpdateNode", request);
+}
+
+Status ControllerClient::reconfigure() { return channel_->order("Reconfigure", v1::ReconfigureRequest{}); }
+
+Status ControllerClient::shutdown() { return channel_->order("Shutdown", v1::ShutdownRequest{}); }
+
+Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {
+  v1::WaitJobRequest request;
+  request.set_job(job.value);
+  request.set_until_final(until_final);
+  for (long pause = kFirstRetryNs;; pause = std::min(pause * 2, kLastRetryNs)) {
+    const auto asked_at = std::chrono::steady_clock::now();
+    v1::WaitJobReply reply;
+    const auto status = channel_->ask("WaitJob", request, &reply, kWaitSlice);
+    if (status) {
+      auto found = std::make_shared<model::Job>();
+      SPUR_TRY(from_proto(reply.job(), found.get()));
+      return found;
+    }
+    const ErrorCode code = status.error().code;
+    const bool again = code == ErrorCode::TimedOut || code == ErrorCode::Unreachable || code == ErrorCode::NotLeader ||
+                       code == ErrorCode::Busy;
+    if (!again) return std::unexpected(status.error());
+    if (channel_->options.interrupted && channel_->options.interrupted())
+      return fail(ErrorCode::TimedOut, fmt::format("Interrupted while waiting for job {}", job.value));
+    if (code == ErrorCode::TimedOut && std::chrono::steady_clock::now() - asked_at > kWaitSlice / 2) {
+      pause = kFirstRetryNs;  // the controller is there, the job just takes its time
+      continue;
+    }
+    const timespec nap{.tv_sec = 0, .tv_nsec = pause};
+    ::nanosleep(&nap, nullptr);
+  }
+}
+
+Status ControllerClient::complete_allocation(JobId job, model::ExitStatus exit) {
+  v1::CompleteAllocationRequest request;
+  request.set_job(job.value);
+  to_proto(exit, request.mutable_exit());
+  return channel_->order("CompleteAllocation", request);
+}
+
+Result<ControllerClient::StepTicket> ControllerClient::step_ticket(JobId job) {
+  v1::StepTicketRequest request;
+  request.set_job(job.value);
+  v1::StepTicketReply reply;
+  SPUR_TRY(channel_->ask("StepTicket", request, &reply));
+  StepTicket ticket;
+  ticket.ticket = reply.ticket();
+  ticket.nodes.assign(reply.nodes().begin(), reply.nodes().end());
+  ticket.addresses.assign(reply.addresses().begin(), reply.addresses().end());
+  ticket.tasks_per_node.assign(reply.tasks_per_node().begin(), reply.tasks_per_node().end());
+  if (ticket.nodes.empty() || ticket.addresses.size() != ticket.nodes.size() || ticket.tasks_per_node.size() != ticket.nodes.size())
+    return fail(ErrorCode::Corrupt, "The controller's step ticket does not fit together");
+  return ticket;
+}
+
+}  // namespace spur::wire

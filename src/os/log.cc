@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/log.h"
+
+#include <fcntl.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "os/files.h"
+
+namespace spur::os {
+namespace {
+
+struct LevelRow {
+  std::string_view prefix;  // Slurm writes none for info and verbose
+  std::string_view name;
+  int syslog_priority;
+};
+
+const LevelRow& row_of(LogLevel level) {
+  static constexpr LevelRow kRows[] = {
+      {"", "quiet", LOG_DEBUG},
+      {"fatal: ", "fatal", LOG_CRIT},
+      {"error: ", "error", LOG_ERR},
+      {"warning: ", "warning", LOG_WARNING},
+      {"", "info", LOG_INFO},
+      {"", "verbose", LOG_INFO},
+      {"debug:  ", "debug", LOG_DEBUG},
+      {"debug2: ", "debug2", LOG_DEBUG},
+      {"debug3: ", "debug3", LOG_DEBUG},
+      {"debug4: ", "debug4", LOG_DEBUG},
+      {"debug5: ", "debug5", LOG_DEBUG},
+  };
+  return kRows[static_cast<std::size_t>(level)];
+}
+
+// The message is escaped already, so only the backslash and the quote are left to JSON.
+std::string json_line(std::string_view time, std::string_view level, std::string_view program,
+                      std::string_view message) {
+  std::string quoted;
+  for (const char c : message) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return fmt::format("{{\"time\":\"{}\",\"level\":\"{}\",\"program\":\"{}\",\"message\":\"{}\"}}\n", time, level,
+                     program, quoted);
+}
+
+// How many bytes the first character has if it may be shown as it is; 0 for control characters of both sets and for
+// what is no UTF-8.
+std::size_t printable_length(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (at(0) < 0x80) return at(0) >= 0x20 && at(0) != 0x7f ? 1 : 0;
+  const std::size_t length = at(0) >= 0xf0 ? 4 : at(0) >= 0xe0 ? 3 : 2;
+  if (at(0) < 0xc2 || at(0) > 0xf4 || text.size() < length) return 0;
+  std::uint32_t code = at(0) & (0x7fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (at(i) & 0x3f);
+  }
+  constexpr std::uint32_t kLowest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLowest[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return 0;
+  return code >= 0xa0 ? length : 0;
+}
+
+Result<UniqueFd> open_log(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return fail_errno(fmt::format("cannot open log file {}", path), errno);
+  return fd;
+}
+
+bool write_line(int fd, std::string_view line) {
+  for (;;) {
+    const ssize_t n = ::write(fd, line.data(), line.size());
+    if (n < 0 && errno == EINTR) continue;
+    return n == static_cast<ssize_t>(line.size());
+  }
+}
+
+}  // namespace
+
+std::string escape_control(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text.front());
+    const std::size_t length = printable_length(text);
+    if (length > 0) {
+      out += text.substr(0, length);
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else {
+      out += fmt::format("\\x{:02x}", c);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string log_time(Time time) {
+  const std::int64_t micros = to_micros(time);
+  const time_t whole = to_unix_seconds(time);
+  tm local{};
+  ::localtime_r(&whole, &local);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}", local.tm_year + 1900, local.tm_mon + 1,
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, (micros - whole * 1'000'000) / 1000);
+}
+
+Log::Log(std::string program, io::Clock& clock) : program_(std::move(program)), clock_(clock) {
+  ::openlog(program_.c_str(), LOG_PID | LOG_CONS, LOG_DAEMON);
+}
+
+Log::~Log() {
+  ::closelog();
+}
+
+Status Log::set_targets(Targets targets) {
+  UniqueFd file;
+  if (!targets.file.empty()) {
+    std::error_code ignored;  // a daemon leaves its working directory later
+    targets.file = std::filesystem::absolute(targets.file, ignored).string();
+    SPUR_ASSIGN(file, open_log(targets.file));
+  }
+  const std::lock_guard lock(mutex_);
+  file_ = std::move(file);
+  targets_ = std::move(targets);
+  level_ = targets_.level;
+  if (stderr_captured_ && file_) ::dup2(file_.get(), STDERR_FILENO);
+  return {};
+}
+
+Status Log::reopen() {
+  const std::lock_guard lock(mutex_);
+  if (targets_.file.empty()) return {};
+  SPUR_ASSIGN(file_, open_log(targets_.file));
+  if (stderr_captured_) ::dup2(file_.get(), STDERR_FILENO);
+  return {};
+}
+
+Status Log::capture_stderr() {
+  const std::lock_guard lock(mutex_);
+  if (!file_) return {};
+  if (::dup2(file_.get(), STDERR_FILENO) < 0) return fail_errno("cannot redirect stderr", errno);
+  stderr_captured_ = true;
+  return {};
+}
+
+void Log::write(LogLevel level, std::string_view message) {
+  if (!wants(level)) return;
+  const LevelRow& row = row_of(level);
+  const std::string text = escape_control(message);
+  const std::string time = log_time(clock_.now());
+  const std::lock_guard lock(mutex_);
+  std::string json;
+  if (targets_.json) json = json_line(time, row.name, program_, text);
+  if (file_) write_file(targets_.json ? json : fmt::format("[{}] {}{}\n", time, row.prefix, text));
+  if (targets_.to_stderr && !stderr_captured_)
+    write_line(STDERR_FILENO, targets_.json ? json : fmt::format("{}: {}{}\n", program_, row.prefix, text));
+  if (targets_.to_syslog) ::syslog(row.syslog_priority, "%s%s", std::string(row.prefix).c_str(), text.c_str());
+}
+
+void Log::write_file(std::string_view line) {
+  if (lost_ > 0) {
+    const std::string time = log_time(clock_.now());
+    const std::string text = fmt::format("{} lines of this log could not be written", lost_);
+    const std::string note =
+        targets_.json ? json_line(time, "error", program_, text) : fmt::format("[{}] error: {}\n", time, text);
+    if (write_line(file_.get(), note)) lost_ = 0;
+  }
+  if (!write_line(file_.get(), line)) ++lost_;
+}
+
+}  // namespace spur::os

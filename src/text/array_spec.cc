@@ -62,7 +62,8 @@ Result<ArraySpec> parse_array_spec(std::string_view text, std::uint32_t max_arra
     indices = indices.substr(1, indices.size() - 2);
   std::vector<Range> ranges;
   for (const auto part : split(indices, ','))
-    if (!append_part(part, max_array_size - 1, ranges)) return bad();
+    if (!part.empty() && !append_part(part, max_array_size - 1, ranges)) return bad();
+  if (ranges.empty()) return bad();
   // In ascending order every insertion is at the end: no quadratic moving about, whatever was written.
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
   for (const Range& range : ranges) spec.tasks.insert_range(range.first, range.last);

@@ -19,7 +19,7 @@ struct ArraySpec {
 };
 
 // Indices must be below `max_array_size` (Slurm's MaxArraySize: highest index + 1). InvalidArray otherwise, and for
-// anything malformed, reversed ("5-1") or empty.
+// anything malformed, reversed ("5-1") or empty; stray commas are passed over, as in Slurm.
 Result<ArraySpec> parse_array_spec(std::string_view text, std::uint32_t max_array_size = 4'000'001);
 
 // "1-5%2": as in squeue's "8_[1-5%2]".

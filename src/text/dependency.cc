@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/dependency.h"
 
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
 #include <fmt/format.h>
 
 #include "text/decimal.h"
@@ -76,17 +80,35 @@ bool append_terms(std::string_view part, std::uint32_t max_job_id, std::vector<D
   return true;
 }
 
+// Keeps the first of equal terms, in order. By a sorted index, for a list may name thousands of jobs.
+void drop_repetitions(std::vector<DependencyTerm>& terms) {
+  const auto key = [&](std::size_t i) {
+    const DependencyTerm& t = terms[i];
+    return std::tuple(t.job, t.kind, t.array_task, t.whole_array, t.delay_minutes, i);
+  };
+  std::vector<std::size_t> order(terms.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::vector<bool> again(terms.size());
+  for (std::size_t i = 1; i < order.size(); ++i) again[order[i]] = terms[order[i]] == terms[order[i - 1]];
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if (!again[i]) terms[kept++] = terms[i];
+  terms.resize(kept);
+}
+
 }  // namespace
 
 Result<DependencySpec> parse_dependency(std::string_view text, std::uint32_t max_job_id) {
   DependencySpec spec;
-  if (text.empty()) return spec;
+  if (text.empty() || text == "0") return spec;
   spec.any = text.find('?') != std::string_view::npos;
   const bool mixed = spec.any && text.find(',') != std::string_view::npos;
   bool good = !mixed;
   for (const auto part : split(text, spec.any ? '?' : ',')) good = good && append_terms(part, max_job_id, spec.terms);
   if (!good)
     return fail(ErrorCode::InvalidDependency, fmt::format("Invalid dependency specification \"{}\"", shown(text)));
+  drop_repetitions(spec.terms);
   return spec;
 }
 

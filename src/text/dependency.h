@@ -33,13 +33,13 @@ struct DependencyTerm {
 };
 
 struct DependencySpec {
-  std::vector<DependencyTerm> terms;  // one per job named, in the order written
+  std::vector<DependencyTerm> terms;  // one per job named, in the order written, each once
   bool any = false;                   // joined by '?'
   friend bool operator==(const DependencySpec&, const DependencySpec&) = default;
 };
 
-// Empty text is an empty spec. InvalidDependency for all that is wrong; ',' mixed with '?' is. A bare job id means
-// afterany, as in Slurm; job ids must be below `max_job_id`.
+// Empty text and "0" are an empty spec. InvalidDependency for all that is wrong; ',' mixed with '?' is. A bare job id
+// means afterany, as in Slurm; job ids must be below `max_job_id`.
 Result<DependencySpec> parse_dependency(std::string_view text, std::uint32_t max_job_id = 0x7fffffff);
 
 std::string_view dependency_kind_name(DependencyTerm::Kind kind);  // "afterok"

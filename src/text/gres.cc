@@ -23,9 +23,10 @@ std::unexpected<Error> bad_gres(std::string_view item) {
 
 // Names and types: what Slurm writes into files, environment and accounting without quoting.
 bool is_word(std::string_view word) {
-  return !word.empty() && word.size() <= 256 && std::all_of(word.begin(), word.end(), [](char c) {
-    return is_alpha(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '+';
-  });
+  return !word.empty() && word.size() <= 256 && (is_alpha(word[0]) || is_digit(word[0])) &&
+         std::all_of(word.begin(), word.end(), [](char c) {
+           return is_alpha(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '+';
+         });
 }
 
 // True where `text` must be a count: it starts with a digit and parses as one. A type such as "3090" needs a count
@@ -74,7 +75,9 @@ Result<GresItem> parse_item(std::string_view text, std::string_view name) {
 
 Result<std::vector<GresItem>> parse_items(std::string_view text, std::string_view name) {
   std::vector<GresItem> items;
-  for (const auto part : split(text, ',')) {
+  for (auto part : split(text, ',')) {
+    if (name.empty() && (starts_with_ignoring_case(part, "gres:") || starts_with_ignoring_case(part, "gres/")))
+      part.remove_prefix(5);
     SPUR_ASSIGN(GresItem item, parse_item(part, name));
     const bool twice = std::any_of(items.begin(), items.end(), [&](const GresItem& other) {
       return other.name == item.name && other.type == item.type;
@@ -135,13 +138,7 @@ Result<GresDeclaration> take_declaration(std::string_view& rest) {
 
 Result<std::vector<GresItem>> parse_gres_request(std::string_view text) {
   if (text.empty() || equal_ignoring_case(text, "none")) return std::vector<GresItem>();
-  std::string kept;
-  for (auto part : split(text, ',')) {
-    if (starts_with_ignoring_case(part, "gres:") || starts_with_ignoring_case(part, "gres/")) part.remove_prefix(5);
-    if (!kept.empty()) kept += ',';
-    kept += part;
-  }
-  return parse_items(kept, {});
+  return parse_items(text, {});
 }
 
 Result<std::vector<GresItem>> parse_gpu_request(std::string_view text) {

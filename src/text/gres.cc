@@ -64,7 +64,7 @@ Result<GresItem> parse_item(std::string_view text, std::string_view name) {
   } else if (left == 1) {
     if (const auto count = as_count(parts[next])) {
       item.count = *count;
-    } else if (is_word(parts[next])) {
+    } else if (is_word(parts[next]) && parts[next].find_first_not_of("0123456789") != std::string_view::npos) {
       item.type = parts[next];
     } else {
       return bad_gres(text);

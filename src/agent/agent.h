@@ -40,6 +40,8 @@ class Agent {
   void on_timer();
   Duration next_timer() const;                           // on Clock::monotonic()
 
+  // Where this agent serves steps; known once it listens. Before start().
+  void set_address(std::string address) { identity_.address = std::move(address); }
   // Filled into every heartbeat; set by the owner, may stay empty.
   std::function<void(model::AgentHeartbeat&)> measure;
   // From the controller's last welcome; empty before it. Verifies step tickets.

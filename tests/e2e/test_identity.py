@@ -6,7 +6,9 @@ import unittest
 from spur_cluster import SpurCluster
 
 AS_ROOT = os.geteuid() == 0
-ALICE, MALLORY = 12001, 12002
+# Two users that every Debian has.
+ALICE, MALLORY = "games", "man"
+ALICE_UID, ALICE_GID = 5, 60
 
 
 @unittest.skipUnless(AS_ROOT, "only root can act as other users")
@@ -21,7 +23,7 @@ class Users(unittest.TestCase):
 
     def test_a_user_cannot_touch_another_users_job(self):
         job = self.c.sbatch("-H", "--wrap", "true", user=ALICE)
-        self.assertEqual(self.c.job(job)["UserId"], f"{ALICE}({ALICE})")
+        self.assertEqual(self.c.job(job)["UserId"], f"{ALICE}({ALICE_UID})")
         r = self.c.run("scancel", job, user=MALLORY, check=False)
         self.assertEqual(r.returncode, 210)
         self.assertEqual(r.stderr, f"scancel: error: Kill job error on job id {job}: Access/permission denied\n")
@@ -42,8 +44,8 @@ class Users(unittest.TestCase):
         job = self.c.sbatch("-o", "id-%j", "--wrap", "id -u; id -g; id -G; umask", user=ALICE)
         self.c.wait_state(job, "COMPLETED")
         path = self.c.dir / "out" / f"id-{job}"
-        self.assertEqual(path.read_text().split()[:3], [str(ALICE)] * 3)
-        self.assertEqual(path.stat().st_uid, ALICE)
+        self.assertEqual(path.read_text().split()[:3], [str(ALICE_UID), str(ALICE_GID), str(ALICE_GID)])
+        self.assertEqual(path.stat().st_uid, ALICE_UID)
 
     def test_output_through_a_symlink_to_a_foreign_file_is_refused(self):
         target = self.c.dir / "secret"

@@ -3,6 +3,7 @@
 foreground. Everything it started is ended by stop(), by pid."""
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import socket
@@ -116,7 +117,8 @@ memory_mb = {memory_mb}
     def run(self, *args, check=True, user=None, input=None, timeout=60, env=None, cwd=None):
         command = [str(a) for a in args]
         if user is not None:
-            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] + command
+            gid = pwd.getpwnam(user).pw_gid
+            command = ["setpriv", f"--reuid={user}", f"--regid={gid}", "--init-groups"] + command
         result = subprocess.run(command, env={**self.env, **(env or {})}, cwd=cwd or self.dir / "out", text=True,
                                 capture_output=True, input=input, timeout=timeout,
                                 stdin=None if input is not None else subprocess.DEVNULL)

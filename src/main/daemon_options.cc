@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/daemon_options.h"
+
+#include <fmt/format.h>
+#include <getopt.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "config/show.h"
+#include "main/version.h"
+
+namespace spur::main {
+namespace {
+
+constexpr char kControllerHelp[] = R"(Usage: spurctld [OPTIONS]
+  -D, --foreground       stay in the foreground, log to stderr
+  -f, --config FILE      spur.conf or slurm.conf
+  -c                     start without the saved state (it is moved aside, not deleted)
+  -i                     ignore errors in the saved state: refused, Spur never drops jobs silently
+  -v                     more messages; may be repeated
+  -L FILE                log file
+      --state-dir DIR    directory of the journal and the sockets
+      --listen ADDR      host:port to listen on
+      --log-level WORD   error, info, debug ...
+  -V, --version          print the version and exit
+  -h, --help             this text
+)";
+constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
+  -D, --foreground       stay in the foreground, log to stderr
+  -f, --config FILE      spur.conf or slurm.conf
+  -N, --hostname NODE    the node to be (default: this host's name)
+  -d, --stepd FILE       path of spurstepd (default: beside spurd)
+  -v                     more messages; may be repeated
+  -L FILE                log file
+      --controller ADDR  http://host:port of the controller; a comma list for several
+      --listen ADDR      host:port to listen on for steps
+      --address HOST     the name or address under which others reach this node
+      --token FILE       file with the join token, for a node that the controller does not know yet
+      --log-level WORD   error, info, debug ...
+  -V, --version          print the version and exit
+  -h, --help             this text
+)";
+
+[[noreturn]] void print_version(const char* argv0) {
+  const std::string_view name = std::string_view(argv0).substr(std::string_view(argv0).rfind('/') + 1);
+  // Under Slurm's name, Slurm's answer: programs read the number.
+  if (name.starts_with("slurm"))
+    std::printf("slurm %s\n", std::string(config::kSlurmVersion).c_str());
+  else
+    std::printf("%s %s (slurm %s)\n", std::string(name).c_str(), kVersion, std::string(config::kSlurmVersion).c_str());
+  std::exit(0);
+}
+
+}  // namespace
+
+DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
+  DaemonOptions out;
+  const bool controller = daemon == Daemon::Controller;
+  enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress };
+  static const option kControllerOptions[] = {
+      {"foreground", no_argument, nullptr, 'D'},        {"config", required_argument, nullptr, 'f'},
+      {"state-dir", required_argument, nullptr, kStateDir}, {"listen", required_argument, nullptr, kListen},
+      {"log-level", required_argument, nullptr, kLogLevel}, {"version", no_argument, nullptr, 'V'},
+      {"help", no_argument, nullptr, 'h'},              {nullptr, 0, nullptr, 0}};
+  static const option kAgentOptions[] = {
+      {"foreground", no_argument, nullptr, 'D'},        {"config", required_argument, nullptr, 'f'},
+      {"hostname", required_argument, nullptr, 'N'},    {"stepd", required_argument, nullptr, 'd'},
+      {"controller", required_argument, nullptr, kController}, {"listen", required_argument, nullptr, kListen},
+      {"address", required_argument, nullptr, kAddress}, {"token", required_argument, nullptr, kToken},
+      {"log-level", required_argument, nullptr, kLogLevel}, {"version", no_argument, nullptr, 'V'},
+      {"help", no_argument, nullptr, 'h'},              {nullptr, 0, nullptr, 0}};
+  for (int c; (c = getopt_long(argc, argv, controller ? "Df:civL:Vh" : "Df:N:d:vL:Vh",
+                               controller ? kControllerOptions : kAgentOptions, nullptr)) != -1;) {
+    switch (c) {
+      case 'D': out.foreground = true; break;
+      case 'f': out.config = optarg; break;
+      case 'c': out.clear_state = true; break;
+      case 'i':
+        std::fputs("spurctld: error: -i is not supported: state that cannot be read is never skipped\n", stderr);
+        std::exit(1);
+      case 'v': ++out.verbose; break;
+      case 'L': out.log_file = optarg; break;
+      case 'N': out.node = optarg; break;
+      case 'd': out.stepd = optarg; break;
+      case kStateDir: out.state_dir = optarg; break;
+      case kListen: out.listen = optarg; break;
+      case kLogLevel: out.log_level = optarg; break;
+      case kController: out.controller = optarg; break;
+      case kToken: out.token_file = optarg; break;
+      case kAddress: out.address = optarg; break;
+      case 'V': print_version(argv[0]);
+      case 'h': std::fputs(controller ? kControllerHelp : kAgentHelp, stdout); std::exit(0);
+      default: std::fprintf(stderr, "Try '%s --help' for more information\n", argv[0]); std::exit(1);
+    }
+  }
+  if (optind < argc) {
+    std::fprintf(stderr, "%s: error: unexpected argument '%s'\n", argv[0], argv[optind]);
+    std::exit(1);
+  }
+  // A daemon leaves its working directory: paths from the command line count from where it was started.
+  for (std::string* path : {&out.config, &out.state_dir, &out.log_file, &out.token_file, &out.stepd}) {
+    char whole[PATH_MAX];
+    if (!path->empty() && path->front() != '/' && ::getcwd(whole, sizeof whole)) *path = std::string(whole) + "/" + *path;
+  }
+  return out;
+}
+
+Result<config::Loaded> load_for(const DaemonOptions& options) {
+  SPUR_ASSIGN(auto loaded, config::load(options.config, config::Want::All));
+  if (!options.state_dir.empty()) loaded.daemon.state_dir = options.state_dir;
+  if (!options.listen.empty()) loaded.daemon.controller_listen = {options.listen};
+  return loaded;
+}
+
+os::Log::Targets log_targets(const config::LogConfig& config, const std::string& file, const DaemonOptions& options) {
+  os::Log::Targets out;
+  int level = static_cast<int>(config.level);
+  for (int l = 0; l <= static_cast<int>(config::LogLevel::Debug5); ++l)
+    if (!options.log_level.empty() && config::name_of(static_cast<config::LogLevel>(l)) == options.log_level) level = l;
+  out.level = static_cast<os::LogLevel>(std::min(level + options.verbose, static_cast<int>(os::LogLevel::Debug5)));
+  out.json = config.format == config::LogFormat::Json;
+  out.file = options.log_file.empty() ? file : options.log_file;
+  out.to_stderr = options.foreground;
+  out.to_syslog = !options.foreground && out.file.empty();
+  return out;
+}
+
+std::string sibling_program(const std::string& name) {
+  char self[PATH_MAX];
+  const ssize_t n = ::readlink("/proc/self/exe", self, sizeof self);
+  if (n <= 0) return name;
+  const std::string path(self, static_cast<std::size_t>(n));
+  return path.substr(0, path.rfind('/') + 1) + name;
+}
+
+std::string short_hostname() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, sizeof name - 1);
+  const std::string_view text(name);
+  return std::string(text.substr(0, text.find('.')));
+}
+
+}  // namespace spur::main

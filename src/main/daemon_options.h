@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command lines of the daemons. Both answer to Slurm's names and options (slurmctld -D -f -c -i -v -V, slurmd -N NAME ...)
+// as well as to their own.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "config/load.h"
+#include "os/log.h"
+
+namespace spur::main {
+
+struct DaemonOptions {
+  bool foreground = false;
+  bool clear_state = false;       // -c: start without the jobs of before
+  int verbose = 0;                // -v, each one level more
+  std::string config;             // -f
+  std::string state_dir, listen, log_file, log_level;
+  // spurd only
+  std::string node;               // -N
+  std::string controller;         // --controller
+  std::string token_file;         // --token
+  std::string stepd;              // --stepd: where spurstepd is
+  std::string address;            // --address: how others reach this agent
+};
+
+enum class Daemon : std::uint8_t { Controller, Agent };
+
+// Parses; prints and exits for -V, --help and errors.
+DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv);
+
+// The configuration with the command line's word over it.
+Result<config::Loaded> load_for(const DaemonOptions& options);
+
+// Where the daemon's log goes: as configured, to stderr in the foreground, else to syslog if there is no file.
+os::Log::Targets log_targets(const config::LogConfig& config, const std::string& file, const DaemonOptions& options);
+
+// The program beside this one ("spurstepd").
+std::string sibling_program(const std::string& name);
+std::string short_hostname();
+
+}  // namespace spur::main

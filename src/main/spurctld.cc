@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// spurctld: picks the real doors, wires the controller's parts, and waits for signals.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+
+#include "config/load.h"
+#include "ctld/agent_links.h"
+#include "ctld/controller_service.h"
+#include "ctld/core_thread.h"
+#include "ctld/grpc_server.h"
+#include "ctld/identify.h"
+#include "main/daemon_options.h"
+#include "main/version.h"
+#include "os/auth_socket.h"
+#include "os/credentials.h"
+#include "os/daemon.h"
+#include "os/files.h"
+#include "os/log.h"
+#include "os/sd_notify.h"
+#include "os/signals.h"
+#include "os/sqlite_journal.h"
+#include "os/system_clock.h"
+
+namespace spur::main {
+namespace {
+
+// A secret that lets nodes enrol; whoever can read it may add machines, so only the daemon's user can.
+Result<std::string> load_or_create_join_token(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0) {
+    std::random_device random;
+    std::string token;
+    for (int i = 0; i < 8; ++i) token += fmt::format("{:08x}", random());
+    SPUR_TRY(os::write_file_durably(path, token + "\n", 0600));
+  }
+  SPUR_TRY(os::check_secret_file(path));
+  SPUR_ASSIGN(std::string token, os::read_file(path, 4096));
+  while (!token.empty() && (token.back() == '\n' || token.back() == ' ')) token.pop_back();
+  if (token.size() < 32) return fail(ErrorCode::ConfigInvalid, path + " holds no token of 32 characters or more");
+  return token;
+}
+
+// -c: the jobs of before are put aside, never deleted.
+Status move_state_aside(const std::string& dir) {
+  const std::string journal = dir + "/journal.sqlite";
+  if (::access(journal.c_str(), F_OK) != 0) return {};
+  const std::string aside = fmt::format("{}/cleared-{}", dir, ::time(nullptr));
+  if (::mkdir(aside.c_str(), 0700) != 0) return os::fail_errno("cannot create " + aside, errno);
+  for (const char* name : {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.synced"}) {
+    const std::string from = dir + "/" + name;
+    if (::access(from.c_str(), F_OK) == 0 && ::rename(from.c_str(), (aside + "/" + name).c_str()) != 0)
+      return os::fail_errno("cannot move " + from, errno);
+  }
+  return {};
+}
+
+class Spurctld {
+ public:
+  Spurctld(DaemonOptions options, config::Loaded loaded)
+      : options_(std::move(options)), loaded_(std::move(loaded)), log_("spurctld", clock_) {}
+
+  os::Log& log() { return log_; }
+
+  Status start() {
+    const auto& daemon = loaded_.daemon;
+    SPUR_TRY(log_.set_targets(log_targets(daemon.controller_log, daemon.controller_log.file, options_)));
+    for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
+    SPUR_TRY(os::make_private_dir(daemon.state_dir));
+    if (options_.clear_state) SPUR_TRY(move_state_aside(daemon.state_dir));
+    SPUR_ASSIGN(journal_, os::SqliteJournal::open(daemon.state_dir));
+    // Users must reach the two sockets in there; everything else in it is for us alone.
+    if (::chmod(daemon.state_dir.c_str(), 0711) != 0) return os::fail_errno("cannot open up " + daemon.state_dir, errno);
+    SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(daemon.state_dir + "/ctld.key"));
+    SPUR_ASSIGN(const auto token, load_or_create_join_token(daemon.state_dir + "/join.token"));
+    const std::string public_key = key.public_key();
+    cluster_name_ = loaded_.cluster.cluster_name;
+    signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), cluster_name_, short_hostname());
+    make_verifier(public_key);
+
+    core_ = std::make_unique<ctld::CoreThread>(
+        ctld::CoreThread::Doors{.clock = clock_,
+                                .journal = *journal_,
+                                .agents = links_,
+                                .log = [this](std::string line) { log_line(line); },
+                                .fatal = [this](const Error& error) { die(error); }});
+    SPUR_TRY(core_->start(loaded_.cluster, public_key));
+    core_->picture()->view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+      if (!node->public_key.empty()) verifier_->trust(node->public_key, {.any_user = false, .step_tickets = false, .node = node->name});
+    });
+    identify_ = std::make_unique<ctld::Identify>(
+        clock_, *verifier_,
+        ctld::Identify::Options{.daemon_uid = Uid{::geteuid()},
+                                .join_token = token,
+                                .enrol = [this](const std::string& node, const std::string& node_key) {
+                                  verifier_->trust(node_key, {.any_user = false, .step_tickets = false, .node = node});
+                                }});
+    SPUR_TRY(serve());
+    log_.info("spurctld {} is ready: cluster {}, {} jobs, state in {}", kVersion, cluster_name_,
+              core_->picture()->view.jobs.size(), daemon.state_dir);
+    return {};
+  }
+
+  void reload() {
+    auto fresh = load_for(options_);
+    if (!fresh) return log_.error("the configuration is not reloaded: {}", fresh.error().message);
+    for (const auto& warning : fresh->warnings) log_.warning("{}", warning);
+    apply_log_settings(*fresh);
+    model::Caller admin;
+    admin.role = model::Role::Admin;
+    core_->post([this, admin, config = std::move(fresh->cluster)](ctld::Controller& controller) mutable {
+      controller.reconfigure(admin, std::move(config), [this](Status status) {
+        if (status)
+          log_.info("configuration reloaded");
+        else
+          log_.error("the configuration is not reloaded: {}", status.error().message);
+      });
+    });
+  }
+
+  void reopen_log() { (void)log_.reopen(); }
+
+  void stop() {
+    log_.info("stopping");
+    auth_.reset();
+    links_.close();
+    server_->stop(std::chrono::seconds(1));
+    core_->stop();
+    journal_.reset();
+    ::unlink(config::controller_socket(loaded_.daemon).c_str());
+  }
+
+  bool stop_requested() const { return stop_requested_; }
+
+ private:
+  void make_verifier(const std::string& public_key) {
+    verifier_ = std::make_unique<os::TrustedKeyVerifier>(os::TrustedKeyVerifier::Options{
+        .cluster = cluster_name_,
+        .audience = "controller",
+        .accepts = {io::CredentialKind::User, io::CredentialKind::Node},
+        .user_on_node = [this](const std::string& node, Uid uid) { return has_job_on(node, uid); },
+        .skew = seconds(5),
+        .cache_entries = 8192});
+    verifier_->trust(public_key, {.any_user = true, .step_tickets = false, .node = {}});
+  }
+
+  bool has_job_on(const std::string& node, Uid uid) const {
+    const auto picture = core_->picture();
+    const auto* found = model::find_node(picture->view, node);
+    if (!found) return false;
+    for (const JobId id : found->jobs)
+      if (const auto* job = model::find_job(picture->view, id); job && job->spec->uid == uid) return true;
+    return false;
+  }
+
+  Status serve() {
+    const auto& daemon = loaded_.daemon;
+    service_ = std::make_unique<ctld::ControllerService>(
+        *core_, *identify_,
+        ctld::ControllerService::Options{
+            .host = short_hostname(),
+            .version = kVersion,
+            .started = clock_.now(),
+            .reload = [this]() -> Result<model::ClusterConfig> {
+              SPUR_ASSIGN(auto fresh, load_for(options_));
+              for (const auto& warning : fresh.warnings) log_.warning("{}", warning);
+              apply_log_settings(fresh);
+              return std::move(fresh.cluster);
+            },
+            .shutdown = [this] { stop_requested_ = true; ::kill(::getpid(), SIGTERM); },
+            .sign_ticket = [this](const model::Job& job) {
+              io::CredentialClaims claims;
+              claims.kind = io::CredentialKind::StepTicket;
+              claims.uid = job.spec->uid;
+              claims.gid = job.spec->gid;
+              claims.audience = "steps";
+              claims.job = job.id;
+              claims.epoch = job.epoch;
+              return signer_->sign(claims, clock_.now());
+            }});
+    agent_service_ = std::make_unique<ctld::AgentLinks::Service>(links_, *core_, *identify_);
+    const std::string socket = config::controller_socket(daemon);
+    ::unlink(socket.c_str());   // the journal's lock says that nobody else serves it
+    std::vector<std::string> addresses = daemon.controller_listen;
+    addresses.push_back("unix:" + socket);
+    SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_));
+    SPUR_ASSIGN(auth_, os::AuthSocket::open({.path = config::auth_socket(daemon), .may_attest = {}}, *signer_, clock_));
+    return {};
+  }
+
+  void apply_log_settings(const config::Loaded& fresh) {
+    const auto targets = log_targets(fresh.daemon.controller_log, fresh.daemon.controller_log.file, options_);
+    if (auto ok = log_.set_targets(targets); !ok) log_.error("{}", ok.error().message);
+  }
+
+  void log_line(const std::string& line) {
+    const std::string_view text(line);
+    if (text.starts_with("error: ")) return log_.error("{}", text.substr(7));
+    if (text.starts_with("warning: ")) return log_.warning("{}", text.substr(9));
+    log_.info("{}", text);
+  }
+
+  [[noreturn]] void die(const Error& error) {
+    log_.fatal("cannot make the state durable: {}. Nothing more is accepted; start again when this is mended", error.message);
+    std::_Exit(1);
+  }
+
+  DaemonOptions options_;
+  config::Loaded loaded_;
+  os::SystemClock clock_;
+  os::Log log_;
+  std::string cluster_name_;
+  std::unique_ptr<os::SqliteJournal> journal_;
+  std::unique_ptr<os::HostCredentialSigner> signer_;
+  std::unique_ptr<os::TrustedKeyVerifier> verifier_;
+  ctld::AgentLinks links_;
+  std::unique_ptr<ctld::CoreThread> core_;
+  std::unique_ptr<ctld::Identify> identify_;
+  std::unique_ptr<ctld::ControllerService> service_;
+  std::unique_ptr<ctld::AgentLinks::Service> agent_service_;
+  std::unique_ptr<ctld::GrpcServer> server_;
+  std::unique_ptr<os::AuthSocket> auth_;
+  std::atomic<bool> stop_requested_{false};
+};
+
+int run(int argc, char** argv) {
+  DaemonOptions options = parse_daemon_options(Daemon::Controller, argc, argv);
+  auto loaded = load_for(options);
+  if (!loaded) return std::fprintf(stderr, "spurctld: fatal: %s\n", loaded.error().message.c_str()), 1;
+  os::StartReport report;
+  if (!options.foreground) {
+    auto started = os::daemonise();
+    if (!started) return std::fprintf(stderr, "spurctld: fatal: %s\n", started.error().message.c_str()), 1;
+    report = std::move(*started);
+  }
+  const auto failed = [&](const Error& error) {
+    report.failed("spurctld: fatal: " + error.message + "\n");
+    return 1;
+  };
+  const os::ServiceNotifier notifier;
+  os::raise_open_file_limit();
+  auto signals = os::Signals::open();
+  if (!signals) return failed(signals.error());
+  const std::string pid_path = config::controller_pid_file(loaded->daemon);
+  Spurctld daemon(options, std::move(*loaded));
+  if (auto ok = daemon.start(); !ok) return failed(ok.error());
+  auto pid_file = os::PidFile::create(pid_path);
+  if (!pid_file) return failed(pid_file.error());
+  if (auto ok = report.ready(); !ok) daemon.log().warning("{}", ok.error().message);
+  notifier.ready();
+  while (!daemon.stop_requested()) {
+    const auto signal = signals->wait(std::chrono::hours(1));
+    if (!signal) continue;
+    if (*signal == os::DaemonSignal::Stop) break;
+    if (*signal == os::DaemonSignal::Reload) daemon.reload();
+    if (*signal == os::DaemonSignal::ReopenLog) daemon.reopen_log();
+  }
+  notifier.stopping();
+  daemon.stop();
+  return 0;
+}
+
+}  // namespace
+}  // namespace spur::main
+
+int main(int argc, char** argv) { return spur::main::run(argc, argv); }

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// spurd: the agent of one node. One thread runs the agent's logic over an event loop; gRPC's threads only move steps' bytes.
+#include <grpcpp/server.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/agent.h"
+#include "agent/step_service.h"
+#include "agent/step_session.h"
+#include "config/load.h"
+#include "main/daemon_options.h"
+#include "main/version.h"
+#include "os/auth_socket.h"
+#include "os/controller_link.h"
+#include "os/credentials.h"
+#include "os/daemon.h"
+#include "os/event_loop.h"
+#include "os/files.h"
+#include "os/hardware.h"
+#include "os/log.h"
+#include "os/sd_notify.h"
+#include "os/signals.h"
+#include "os/step_channels.h"
+#include "os/step_launcher.h"
+#include "os/system_clock.h"
+#include "wire/credential_client.h"
+
+namespace spur::main {
+namespace {
+
+class Spurd {
+ public:
+  Spurd(DaemonOptions options, config::Loaded loaded, std::string node)
+      : options_(std::move(options)), loaded_(std::move(loaded)), node_(std::move(node)), log_("spurd", clock_) {}
+
+  os::Log& log() { return log_; }
+
+  Status start(os::Signals& signals) {
+    const auto& daemon = loaded_.daemon;
+    const std::string host = short_hostname();
+    SPUR_TRY(log_.set_targets(log_targets(daemon.agent_log, config::agent_log_file(daemon, node_, host), options_)));
+    for (const auto& warning : loaded_.warnings) log_.debug("{}", warning);
+    spool_ = config::agent_spool_dir(daemon, node_, host);
+    SPUR_TRY(read_token());
+    SPUR_ASSIGN(loop_, os::EventLoop::open());
+    SPUR_TRY(loop_->watch(signals.fd(), EPOLLIN, [this, &signals](std::uint32_t) { on_signal(signals); }));
+    SPUR_ASSIGN(launcher_, os::StepLauncher::open(*loop_, {.spool = spool_,
+                                                           .stepd = options_.stepd.empty() ? sibling_program("spurstepd") : options_.stepd,
+                                                           .node = node_,
+                                                           .job_environment = job_environment(),
+                                                           .use_cgroups = true,
+                                                           .keep_users = seconds(60),
+                                                           .warn = [this](const std::string& text) { log_.warning("{}", text); }}));
+    SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(spool_ + "/node.key"));
+    SPUR_ASSIGN(auto machine, os::discover_machine());
+    public_key_ = key.public_key();
+    signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), loaded_.cluster.cluster_name, host);
+    make_link();
+    make_agent(machine);
+    SPUR_TRY(serve_steps());
+    SPUR_TRY(agent_->start());
+    link_->start();
+    arm_timer();
+    log_.info("spurd {} is ready: node {}, {} CPUs, steps on {}", kVersion, node_, machine.hardware.cpus, address_);
+    return {};
+  }
+
+  void run() { loop_->run(); }
+
+  void stop() {
+    log_.info("stopping; running jobs go on");
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    server_->Wait();
+    loop_->run_once(Duration{0});
+    link_.reset();
+  }
+
+ private:
+  Status read_token() {
+    if (options_.token_file.empty()) {
+      if (const char* text = std::getenv("SPUR_JOIN_TOKEN")) token_ = text;
+      ::unsetenv("SPUR_JOIN_TOKEN");   // jobs must not inherit it
+      return {};
+    }
+    SPUR_ASSIGN(token_, os::read_file(options_.token_file, 4096));
+    while (!token_.empty() && (token_.back() == '\n' || token_.back() == ' ')) token_.pop_back();
+    return {};
+  }
+
+  // Where commands inside a job find the controller, whatever the user's own environment says.
+  std::vector<std::string> job_environment() const {
+    std::vector<std::string> out;
+    if (!loaded_.path.empty()) {
+      const bool slurm = config::dialect_of(loaded_.path, {}) == config::Dialect::Slurm;
+      out.push_back((slurm ? "SLURM_CONF=" : "SPUR_CONF=") + loaded_.path);
+    }
+    return out;
+  }
+
+  void make_agent(const os::Machine& machine) {
+    agent_ = std::make_unique<agent::Agent>(agent::AgentIdentity{.node = node_,
+                                                                 .address = {},
+                                                                 .hostname = machine.hostname,
+                                                                 .version = kVersion,
+                                                                 .os = machine.os,
+                                                                 .arch = machine.arch,
+                                                                 .public_key = public_key_,
+                                                                 .found = machine.hardware,
+                                                                 .boot_time = machine.boot_time},
+                                            clock_, *launcher_, *link_);
+    agent_->measure = [](model::AgentHeartbeat& beat) {
+      const auto load = os::sample_load();
+      beat.load_hundredths = load.load_hundredths;
+      beat.free_memory_mib = load.free_memory_mib;
+    };
+  }
+
+  Status serve_steps() {
+    const model::NodeConfig* declared = nullptr;
+    for (const auto& n : loaded_.cluster.nodes)
+      if (n.name == node_) declared = &n;
+    verifier_ = std::make_unique<os::TrustedKeyVerifier>(os::TrustedKeyVerifier::Options{
+        .cluster = loaded_.cluster.cluster_name,
+        .audience = "steps",
+        .accepts = {io::CredentialKind::StepTicket},
+        .user_on_node = {},
+        .skew = seconds(5),
+        .cache_entries = 1024});
+    channels_ = std::make_unique<os::StepChannels>(*loop_, *launcher_);
+    steps_ = std::make_unique<agent::StepContext>(
+        agent::StepContext{.agent = *agent_,
+                           .clock = clock_,
+                           .port = *channels_,
+                           .node = node_,
+                           .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
+                           .next_step = {}});
+    service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
+                                                    [this](std::function<void()> f) { loop_->post(std::move(f)); });
+    const std::string listen = options_.listen.empty() ? config::agent_listen_address(loaded_.daemon, declared) : options_.listen;
+    int port = 0;
+    SPUR_ASSIGN(server_, agent::serve_steps(listen, *service_, &port));
+    address_ = config::join_host_port(reachable_host(listen, declared), static_cast<std::uint16_t>(port));
+    agent_->set_address(address_);
+    return {};
+  }
+
+  // How other nodes and srun reach us: as told, as declared, or by the address we listen on unless that means "all".
+  std::string reachable_host(const std::string& listen, const model::NodeConfig* declared) const {
+    if (!options_.address.empty()) return options_.address;
+    if (declared && !declared->address.empty()) return declared->address;
+    std::string host = listen.substr(0, listen.rfind(':'));
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    if (host != "::" && host != "0.0.0.0" && !host.empty()) return host;
+    return declared && !declared->hostname.empty() ? declared->hostname : short_hostname();
+  }
+
+  void make_link() {
+    link_ = std::make_unique<os::ControllerLink>(
+        *loop_, os::ControllerLink::Options{
+                    .addresses = [this] { return controllers(); },
+                    .metadata = [this] { return metadata(); },
+                    .on_connected = [this] { agent_->on_connected(); arm_timer(); },
+                    .on_disconnected = [this] { agent_->on_disconnected(); },
+                    .on_message =
+                        [this](const model::ControllerMessage& message) {
+                          if (const auto* welcome = std::get_if<model::ControllerWelcome>(&message)) trust(*welcome);
+                          agent_->on_message(message);
+                          arm_timer();
+                        },
+                    .log = [this](const std::string& line) { log_.error("{}", std::string_view(line).substr(line.starts_with("error: ") ? 7 : 0)); }});
+  }
+
+  void trust(const model::ControllerWelcome& welcome) {
+    if (welcome.controller_public_key.empty()) return;
+    verifier_->replace_all({{welcome.controller_public_key, {.any_user = false, .step_tickets = true, .node = {}}}});
+  }
+
+  std::vector<std::string> controllers() const {
+    if (options_.controller.empty()) return config::find_controllers(loaded_.daemon);
+    std::vector<std::string> out;
+    std::size_t from = 0;
+    while (from <= options_.controller.size()) {
+      const std::size_t comma = std::min(options_.controller.find(',', from), options_.controller.size());
+      if (comma > from) out.push_back(options_.controller.substr(from, comma - from));
+      from = comma + 1;
+    }
+    return out;
+  }
+
+  // How this agent proves who it is: the controller's host vouches for it where both are on one machine; a node that is known
+  // signs with its own key; one that is not shows the join token.
+  Result<wire::Metadata> metadata() {
+    wire::Metadata out;
+    if (!token_.empty()) out.emplace_back("spur-join-token", token_);
+    const std::string socket = config::client_options(loaded_.daemon).auth_socket;
+    if (::access(socket.c_str(), W_OK) == 0) {
+      if (auto credential = wire::get_credential(socket, "controller", std::chrono::seconds(2))) {
+        out.emplace_back("spur-credential-bin", std::move(*credential));
+        return out;
+      }
+    }
+    io::CredentialClaims claims;
+    claims.kind = io::CredentialKind::Node;
+    claims.node = node_;
+    claims.audience = "controller";
+    SPUR_ASSIGN(auto credential, signer_->sign(claims, clock_.now()));
+    out.emplace_back("spur-credential-bin", std::move(credential));
+    return out;
+  }
+
+  void arm_timer() {
+    const Duration due = agent_->next_timer();
+    if (timer_ && timer_.at == due) return;
+    if (timer_) loop_->cancel(timer_);
+    timer_ = {};
+    if (due == Duration::max()) return;
+    timer_ = loop_->call_at(due, [this] {
+      timer_ = {};
+      agent_->on_timer();
+      arm_timer();
+    });
+  }
+
+  void on_signal(os::Signals& signals) {
+    while (const auto signal = signals.take()) {
+      if (*signal == os::DaemonSignal::Stop) loop_->stop();
+      if (*signal == os::DaemonSignal::ReopenLog) (void)log_.reopen();
+      if (*signal == os::DaemonSignal::Reload) {
+        auto fresh = load_for(options_);
+        if (!fresh) {
+          log_.error("the configuration is not reloaded: {}", fresh.error().message);
+        } else {
+          loaded_.daemon = fresh->daemon;
+          log_.info("configuration reloaded");
+        }
+      }
+    }
+  }
+
+  DaemonOptions options_;
+  config::Loaded loaded_;
+  std::string node_, spool_, token_, public_key_, address_;
+  os::SystemClock clock_;
+  os::Log log_;
+  std::unique_ptr<os::EventLoop> loop_;
+  std::unique_ptr<os::StepLauncher> launcher_;
+  std::unique_ptr<os::HostCredentialSigner> signer_;
+  std::unique_ptr<os::TrustedKeyVerifier> verifier_;
+  std::unique_ptr<os::StepChannels> channels_;
+  std::unique_ptr<os::ControllerLink> link_;
+  std::unique_ptr<agent::Agent> agent_;
+  std::unique_ptr<agent::StepContext> steps_;
+  std::unique_ptr<agent::StepService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  os::EventLoop::TimerId timer_;
+};
+
+int run(int argc, char** argv) {
+  DaemonOptions options = parse_daemon_options(Daemon::Agent, argc, argv);
+  auto loaded = load_for(options);
+  if (!loaded) return std::fprintf(stderr, "spurd: fatal: %s\n", loaded.error().message.c_str()), 1;
+  std::string node = options.node;
+  if (node.empty()) {
+    const auto* declared = config::find_node_of_host(loaded->cluster, short_hostname());
+    node = declared ? declared->name : short_hostname();
+  }
+  os::StartReport report;
+  if (!options.foreground) {
+    auto started = os::daemonise();
+    if (!started) return std::fprintf(stderr, "spurd: fatal: %s\n", started.error().message.c_str()), 1;
+    report = std::move(*started);
+  }
+  const auto failed = [&](const Error& error) {
+    report.failed("spurd: fatal: " + error.message + "\n");
+    return 1;
+  };
+  const os::ServiceNotifier notifier;
+  os::raise_open_file_limit();
+  auto signals = os::Signals::open();
+  if (!signals) return failed(signals.error());
+  const std::string pid_path = config::agent_pid_file(loaded->daemon, node, short_hostname());
+  Spurd daemon(options, std::move(*loaded), std::move(node));
+  if (auto ok = daemon.start(*signals); !ok) return failed(ok.error());
+  auto pid_file = os::PidFile::create(pid_path);
+  if (!pid_file) return failed(pid_file.error());
+  if (auto ok = report.ready(); !ok) daemon.log().warning("{}", ok.error().message);
+  notifier.ready();
+  daemon.run();
+  notifier.stopping();
+  daemon.stop();
+  return 0;
+}
+
+}  // namespace
+}  // namespace spur::main
+
+int main(int argc, char** argv) { return spur::main::run(argc, argv); }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real io::StepPort: local steps through spurstepd's socket (frames of os/frame.h), remote ones through the other agent's
+// RunStep stream. On the thread of the event loop.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "io/step_port.h"
+#include "os/event_loop.h"
+#include "os/step_launcher.h"
+
+namespace spur::os {
+
+class StepChannels final : public io::StepPort {
+ public:
+  StepChannels(EventLoop& loop, StepLauncher& launcher) : loop_(loop), launcher_(launcher) {}
+  std::unique_ptr<io::StepChannel> open_local(const model::ControllerLaunch& launch, std::uint32_t step,
+                                              io::StepChannel::Events events) override;
+  std::unique_ptr<io::StepChannel> open_remote(const std::string& address, io::StepChannel::Events events) override;
+
+ private:
+  EventLoop& loop_;
+  StepLauncher& launcher_;
+};
+
+}  // namespace spur::os

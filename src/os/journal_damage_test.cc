@@ -42,6 +42,7 @@ void make_used_journal(const std::string& directory) {
       if (!snapshot_and_wait(**journal, kSnapshot, std::string(50'000, 'S'))) ::_exit(2);
       append_many(**journal, kSnapshot + 1, 400, kEntryBytes);
     }
+    fs::copy_file(directory + "/journal.mark", directory + "/mark.at400");
     auto journal = SqliteJournal::open(directory);
     if (!journal || !(*journal)->recover()) ::_exit(3);
     for (std::uint64_t i = 401; i <= kEntries; ++i)
@@ -184,6 +185,29 @@ TEST_F(JournalDamage, WriteCutShortByACrashIsCutAndReported) {
     // Reported once.
     EXPECT_EQ(open_and_check(directory).notice, "");
   }
+}
+
+// After a power loss the mark may be older than the log, and the log may end anywhere behind the last sync.
+TEST_F(JournalDamage, LogCutAnywhereBehindAnOlderMarkGivesAWholePrefix) {
+  const std::string wal = slurp(dir_ / "pristine/journal.sqlite-wal");
+  std::mt19937_64 random(5);
+  std::size_t cut_reports = 0;
+  for (int round = 0; round < 40; ++round) {
+    const std::string directory = copy();
+    fs::copy_file(dir_ / "pristine/mark.at400", directory + "/journal.mark", fs::copy_options::overwrite_existing);
+    spit(directory + "/journal.sqlite-wal", std::string_view(wal).substr(0, 33 + random() % (wal.size() - 33)));
+    auto journal = open_journal(directory);
+    const auto recovery = journal->recover();
+    ASSERT_TRUE(recovery) << recovery.error().message;
+    const std::uint64_t last = recovery->snapshot_index + recovery->entries.size();
+    EXPECT_GE(last, 400u);
+    EXPECT_LE(last, kEntries);
+    for (std::size_t i = 0; i < recovery->entries.size(); ++i)
+      ASSERT_EQ(recovery->entries[i], entry_text(kSnapshot + 1 + i, kEntryBytes));
+    cut_reports += recovery->notice.find("cut ") != std::string::npos;
+    EXPECT_TRUE(append_and_wait(*journal, last + 1, "goes on"));
+  }
+  EXPECT_GT(cut_reports, 30u);
 }
 
 TEST_F(JournalDamage, LostOrDamagedMarkIsOnlyReported) {

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
   if (auto noted = record.note_started(::getpid()); !noted) return usage();
 
   std::string identity_text, token;
+  int agent = 0;
   std::vector<std::string> of_node;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -57,6 +59,8 @@ int main(int argc, char** argv) {
       identity_text = text.substr(19);
     else if (text.starts_with("SPURSTEPD_TOKEN="))
       token = text.substr(16);
+    else if (text.starts_with("SPURSTEPD_PARENT="))
+      agent = std::atoi(*entry + 17);
     else if (!text.starts_with("TZ="))
       of_node.emplace_back(text);
   }
@@ -68,7 +72,8 @@ int main(int argc, char** argv) {
                             .orders = spur::os::UniqueFd(kOrdersFd),
                             .identity = *identity,
                             .of_node = std::move(of_node),
-                            .token = std::move(token)});
+                            .token = std::move(token),
+                            .agent = agent});
     ::_exit(0);
   }
   return usage();

@@ -94,6 +94,7 @@ void StepLauncher::finish(model::JobRun run, EndRecord record) {
 }
 
 void StepLauncher::report(model::JobRun run, const EndRecord& record) {
+  ledger_->note_end(run, record);  // nobody need wait for it: until the controller has it, a power cut merely changes the end
   Run& state = runs_.at(run);
   state.phase = Phase::Ended;
   state.pidfd.reset();
@@ -109,14 +110,31 @@ Result<std::vector<io::Launcher::Known>> StepLauncher::recover() {
     if (known) {
       out.push_back(std::move(*known));
     } else if (known.error().code == ErrorCode::Corrupt) {
-      // Never acknowledged: the note was cut short by the crash. The controller sends the launch again.
-      warn(fmt::format("dropping the unfinished note of {}: {}", Spool::run_name(run), known.error().message));
+      // Cut short by a crash. If it was more than a beginning, the ledger knows it.
+      warn(fmt::format("dropping the damaged note of {}: {}", Spool::run_name(run), known.error().message));
       spool_.remove(run);
+      runs_.erase(run);
     } else {
       return std::unexpected(known.error());
     }
   }
+  recover_lost_notes(out);
   return out;
+}
+
+// Runs that the ledger knows and the spool does not: a power cut took their directories.
+void StepLauncher::recover_lost_notes(std::vector<Known>& known) {
+  for (const auto& entry : ledger_->found()) {
+    if (runs_.contains(entry.run) || !ledger_->knows(entry.run)) continue;
+    EndRecord record = entry.end ? *entry.end : killed_record("the node was restarted");
+    runs_[entry.run].phase = Phase::Ended;
+    known.push_back({.run = entry.run,
+                     .is_batch_host = entry.is_batch_host,
+                     .running = false,
+                     .ended = ended_of(entry.run, record),
+                     .launch = nullptr});
+  }
+  std::ranges::sort(known, {}, &Known::run);
 }
 
 Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
@@ -137,9 +155,12 @@ Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
   state.header = std::move(header);
   state.kill_wait = known.launch->kill_wait;
   auto record = file->end();
-  if (!record && state.header.boot_id != boot_id_) {
-    record = killed_record("the node was restarted");
-    record->ended = wall_clock();
+  const bool rebooted = state.header.boot_id != boot_id_;
+  if (!record && rebooted) {
+    // What the ledger does not know had not been started.
+    if (!ledger_->knows(run)) return fail(ErrorCode::Corrupt, "it was never begun");
+    const auto entry = std::ranges::find(ledger_->found(), run, &RunLedger::Entry::run);
+    record = entry != ledger_->found().end() && entry->end ? *entry->end : killed_record("the node was restarted");
     SPUR_TRY(file->note_end(*record));
   }
   if (record) {
@@ -158,7 +179,10 @@ void StepLauncher::recover_script(model::JobRun run, RunFile file, const model::
     state.phase = Phase::Running;
     return adopt(run, 0);
   }
-  if (!file.started()) return start(run, spec.uid, spec.gid, std::move(file));  // the old agent died before it came to that
+  if (!file.started()) {  // the old agent died before it came to that
+    state.phase = Phase::Noting;
+    return note(run, spec.uid, spec.gid, std::move(file));
+  }
   // Reported from the loop, after recover() has told of the run.
   state.phase = Phase::Running;
   loop_.post([this, alive = alive_, run] {

@@ -91,13 +91,6 @@ std::optional<model::JobRun> run_of_name(std::string_view name) {
   return run;
 }
 
-// After the first of these has made the file system's journal durable, the others find nothing left to do.
-Status sync_all(int file, int directory, int parent, const std::string& path) {
-  for (const int fd : {file, directory, parent})
-    if (::fsync(fd) != 0) return fail_errno("cannot make " + path + " durable", errno);
-  return {};
-}
-
 }  // namespace
 
 Result<RunHeader> RunFile::header() const {
@@ -162,7 +155,12 @@ Status RunFile::note_end(const EndRecord& record) const {
   const auto part = seal(std::move(text), kLaunchAt - kEndAt);
   if (::pwrite(fd_.get(), part.data(), part.size(), kEndAt) != static_cast<ssize_t>(part.size()))
     return fail_errno("cannot write a run record", errno);
-  if (::fdatasync(fd_.get()) != 0) return fail_errno("cannot make a run record durable", errno);
+  return {};
+}
+
+Status RunFile::sync() const {
+  // The directories above are found through the descriptor's own name; syncing the file system covers them too.
+  if (::syncfs(fd_.get()) != 0) return fail_errno("cannot make a run record durable", errno);
   return {};
 }
 
@@ -195,7 +193,6 @@ Result<RunFile> Spool::create_in(const std::string& name, const RunHeader& heade
   if (written < 0) return fail_errno("cannot write " + path + "/run", errno);
   if (static_cast<std::size_t>(written) != front.size() + launch.size())
     return fail(ErrorCode::OutOfSpace, "cannot write all of " + path + "/run: the disk is full");
-  SPUR_TRY(sync_all(file.fd(), dir.get(), fd_.get(), path));
   return file;
 }
 

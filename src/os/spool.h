@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node durably knows of its runs: one directory job<ID>.<EPOCH> per run in the spool directory.
+// What a node knows of its runs: one directory job<ID>.<EPOCH> per run in the spool directory. It survives the death of the agent
+// and of spurstepd; surviving a power cut is the business of os/run_ledger.h, for which a run's number and end are enough.
 //
 //   run           the record below; root's (or the agent's user's) alone
 //   slurm_script  the batch script, readable by the job's user alone; written by spurstepd
 //   ctl           datagram socket on which spurstepd takes orders (os/step_control.h)
 //
-// The record is one file of four parts, written at fixed places so that nothing but its first write allocates: the end of a job
-// can be recorded on a full disk, and costs one fdatasync without a journal commit of the file system.
+// The record is one file of four parts at fixed places, all allocated by the first write: the end of a job can be recorded on a
+// full disk.
 //
 //   0     header   run, part, boot, cgroup; size and checksum of the launch
 //   1024  start    pid of spurstepd, once it is there
@@ -59,8 +60,9 @@ class RunFile {
   std::optional<pid_t> started() const;   // pid of spurstepd
   std::optional<EndRecord> end() const;
 
-  Status note_started(pid_t stepd) const;        // survives the agent's death, not a power cut
-  Status note_end(const EndRecord& record) const;  // durable
+  Status note_started(pid_t stepd) const;
+  Status note_end(const EndRecord& record) const;
+  Status sync() const;  // makes the record, and the way to it, survive a power cut
   // Takes the lock unless a living process has it.
   bool try_lock() const;
 
@@ -78,7 +80,7 @@ class Spool {
   std::string run_path(model::JobRun run) const;   // absolute if path() is
   static std::string run_name(model::JobRun run);  // "job12.1"
 
-  // Notes a run, durably, and locks its file. On failure nothing is left behind.
+  // Notes a run, and locks its file. On failure nothing is left behind.
   Result<RunFile> create(const RunHeader& header, std::string_view launch) const;
   Result<RunFile> open_run(model::JobRun run) const;
   // Runs that have a directory here, in order.

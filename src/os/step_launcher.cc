@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -40,6 +41,7 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
   if (::fstat(spool.fd(), &info) != 0) return fail_errno("cannot examine " + path, errno);
   std::unique_ptr<StepLauncher> out(new StepLauncher(loop, std::move(options), std::move(spool)));
   out->token_ = fmt::format("{:x}-{:x}", info.st_dev, info.st_ino);
+  SPUR_ASSIGN(out->ledger_, RunLedger::open(loop, path + "/ledger"));
   out->null_ = UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!out->null_) return fail_errno("cannot open /dev/null", errno);
   if (out->options_.use_cgroups) {
@@ -77,15 +79,16 @@ std::vector<std::string> StepLauncher::stepd_environment(const Identity& identit
   std::vector<std::string> out = options_.job_environment;
   out.push_back("SPURSTEPD_IDENTITY=" + encode_identity(identity));
   out.push_back("SPURSTEPD_TOKEN=" + token_);
+  out.push_back(fmt::format("SPURSTEPD_PARENT={}", ::getpid()));
   if (const char* zone = std::getenv("TZ")) out.push_back(std::string("TZ=") + zone);
   return out;
 }
 
-void StepLauncher::find_user(const model::JobSpec& spec, UserLookup::Found found) {
-  if (users_) return users_->find(spec.uid, spec.gid, std::move(found));
-  if (spec.uid != self_.uid)
+void StepLauncher::find_user(Uid uid, Gid gid, UserLookup::Found found) {
+  if (users_) return users_->find(uid, gid, std::move(found));
+  if (uid != self_.uid)
     return found(fail(ErrorCode::InvalidUser, fmt::format("this node's agent runs as uid {} and cannot start a job of uid {}",
-                                                          self_.uid.value, spec.uid.value)));
+                                                          self_.uid.value, uid.value)));
   found(self_);
 }
 
@@ -100,31 +103,44 @@ Status StepLauncher::launch(const model::ControllerLaunch& launch) {
                   .cgroup = cgroups_.path.empty() ? std::string() : job_cgroup_path(cgroups_.path, launch.run)};
   SPUR_ASSIGN(auto file, spool_.create(state.header, wire::encode_controller_message(launch)));
   state.kill_wait = launch.kill_wait;
+  state.phase = state.header.has_script ? Phase::Noting : Phase::Held;
   const bool starts = state.header.has_script;
   runs_.emplace(launch.run, std::move(state));
-  if (starts) start(launch.run, launch.spec->uid, launch.spec->gid, std::move(file));
+  if (starts)
+    note(launch.run, launch.spec->uid, launch.spec->gid, std::move(file));
+  else
+    ledger_->note(launch.run, launch.this_part == 0, {});
   return {};
 }
 
-void StepLauncher::start(model::JobRun run, Uid uid, Gid gid, RunFile file) {
-  runs_.at(run).phase = Phase::LookingUp;
+void StepLauncher::note(model::JobRun run, Uid uid, Gid gid, RunFile file) {
   auto kept = std::make_shared<RunFile>(std::move(file));
-  model::JobSpec who;
-  who.uid = uid;
-  who.gid = gid;
-  find_user(who, [this, alive = alive_, run, kept](const Result<Identity>& user) {
+  const bool is_batch_host = runs_.at(run).header.is_batch_host;
+  ledger_->note(run, is_batch_host, [this, alive = alive_, run, uid, gid, kept](const Status& noted) {
+    const auto it = *alive ? runs_.find(run) : runs_.end();
+    if (!*alive || it == runs_.end() || it->second.phase != Phase::Noting) return;  // ended meanwhile
+    if (!noted) return fail_launch(run, noted.error().message);
+    look_up(run, uid, gid, kept);
+  });
+}
+
+void StepLauncher::look_up(model::JobRun run, Uid uid, Gid gid, std::shared_ptr<RunFile> file) {
+  runs_.at(run).phase = Phase::LookingUp;
+  find_user(uid, gid, [this, alive = alive_, run, file](const Result<Identity>& user) {
     if (!*alive) return;
     const auto it = runs_.find(run);
     if (it == runs_.end() || it->second.phase != Phase::LookingUp) return;  // ended meanwhile
-    Status started = user ? start_stepd(run, it->second, *user, *kept) : Status(std::unexpected(user.error()));
-    if (!started) {
-      EndRecord record{.exit = {.code = 0, .signal = 53}, .launch_failed = true, .error = started.error().message};
-      // Not from inside launch(): its caller has not yet noted the run.
-      loop_.post([this, alive, run, record = std::move(record)] {
-        if (*alive && runs_.contains(run) && runs_.at(run).phase == Phase::LookingUp) finish(run, record);
-      });
-    }
+    if (!user) return fail_launch(run, user.error().message);
+    if (auto started = start_stepd(run, it->second, *user, *file); !started) fail_launch(run, started.error().message);
   });
+}
+
+void StepLauncher::fail_launch(model::JobRun run, const std::string& error) {
+  EndRecord record;
+  record.exit.signal = 53;  // as Slurm shows a job that could not be launched
+  record.launch_failed = true;
+  record.error = error;
+  finish(run, std::move(record));
 }
 
 Status StepLauncher::start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file) {
@@ -148,7 +164,7 @@ Status StepLauncher::start_stepd(model::JobRun run, Run& state, const Identity& 
 
 void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready) {
   auto kept = std::make_shared<const model::ControllerLaunch>(launch);
-  find_user(*launch.spec, [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
+  find_user(launch.spec->uid, launch.spec->gid, [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
     if (!*alive) return;
     if (!user) return ready(std::unexpected(user.error()));
     ready(start_step_now(*kept, step, *user));
@@ -211,8 +227,13 @@ void StepLauncher::end(model::JobRun run, bool kill, model::JobState why) {
   switch (it->second.phase) {
     case Phase::Running:
       return order_batch(run, order);
-    case Phase::LookingUp:  // never started
-      return finish(run, {.exit = {.code = 0, .signal = 15}, .error = "ended before it was started"});
+    case Phase::Noting:
+    case Phase::LookingUp: {  // never started
+      EndRecord record;
+      record.exit.signal = SIGTERM;
+      record.error = "ended before it was started";
+      return finish(run, std::move(record));
+    }
     case Phase::Held:
       return clear(run, {}, kill ? Duration{0} : it->second.kill_wait);
     case Phase::Clearing:
@@ -240,6 +261,7 @@ void StepLauncher::suspend(model::JobRun run, bool resume) {
 void StepLauncher::forget(model::JobRun run) {
   const auto it = runs_.find(run);
   if (it == runs_.end() || it->second.phase != Phase::Ended) return;
+  ledger_->forget(run);
   spool_.remove(run);
   runs_.erase(it);
 }

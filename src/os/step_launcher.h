@@ -2,12 +2,14 @@
 // The agent's real door to processes (contract: io/launcher.h): notes runs in the spool, starts one spurstepd per batch script or
 // step, and watches them. A spurstepd of a batch script outlives the agent; recover() finds it again.
 //
-//        launch()                user known           spurstepd gone, end record there
-//   ---> noted ----> LookingUp ------------> Running ----------------------------------------> Ended --forget()--> (none)
-//          |                                    | spurstepd gone without a record (killed)       ^
-//          |                                    +------> Clearing (kill what is left) -----------+
-//          +-- no script here: Held --end()--> Clearing (steps end) -----------------------------+
+//   launch()           in the ledger           user known           spurstepd gone, end record there
+//   -------> Noting ------------------> LookingUp --------> Running --------------------------------> Ended --forget()-->
+//              |                                              | spurstepd gone without a record          ^
+//              |                                              +------> Clearing (kill what is left) ------+
+//              +-- no script here: Held --end()--> Clearing (its steps end) ------------------------------+
 //
+// launch() returns when the note survives the agent's death. A script is started only when the note also survives a power cut: so
+// a run that a cut takes back has never run, the controller finds the node without it and launches it again.
 // All of it on the thread of the event loop.
 #pragma once
 
@@ -21,6 +23,7 @@
 #include "os/cgroup.h"
 #include "os/event_loop.h"
 #include "os/process.h"
+#include "os/run_ledger.h"
 #include "os/spool.h"
 #include "os/step_control.h"
 #include "os/user_lookup.h"
@@ -57,7 +60,7 @@ class StepLauncher final : public io::Launcher {
   const CgroupBase& cgroups() const { return cgroups_; }
 
  private:
-  enum class Phase : std::uint8_t { LookingUp, Running, Held, Clearing, Ended };
+  enum class Phase : std::uint8_t { Noting, LookingUp, Running, Held, Clearing, Ended };
   struct Run {
     RunHeader header;
     Phase phase = Phase::Held;
@@ -78,10 +81,12 @@ class StepLauncher final : public io::Launcher {
   StepLauncher(EventLoop& loop, Options options, Spool spool);
   void warn(const std::string& text) const;
   std::vector<std::string> stepd_environment(const Identity& identity) const;
-  void find_user(const model::JobSpec& spec, UserLookup::Found found);
+  void find_user(Uid uid, Gid gid, UserLookup::Found found);
 
   // step_launcher.cc: starting and ordering
-  void start(model::JobRun run, Uid uid, Gid gid, RunFile file);
+  void note(model::JobRun run, Uid uid, Gid gid, RunFile file);
+  void look_up(model::JobRun run, Uid uid, Gid gid, std::shared_ptr<RunFile> file);
+  void fail_launch(model::JobRun run, const std::string& error);
   Status start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file);
   Result<UniqueFd> start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
@@ -95,6 +100,7 @@ class StepLauncher final : public io::Launcher {
   void finish(model::JobRun run, EndRecord record);
   void report(model::JobRun run, const EndRecord& record);
   Result<Known> recover_run(model::JobRun run);
+  void recover_lost_notes(std::vector<Known>& known);
   void recover_script(model::JobRun run, RunFile file, const model::JobSpec& spec);
   void adopt(model::JobRun run, int attempt);
 
@@ -108,6 +114,7 @@ class StepLauncher final : public io::Launcher {
   Identity self_;
   std::map<model::JobRun, Run> runs_;
   std::multimap<model::JobRun, Step> steps_;
+  std::unique_ptr<RunLedger> ledger_;
   std::unique_ptr<UserLookup> users_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -24,9 +24,9 @@ GpuVendor gpu_vendor() {
 }
 
 Result<std::string> file_of(std::string_view pattern, std::string_view work_dir, const text::PatternValues& values) {
-  SPUR_ASSIGN(auto name, text::expand_pattern(pattern, values));
-  if (name.starts_with('/')) return name;
-  return std::string(work_dir) + "/" + name;
+  auto name = text::expand_pattern(pattern, values);
+  if (name && !name->starts_with('/')) name->insert(0, std::string(work_dir) + "/");
+  return name;
 }
 
 Result<TaskPlan> plan_batch(const BatchSource& source) {

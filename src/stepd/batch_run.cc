@@ -40,6 +40,14 @@ std::uint64_t micros(const timeval& t) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
 }
 
+os::EndRecord failed_launch(const Error& error) {
+  os::EndRecord out;
+  out.exit = kLaunchFailed;
+  out.launch_failed = true;
+  out.error = error.message;
+  return out;
+}
+
 Status write_script(const BatchInput& input, const std::string& script) {
   const std::string path = input.directory + "/slurm_script";
   ::unlink(path.c_str());  // of an attempt that a crash cut short
@@ -58,7 +66,7 @@ class BatchRun {
 
   // Until the end is recorded.
   void run() {
-    if (auto begun = begin(); !begun) return record({.exit = kLaunchFailed, .launch_failed = true, .error = begun.error().message});
+    if (auto begun = begin(); !begun) record(failed_launch(begun.error()));
     loop_.run();
   }
 
@@ -214,7 +222,9 @@ void BatchRun::record(os::EndRecord end) {
   end.ended = wall_clock();
   processes_.remove(true);
   // A disk that fails here fails the agent too; it then reports this run as killed.
-  if (auto noted = input_.record.note_end(end); !noted)
+  auto noted = input_.record.note_end(end);
+  if (noted && ::getppid() != input_.agent) noted = input_.record.sync();
+  if (!noted)
     fmt::print(stderr, "spurstepd: error: job {}: {}\n", launch_.run.job.value, noted.error().message);
   loop_.stop();
 }
@@ -225,7 +235,7 @@ void run_batch(BatchInput input) {
   adopt_orphans();
   auto loop = os::EventLoop::open();
   if (!loop) {
-    (void)input.record.note_end({.exit = kLaunchFailed, .launch_failed = true, .error = loop.error().message});
+    (void)input.record.note_end(failed_launch(loop.error()));
     return;
   }
   BatchRun(std::move(input), **loop).run();

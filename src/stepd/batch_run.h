@@ -24,6 +24,7 @@ struct BatchInput {
   os::Identity identity;                    // of the job's user, looked up by the agent
   std::vector<std::string> of_node;         // entries for every job's environment
   std::string token;                        // of the spool, see os::run_token
+  int agent = 0;                            // its pid; while it lives, it makes the end durable
 };
 
 // Returns when the end is recorded.

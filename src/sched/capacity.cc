@@ -85,6 +85,7 @@ Capacity::Capacity(const model::View& view) : columns_(view) {
   nodes_.reserve(count);
   usable_.reserve(count);
   weight_.reserve(count);
+  kind_.reserve(count);
   unit_.reserve(count);
   total_.reserve(count * width());
   free_.reserve(count * width());
@@ -128,6 +129,24 @@ void Capacity::add_node(const model::View& view, const model::Node& node) {
   for (std::size_t p = 0; p < view.partitions->size(); ++p)
     if (const auto column = columns_.partition_limit(p))
       total[column] = free[column] = *(*view.partitions)[p].config.max_cpus_per_node;
+
+  const std::uint32_t kind = find_kind(n);
+  if (kind == kinds()) kind_example_.push_back(n);
+  kind_.push_back(kind);
+}
+
+std::uint32_t Capacity::find_kind(NodeNumber n) const {
+  const auto same = [&](NodeNumber other) {
+    return unit_[n] == unit_[other] && std::equal(total(n), total(n) + width(), total(other)) &&
+           node(n).hardware.tmp_disk_mib == node(other).hardware.tmp_disk_mib &&
+           node(n).active_features == node(other).active_features;
+  };
+  if (n > 0 && same(n - 1)) return kind_[n - 1];  // nodes of a kind mostly stand together
+  // Clusters have few kinds. Where all nodes differ, not finding a kind costs less than looking for it.
+  constexpr std::uint32_t kLookAt = 64;
+  for (std::uint32_t kind = 0; kind < std::min(kinds(), kLookAt); ++kind)
+    if (same(kind_example_[kind])) return kind;
+  return kinds();
 }
 
 void Capacity::take_partition_cpus(const model::View& view) {

@@ -68,6 +68,9 @@ class Capacity {
   NodeNumber size() const { return static_cast<NodeNumber>(nodes_.size()); }
   const model::Node& node(NodeNumber n) const { return *nodes_[n]; }
   bool usable(NodeNumber n) const { return usable_[n]; }
+  // Nodes of one kind have the same hardware and features: what one of them can do empty, the others can.
+  std::uint32_t kind(NodeNumber n) const { return kind_[n]; }
+  std::uint32_t kinds() const { return static_cast<std::uint32_t>(kind_example_.size()); }
   std::uint32_t weight(NodeNumber n) const { return weight_[n]; }
   // CPUs that go together: threads per core where cores go whole, else 1.
   Amount unit(NodeNumber n) const { return unit_[n]; }
@@ -83,12 +86,14 @@ class Capacity {
 
  private:
   void add_node(const model::View& view, const model::Node& node);
+  std::uint32_t find_kind(NodeNumber n) const;
   void take_partition_cpus(const model::View& view);
 
   Columns columns_;
   std::vector<const model::Node*> nodes_;
   std::vector<std::uint8_t> usable_;
-  std::vector<std::uint32_t> weight_;
+  std::vector<std::uint32_t> weight_, kind_;
+  std::vector<NodeNumber> kind_example_;  // by kind
   std::vector<Amount> unit_, total_, free_;
   std::vector<std::pair<std::string, std::size_t>> limited_partitions_;  // name, column
   bool memory_is_consumable_ = false, one_weight_ = true;

@@ -68,35 +68,71 @@ Reason limit_reason(const model::PartitionConfig& partition, const Request& requ
   return Reason::None;
 }
 
-bool fits_when_empty(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes) {
-  std::vector<Offer> offers;
-  std::uint64_t tasks = 0;
-  std::size_t required = 0;
-  for (const NodeNumber node : nodes) {
-    if (!node_allowed(request, capacity, node)) continue;
-    Offer offer = make_offer(request, capacity, node, capacity.total(node));
-    if (offer.tasks == 0) continue;
-    tasks += offer.tasks;
-    required += std::ranges::binary_search(request.required, node);
-    offers.push_back(offer);
+namespace {
+
+// What a node of each kind can do for the request while it is empty; worked out once per kind.
+class EmptyNodes {
+ public:
+  EmptyNodes(const Request& request, const Capacity& capacity)
+      : request_(request), capacity_(capacity), known_(capacity.kinds()), tasks_(capacity.kinds()) {}
+
+  std::uint32_t tasks(NodeNumber node) {
+    const std::uint32_t kind = capacity_.kind(node);
+    if (!known_[kind]) {
+      known_[kind] = true;
+      if (node_allowed(request_, capacity_, node)) tasks_[kind] = tasks_that_fit(request_, capacity_, node, capacity_.total(node));
+    }
+    if (tasks_[kind] == 0 || std::ranges::binary_search(request_.excluded, node)) return 0;
+    return tasks_[kind];
   }
-  if (offers.size() < request.min_nodes || required < request.required.size()) return false;
+
+ private:
+  const Request& request_;
+  const Capacity& capacity_;
+  std::vector<std::uint8_t> known_;
+  std::vector<std::uint32_t> tasks_;
+};
+
+// Whether nodes that offer something when empty are enough together.
+bool suffice(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes, std::uint64_t tasks) {
+  if (nodes.size() < request.min_nodes || !std::ranges::includes(nodes, request.required)) return false;
   if (request.tasks_fixed && tasks < request.tasks) return false;
   // With no upper limit on nodes, enough in all is enough.
   if (request.gres_per_job.empty() && (request.max_nodes == kNoLimit || !request.tasks_fixed)) return true;
+  std::vector<Offer> offers;
+  for (const NodeNumber node : nodes)
+    offers.push_back(make_offer(request, capacity, node, capacity.total(node), capacity.total(node)));
   return !choose(request, offers).empty();
+}
+
+}  // namespace
+
+bool fits_when_empty(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes) {
+  EmptyNodes empty(request, capacity);
+  std::vector<NodeNumber> useful;
+  std::uint64_t all_tasks = 0;
+  for (const NodeNumber node : nodes) {
+    const std::uint32_t tasks = empty.tasks(node);
+    if (tasks == 0) continue;
+    all_tasks += tasks;
+    useful.push_back(node);
+  }
+  return suffice(request, capacity, useful, all_tasks);
 }
 
 Candidates find_candidates(const model::Partition& partition, const Request& request, const Capacity& capacity) {
   Candidates found;
+  EmptyNodes empty(request, capacity);
+  std::uint64_t all_tasks = 0;
   found.nodes.reserve(partition.nodes.size());
-  for (const NodeIndex node : partition.nodes) {
-    const NodeNumber n = node.value;
-    if (capacity.usable(n) && node_allowed(request, capacity, n) &&
-        tasks_that_fit(request, capacity, n, capacity.total(n)) > 0)
-      found.nodes.push_back(n);
+  for (const NodeIndex index : partition.nodes) {
+    const NodeNumber node = index.value;
+    const std::uint32_t tasks = capacity.usable(node) ? empty.tasks(node) : 0;
+    if (tasks == 0) continue;
+    all_tasks += tasks;
+    found.nodes.push_back(node);
   }
-  if (!fits_when_empty(request, capacity, found.nodes)) found.reason = why_not(partition, request, capacity);
+  if (!suffice(request, capacity, found.nodes, all_tasks)) found.reason = why_not(partition, request, capacity);
   return found;
 }
 

@@ -61,7 +61,6 @@ void take_gres(const GresNeed& need, Amount count, const Amount* row, Amount* ta
 }  // namespace
 
 bool node_allowed(const Request& request, const Capacity& capacity, NodeNumber node) {
-  if (std::ranges::binary_search(request.excluded, node)) return false;
   const auto& record = capacity.node(node);
   return static_cast<Amount>(record.hardware.tmp_disk_mib) >= request.tmp_disk_mib && has_features(record, request.features);
 }
@@ -87,16 +86,18 @@ std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, N
   return static_cast<std::uint32_t>(std::min<Amount>(tasks, request.tasks));
 }
 
-Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row, const Amount* judged) {
   Offer offer;
   offer.node = node;
   offer.tasks = tasks_that_fit(request, capacity, node, row);
   if (offer.tasks == 0) return offer;
   offer.weight = capacity.weight(node);
-  offer.unit = capacity.unit(node);
-  offer.cpus = row[Columns::kCpu];
-  for (std::size_t c = Columns::kFirstGres; c < capacity.columns().gres_end(); ++c) offer.gres += row[c];
-  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) offer.job_gres[i] = sum(request.gres_per_job[i], row);
+  offer.unit = static_cast<std::int32_t>(capacity.unit(node));
+  offer.cpus = static_cast<std::int32_t>(judged[Columns::kCpu]);
+  for (std::size_t c = Columns::kFirstGres; c < capacity.columns().gres_end(); ++c)
+    offer.gres += static_cast<std::int32_t>(judged[c]);
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+    offer.job_gres[i] = static_cast<std::int32_t>(sum(request.gres_per_job[i], row));
   return offer;
 }
 

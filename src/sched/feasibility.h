@@ -11,22 +11,23 @@
 
 namespace spur::sched {
 
-// Features, excluded nodes, temporary disk: what does not change with load.
+// Features and temporary disk: what does not change with load, and is alike on all nodes of a kind.
 bool node_allowed(const Request& request, const Capacity& capacity, NodeNumber node);
 
-// What a node can give out of a row of free amounts.
+// What a node can give out of a row of free amounts. Small, as there is one per node and lane.
 struct Offer {
   NodeNumber node = 0;
   std::uint32_t weight = 0;
-  std::uint32_t tasks = 0;    // of the job, at most; 0: the node is of no use
-  Amount cpus = 0, gres = 0;  // free in all, before the job
-  Amount unit = 1;
-  JobGres job_gres{};         // free of each of Request::gres_per_job
+  std::uint32_t tasks = 0;          // of the job, at most; 0: the node is of no use
+  std::int32_t cpus = 0, gres = 0;  // in all, before the job: what best fit is judged by
+  std::int32_t unit = 1;
+  JobGres job_gres{};               // free of each of Request::gres_per_job
 };
 
 // How many tasks fit into `row`, or 0 where the node's own part of the request (CPUs, memory, GRES per node) does not.
 std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
-Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
+// `judged` is the row that best fit is judged by: what is free now, or all of the node for a plan about later.
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row, const Amount* judged);
 
 // CPUs a node gives for so many tasks, not counting what an exclusive job gets on top.
 Amount cpus_for_tasks(const Request& request, Amount unit, std::uint32_t tasks);

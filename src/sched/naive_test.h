@@ -96,6 +96,7 @@ class Naive {
     std::uint32_t node = 0;
     Amount tasks = 0;
     Amounts free;
+    Amounts judged;  // by what best fit is judged: free now, or the whole node for later
   };
   struct Part {
     std::uint32_t node;
@@ -370,7 +371,7 @@ class Naive {
     for (const auto index : record.partition->nodes) {
       const Node& node = nodes_[index.value];
       if ((usable_only && !node.record->usable()) || !allowed(request, index.value)) continue;
-      if (const Amount tasks = most_tasks(request, node, node.total)) offers.push_back({index.value, tasks, node.total});
+      if (const Amount tasks = most_tasks(request, node, node.total)) offers.push_back({index.value, tasks, node.total, node.total});
     }
     return choose_by_weight(request, offers);
   }
@@ -382,7 +383,8 @@ class Naive {
       const Node& node = nodes_[index.value];
       if (!node.record->usable() || !allowed(request, index.value)) continue;
       Amounts free = free_during(index.value, when, end);
-      if (const Amount tasks = most_tasks(request, node, free)) offers.push_back({index.value, tasks, std::move(free)});
+      if (const Amount tasks = most_tasks(request, node, free))
+        offers.push_back({index.value, tasks, free, when == now_ ? free : node.total});
     }
     return choose_by_weight(request, offers);
   }
@@ -405,7 +407,7 @@ class Naive {
   std::tuple<std::uint32_t, Amount, Amount, std::uint32_t> fit(const Request& request, const Offer& offer, Amount tasks,
                                                                const std::vector<Amount>& job_gres) const {
     const Node& node = nodes_[offer.node];
-    Amount gres = offer.free.gres_sum(), cpus = offer.free.cpu - cpus_needed(request, node, tasks);
+    Amount gres = offer.judged.gres_sum(), cpus = offer.judged.cpu - cpus_needed(request, node, tasks);
     for (const auto& need : request.gres_per_node) gres -= need.count;
     for (const auto& need : request.gres_per_task) gres -= need.count * std::max<Amount>(tasks, 1);
     for (std::size_t i = 0; i < job_gres.size(); ++i)

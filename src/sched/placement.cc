@@ -18,7 +18,7 @@ struct Rest {
 Rest whole_job(const Request& request) {
   Rest rest;
   rest.tasks = request.tasks;
-  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) rest.gres[i] = request.gres_per_job[i].count;
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) rest.gres[i] = static_cast<std::int32_t>(request.gres_per_job[i].count);
   return rest;
 }
 
@@ -62,7 +62,7 @@ class Picker {
     const std::uint32_t after = less(wanted_, taken() + 1);
     Rest next;
     next.tasks = request_.tasks_fixed ? less(rest_.tasks, after) : request_.tasks_per_node;
-    for (std::size_t i = 0; i < request_.gres_per_job.size(); ++i) next.gres[i] = less<Amount>(rest_.gres[i], after);
+    for (std::size_t i = 0; i < request_.gres_per_job.size(); ++i) next.gres[i] = less(rest_.gres[i], static_cast<std::int32_t>(std::min(after, 0x7fffffffu)));
     return next;
   }
 
@@ -78,7 +78,7 @@ class Picker {
 
   bool done() const {
     return taken() >= wanted_ && (!request_.tasks_fixed || rest_.tasks == 0) &&
-           std::ranges::all_of(rest_.gres, [](Amount left) { return left == 0; });
+           std::ranges::all_of(rest_.gres, [](std::int32_t left) { return left == 0; });
   }
 
   // Roomiest first, until what is left fits on one node.
@@ -87,7 +87,7 @@ class Picker {
       if (left_.empty() || taken() >= request_.max_nodes) return false;
       const Rest next = for_next();
       const bool even = next.tasks <= (request_.tasks_fixed ? 1 : request_.tasks_per_node) &&
-                        std::ranges::all_of(next.gres, [](Amount amount) { return amount <= 1; });
+                        std::ranges::all_of(next.gres, [](std::int32_t amount) { return amount <= 1; });
       if (even && taken() < wanted_) return take_best(wanted_ - taken());
       take(next_node(next));
     }
@@ -191,9 +191,9 @@ std::vector<Share> lay_out(const Request& request, std::vector<const Offer*> nod
         [&](std::size_t i, std::uint32_t here) { shares[i].tasks = here; });
   }
   for (std::size_t g = 0; g < request.gres_per_job.size(); ++g)
-    fill_in_order<Amount>(
-        request.gres_per_job[g].count, nodes.size(), [&](std::size_t i) { return nodes[i]->job_gres[g]; },
-        [&](std::size_t i, Amount here) { shares[i].job_gres[g] = here; });
+    fill_in_order<std::int32_t>(
+        static_cast<std::int32_t>(request.gres_per_job[g].count), nodes.size(), [&](std::size_t i) { return nodes[i]->job_gres[g]; },
+        [&](std::size_t i, std::int32_t here) { shares[i].job_gres[g] = here; });
   return shares;
 }
 
@@ -201,15 +201,18 @@ std::vector<Share> lay_out(const Request& request, std::vector<const Offer*> nod
 
 FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, const JobGres& job_gres) {
   const Amount running = std::max<Amount>(1, tasks);
-  FitKey key{offer.weight, offer.gres, offer.cpus - cpus_for_tasks(request, offer.unit, tasks), offer.node};
-  for (const auto& need : request.gres_per_node) key.gres_left -= need.count;
-  for (const auto& need : request.gres_per_task) key.gres_left -= need.count * running;
-  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) key.gres_left -= std::min(offer.job_gres[i], std::max<Amount>(1, job_gres[i]));
-  if (request.least_loaded) key.cpus_left = -key.cpus_left;
-  return key;
+  Amount cpus = offer.cpus - cpus_for_tasks(request, offer.unit, tasks);
+  Amount gres = offer.gres;
+  for (const auto& need : request.gres_per_node) gres -= need.count;
+  for (const auto& need : request.gres_per_task) gres -= need.count * running;
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) gres -= std::min(offer.job_gres[i], std::max(1, job_gres[i]));
+  if (request.least_loaded) cpus = -cpus;
+  // Signed numbers in unsigned order.
+  const auto ordered = [](Amount n) { return static_cast<std::uint32_t>(n) ^ 0x80000000u; };
+  return {std::uint64_t{offer.weight} << 32 | ordered(gres), std::uint64_t{ordered(cpus)} << 32 | offer.node};
 }
 
-bool is_single(const Request& request, bool one_weight) {
+bool prefers_one_node(const Request& request, bool one_weight) {
   if (request.min_nodes != 1 || request.spread || !request.required.empty() || !request.gres_per_job.empty()) return false;
   return !request.tasks_fixed || request.tasks == 1 || request.max_nodes == 1 || one_weight;
 }

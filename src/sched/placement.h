@@ -20,18 +20,18 @@
 
 namespace spur::sched {
 
-// The best-fit order; the smallest wins.
+// The best-fit order; the smallest wins. Packed, as whole clusters are searched for it.
 struct FitKey {
-  std::uint32_t weight;
-  Amount gres_left, cpus_left;
-  NodeNumber node;
+  std::uint64_t weight_and_gres = ~std::uint64_t{0}, cpus_and_node = ~std::uint64_t{0};
+  NodeNumber node() const { return static_cast<NodeNumber>(cpus_and_node); }
+  bool is_none() const { return cpus_and_node == ~std::uint64_t{0}; }
   friend auto operator<=>(const FitKey&, const FitKey&) = default;
 };
 // `tasks` and `job_gres` are what the node would get of the job.
 FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, const JobGres& job_gres);
 
-// Whether one node has to take the whole job, and the lowest FitKey decides. Then best_single gives what choose would.
-bool is_single(const Request& request, bool one_weight);
+// Whether the lowest FitKey among the nodes that can take the whole job, if there is one, is what choose would give.
+bool prefers_one_node(const Request& request, bool one_weight);
 
 // Shares in ascending order of nodes, or empty if the offers do not suffice. Offers with `tasks` 0 are not allowed; the
 // order is ascending by node.

@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-#include "sched/earliest_start.h"
 #include "sched/eligibility.h"
 #include "sched/feasibility.h"
 #include "sched/occupancy.h"
-#include "sched/placement.h"
 
 namespace spur::sched {
 namespace {
@@ -63,7 +60,7 @@ void Planner::gather() {
     if (lanes.empty()) slot.reason = Reason::PartitionConfig;  // its partitions were taken away
     const std::uint32_t priority = priority_at(*job, *view_.config, now_);
     for (std::uint32_t nth = 0; nth < lanes.size(); ++nth) {
-      const auto& partition = (*view_.partitions)[lanes_[lanes[nth]].request.partition];
+      const auto& partition = (*view_.partitions)[lanes_[lanes[nth]].request().partition];
       queue_.push_back({partition.config.priority_tier, priority, job->id, slot_number, lanes[nth], nth});
     }
     slot.entries_left = static_cast<std::uint32_t>(lanes.size());
@@ -89,36 +86,13 @@ std::uint32_t Planner::make_class(const model::JobSpec& spec, TimeLimit limit) {
   const auto& partitions = *view_.partitions;
   const auto add = [&](const model::Partition* partition) {
     if (!partition) return;
-    made.lanes.push_back(make_lane(spec, static_cast<std::size_t>(partition - partitions.data()), limit));
+    made.lanes.push_back(static_cast<std::uint32_t>(lanes_.size()));
+    lanes_.emplace_back(view_, capacity_, spec, static_cast<std::size_t>(partition - partitions.data()), limit, now_);
   };
   if (spec.partitions.empty()) add(model::default_partition(view_));
   for (const auto& name : spec.partitions) add(model::find_partition(view_, name));
   classes_.push_back(std::move(made));
   return static_cast<std::uint32_t>(classes_.size()) - 1;
-}
-
-std::uint32_t Planner::make_lane(const model::JobSpec& spec, std::size_t partition, TimeLimit limit) {
-  Lane& lane = lanes_.emplace_back();
-  const auto& config = (*view_.partitions)[partition].config;
-  if (auto request = make_request(view_, capacity_.columns(), spec, partition, limit)) {
-    lane.request = *std::move(request);
-    lane.reason = limit_reason(config, lane.request);
-    if (lane.reason == Reason::None && !in_time(lane.request, now_)) lane.reason = Reason::DeadLine;
-  } else {
-    lane.request.partition = partition;
-    lane.request.limit = limit_in(config, limit);
-    lane.reason = limit_reason(config, lane.request);
-    if (lane.reason == Reason::None) lane.reason = Reason::BadConstraints;
-  }
-  lane.known = lane.reason != Reason::None;
-  return static_cast<std::uint32_t>(lanes_.size()) - 1;
-}
-
-void Planner::look_up_candidates(Lane& lane) {
-  Candidates found = find_candidates((*view_.partitions)[lane.request.partition], lane.request, capacity_);
-  lane.known = true;
-  lane.reason = found.reason;
-  lane.nodes = std::move(found.nodes);
 }
 
 // ---- the walk
@@ -127,14 +101,13 @@ bool Planner::visit(const QueueEntry& entry) {
   Slot& slot = slots_[entry.slot];
   Lane& lane = lanes_[entry.lane];
   if (slot.started) return true;
-  if (!lane.known) look_up_candidates(lane);
-  if (lane.reason != Reason::None) {
-    if (slot.reason == Reason::None) slot.reason = lane.reason;
+  if (const Reason reason = lane.reason(); reason != Reason::None) {
+    if (slot.reason == Reason::None) slot.reason = reason;
     --slot.entries_left;
     return true;
   }
   // A hold that the job got in an earlier partition must not stand in its own way here.
-  if (slot.hold >= 0) profile_.remove(holds_[static_cast<std::size_t>(slot.hold)]), ++changes_;
+  if (slot.hold >= 0) profile_.remove(hold_of(slot));
   while (!slot.started) {
     if (array_is_at_limit(*slot.job)) {
       if (slot.hold >= 0) drop_hold(slot);
@@ -143,14 +116,14 @@ bool Planner::visit(const QueueEntry& entry) {
       return true;
     }
     std::vector<Share> shares;
-    if (lane.full_since != generation_ || slot.hold >= 0) shares = fit_now(lane);
+    if (lane.full_since != generation_ || slot.hold >= 0) shares = lane.fit_now(profile_);
     if (shares.empty()) break;
     if (plan_.starts.size() >= params_.max_starts) {
       plan_.more = true;
       return false;
     }
     if (slot.hold >= 0) drop_hold(slot);
-    start(slot, lane, std::move(shares));
+    start(slot, lane.request(), shares);
   }
   if (!slot.started) wait(slot, lane);
   --slot.entries_left;
@@ -165,11 +138,12 @@ bool Planner::array_is_at_limit(const model::Job& job) {
 }
 
 void Planner::wait(Slot& slot, Lane& lane) {
+  const Request& request = lane.request();
   if (slot.hold < 0) lane.full_since = generation_;
   Reason reason = Reason::Resources;
-  if (!profile_.licenses_suffice(lane.request, now_, lane.request.end_of_run(now_))) {
+  if (!profile_.licenses_suffice(request, now_, request.end_of_run(now_))) {
     reason = Reason::Licenses;
-  } else if (std::exchange(partition_waits_[lane.request.partition], 1)) {
+  } else if (std::exchange(partition_waits_[request.partition], 1)) {
     reason = Reason::Priority;
   }
   if (!is_final_word(slot.reason)) slot.reason = reason;
@@ -179,24 +153,20 @@ void Planner::wait(Slot& slot, Lane& lane) {
 void Planner::plan_later(Slot& slot, Lane& lane) {
   if (slot.hold >= 0) {
     // Planned in an earlier partition already: move only if it is sooner here.
-    Hold& old = holds_[static_cast<std::size_t>(slot.hold)];
-    auto sooner = earliest_start(lane.request, lane.nodes, capacity_, profile_, now_);
+    Hold& old = hold_of(slot);
+    auto sooner = lane.fit_after(profile_, now_);
     if (sooner && sooner->start < old.start) {
       old = *std::move(sooner);
       ++generation_;
     }
     profile_.add(old);
-    ++changes_;
     return;
   }
   if (holds_made_ >= params_.reservations) return;
-  const Time from = lane.planned_in == generation_ ? lane.not_before : now_;
-  auto hold = earliest_start(lane.request, lane.nodes, capacity_, profile_, from);
-  if (!hold) return;
+  auto hold = lane.fit_later(profile_, lane.planned_in == generation_);
   lane.planned_in = generation_;
-  lane.not_before = hold->start;
+  if (!hold) return;
   profile_.add(*hold);
-  ++changes_;
   slot.hold = static_cast<std::int32_t>(holds_.size());
   holds_.push_back(*std::move(hold));
   ++holds_made_;
@@ -211,47 +181,7 @@ void Planner::drop_hold(Slot& slot) {
 
 // ---- starting
 
-std::vector<Share> Planner::fit_now(Lane& lane) {
-  const Time end = lane.request.end_of_run(now_);
-  if (!profile_.licenses_suffice(lane.request, now_, end)) return {};
-  if (is_single(lane.request, capacity_.one_weight())) {
-    if (const auto share = fit_on_one_node(lane, end)) return {*share};
-    if (!lane.request.tasks_fixed || lane.request.tasks == 1 || lane.request.max_nodes == 1) return {};
-  }
-  std::vector<Offer> offers;
-  offers.reserve(lane.nodes.size());
-  for (const NodeNumber node : lane.nodes) {
-    const Offer offer = make_offer(lane.request, capacity_, node, profile_.least(node, now_, end));
-    if (offer.tasks > 0) offers.push_back(offer);
-  }
-  if (offers.size() < lane.request.min_nodes) return {};
-  return choose(lane.request, offers);
-}
-
-std::optional<Share> Planner::fit_on_one_node(Lane& lane, Time end) {
-  const Request& request = lane.request;
-  const std::uint32_t tasks = request.tasks_fixed ? request.tasks : request.tasks_per_node;
-  const auto fits = [&](NodeNumber node) {
-    return tasks_that_fit(request, capacity_, node, profile_.least(node, now_, end)) >= tasks;
-  };
-  // The node that took the last job of this lane fits it better still, if nothing else has changed since.
-  if (lane.last_change == changes_ && !request.least_loaded && fits(lane.last_node)) return Share{lane.last_node, tasks, {}};
-  std::optional<FitKey> best;
-  for (const NodeNumber node : lane.nodes) {
-    const Amount* row = profile_.least(node, now_, end);
-    if (row[Columns::kCpu] < request.cpus_per_task) continue;  // mostly it is that
-    const Offer offer = make_offer(request, capacity_, node, row);
-    if (offer.tasks < tasks) continue;
-    const FitKey key = fit_key(request, offer, tasks, {});
-    if (!best || key < *best) best = key;
-  }
-  if (!best) return std::nullopt;
-  lane.last_node = best->node;
-  return Share{best->node, tasks, {}};
-}
-
-void Planner::start(Slot& slot, Lane& lane, std::vector<Share> shares) {
-  const Request& request = lane.request;
+void Planner::start(Slot& slot, const Request& request, const std::vector<Share>& shares) {
   const Time end = request.end_of_run(now_);
   const std::size_t width = capacity_.width();
   auto allocation = std::make_shared<model::Allocation>();
@@ -264,8 +194,6 @@ void Planner::start(Slot& slot, Lane& lane, std::vector<Share> shares) {
     allocation->nodes.push_back(grants_.grant(shares[i], take));
   }
   profile_.start(request, shares, rows_);
-  ++changes_;
-  if (shares.size() == 1 && shares[0].node == lane.last_node) lane.last_change = changes_;
 
   const model::Job& job = *slot.job;
   plan_.starts.push_back({job.id, slot.task, std::move(allocation)});
@@ -279,7 +207,7 @@ void Planner::write_waits() {
     if (slot.started || slot.entries_left > 0) continue;
     Wait wait{slot.job->id, slot.reason, {}};
     if (slot.hold >= 0) {
-      const Time start = holds_[static_cast<std::size_t>(slot.hold)].start;
+      const Time start = hold_of(slot).start;
       if (start < kNever) wait.expected_start = start;
     }
     if (wait.reason != slot.job->reason || is_set(wait.expected_start)) plan_.waits.push_back(wait);
@@ -295,14 +223,17 @@ Result<Forecast> Planner::forecast(const model::JobSpec& spec) {
   const std::uint32_t made = make_class(spec, spec.time_limit);
   for (const std::uint32_t number : classes_[made].lanes) {
     Lane& lane = lanes_[number];
-    if (!lane.known) look_up_candidates(lane);
-    if (lane.reason == Reason::PartitionDown) error = ErrorCode::PartitionDown;
-    if (lane.reason == Reason::PartitionInactive) error = ErrorCode::PartitionUnavailable;
-    if (lane.reason != Reason::None) continue;
-    auto hold = earliest_start(lane.request, lane.nodes, capacity_, profile_, std::max(now_, spec.begin));
+    const Reason reason = lane.reason();
+    if (reason == Reason::PartitionDown) error = ErrorCode::PartitionDown;
+    if (reason == Reason::PartitionInactive) error = ErrorCode::PartitionUnavailable;
+    if (reason != Reason::None) continue;
+    std::optional<Hold> hold;
+    if (spec.begin <= now_)
+      if (auto shares = lane.fit_now(profile_); !shares.empty()) hold = profile_.make_hold(lane.request(), now_, std::move(shares));
+    if (!hold) hold = lane.fit_after(profile_, std::max(now_, spec.begin));
     if (!hold || (best && hold->start >= best->start)) continue;
     best = *std::move(hold);
-    best_partition = lane.request.partition;
+    best_partition = lane.request().partition;
   }
   if (!best) return fail(error, std::string(slurm_message(error)));
   Forecast forecast;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 
 #include "sched/capacity.h"
 #include "sched/grants.h"
+#include "sched/lane.h"
 #include "sched/plan.h"
 #include "sched/priority.h"
 #include "sched/profile.h"
@@ -31,17 +33,6 @@ class Planner {
   Result<Forecast> forecast(const model::JobSpec& spec);
 
  private:
-  struct Lane {
-    Request request;
-    bool known = false;                                 // the next two are set
-    model::Reason reason = model::Reason::None;         // why its jobs cannot run whatever is free
-    std::vector<NodeNumber> nodes;                      // candidates
-    std::uint64_t full_since = kNotFull;                // generation in which a job of it did not fit
-    std::uint64_t planned_in = kNotFull;                // generation in which `not_before` was found
-    Time not_before;                                    // its next hold cannot begin sooner
-    NodeNumber last_node = 0;                           // of the last start that needed one node
-    std::uint64_t last_change = kNotFull;               // which change of the profile that was
-  };
   struct JobClass {
     const model::JobSpec* spec = nullptr;
     TimeLimit limit;
@@ -56,21 +47,17 @@ class Planner {
     std::optional<std::uint32_t> task;                  // next one of an array's rest
     std::int32_t hold = -1;                             // position in holds_
   };
-  static constexpr std::uint64_t kNotFull = ~std::uint64_t{0};
 
   void gather();
   std::uint32_t class_of(const model::Job& job);
   std::uint32_t make_class(const model::JobSpec& spec, TimeLimit limit);
-  std::uint32_t make_lane(const model::JobSpec& spec, std::size_t partition, TimeLimit limit);
-  void look_up_candidates(Lane& lane);
 
   bool visit(const QueueEntry& entry);  // false: enough starts, stop
   void wait(Slot& slot, Lane& lane);
   void plan_later(Slot& slot, Lane& lane);
   bool array_is_at_limit(const model::Job& job);
-  std::vector<Share> fit_now(Lane& lane);
-  std::optional<Share> fit_on_one_node(Lane& lane, Time end);
-  void start(Slot& slot, Lane& lane, std::vector<Share> shares);
+  void start(Slot& slot, const Request& request, const std::vector<Share>& shares);
+  Hold& hold_of(const Slot& slot) { return holds_[static_cast<std::size_t>(slot.hold)]; }
   void drop_hold(Slot& slot);
   void write_waits();
 
@@ -84,7 +71,7 @@ class Planner {
   std::vector<JobClass> classes_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> class_by_hash_;  // look-up only
   std::uint32_t last_class_ = 0;
-  std::vector<Lane> lanes_;
+  std::deque<Lane> lanes_;         // they must not move
   std::vector<Slot> slots_;        // in order of job ids
   std::vector<QueueEntry> queue_;
   std::vector<Hold> holds_;
@@ -92,7 +79,6 @@ class Planner {
   std::optional<std::unordered_map<JobId, std::uint32_t>> array_running_;
   std::uint32_t holds_made_ = 0;
   std::uint64_t generation_ = 0;
-  std::uint64_t changes_ = 0;      // of the profile: starts, holds made or taken back
   std::vector<Amount> rows_;       // scratch
   Plan plan_;
 };

@@ -75,6 +75,7 @@ void Profile::start(const Request& request, const std::vector<Share>& shares, co
     else
       late_starts_[node].push_back({end, {row, row + width}});
     capacity_.take(node, row);
+    changes_.push_back(node);
   }
   if (!request.licenses.empty()) licenses().take(now_, end, license_row(request).data());
 }
@@ -94,6 +95,7 @@ void Profile::add(const Hold& hold) {
     const NodeNumber node = hold.shares[i].node;
     timeline(node).take(hold.start, hold.end, &hold.rows[i * capacity_.width()]);
     ++holds_on_[node];
+    changes_.push_back(node);
   }
   if (!hold.licenses.empty()) licenses().take(hold.start, hold.end, hold.licenses.data()), ++holds_on_licenses_;
 }
@@ -103,6 +105,7 @@ void Profile::remove(const Hold& hold) {
     const NodeNumber node = hold.shares[i].node;
     timeline(node).give_back(hold.start, hold.end, &hold.rows[i * capacity_.width()]);
     --holds_on_[node];
+    changes_.push_back(node);
   }
   if (!hold.licenses.empty()) licenses().give_back(hold.start, hold.end, hold.licenses.data()), --holds_on_licenses_;
 }

@@ -49,6 +49,14 @@ class Profile {
   void add(const Hold& hold);
   void remove(const Hold& hold);
 
+  // Nodes on which something was started, held or given back, in order; it only grows. Whoever remembers what a node had to
+  // offer looks here for what is out of date.
+  const std::vector<NodeNumber>& changes() const { return changes_; }
+
+  // Where nobody holds anything, what is free only grows.
+  bool only_grows(NodeNumber node) const { return holds_on_[node] == 0; }
+  const Timeline& timeline_of(NodeNumber node) { return timeline(node); }
+
   // The next moment after `at` at which least(node, t, t + run) may differ, for runs of this request.
   Time next_change(const Request& request, NodeNumber node, Time at);
   Time next_license_change(const Request& request, Time at);
@@ -73,6 +81,7 @@ class Profile {
   std::vector<std::uint32_t> holds_on_;              // by node
   Timeline licenses_;
   std::uint32_t holds_on_licenses_ = 0;
+  std::vector<NodeNumber> changes_;
   std::vector<Amount> scratch_, license_scratch_;
 };
 

@@ -31,7 +31,7 @@ struct GresNeed {
 
 // At most so many kinds asked for per job (not per node or task); bounds a small array in the placement code.
 inline constexpr std::size_t kMaxJobGres = 4;
-using JobGres = std::array<Amount, kMaxJobGres>;
+using JobGres = std::array<std::int32_t, kMaxJobGres>;
 
 enum class MemoryNeed : std::uint8_t { None, PerNode, PerCpu, WholeNode };
 

@@ -30,14 +30,18 @@ void Timeline::add(Time from, Time to, const Amount* amounts, int sign) {
     for (std::size_t c = 0; c < width_; ++c) rows_[i * width_ + c] += sign * amounts[c];
 }
 
+std::size_t Timeline::step_of(Time at) const {
+  const auto next = static_cast<std::size_t>(std::ranges::upper_bound(times_, at) - times_.begin());
+  SPUR_CHECK_MSG(next > 0, "a timeline knows no past");
+  return next - 1;
+}
+
 void Timeline::least(Time from, Time to, Amount* out) const {
-  auto i = static_cast<std::size_t>(std::ranges::upper_bound(times_, from) - times_.begin());
-  SPUR_CHECK_MSG(i > 0, "a timeline knows no past");
-  const Amount* row = &rows_[(i - 1) * width_];
-  std::copy(row, row + width_, out);
-  for (; i < times_.size() && times_[i] < to; ++i) {
-    row += width_;
-    for (std::size_t c = 0; c < width_; ++c) out[c] = std::min(out[c], row[c]);
+  std::size_t step = step_of(from);
+  std::copy(row(step), row(step) + width_, out);
+  while (++step < times_.size() && times_[step] < to) {
+    const Amount* here = row(step);
+    for (std::size_t c = 0; c < width_; ++c) out[c] = std::min(out[c], here[c]);
   }
 }
 

@@ -29,8 +29,11 @@ class Timeline {
 
   // The first step later than `after`; Time::max() if there is none.
   Time next_step(Time after) const;
-  // Steps in ascending order; the first is the planning time.
-  const std::vector<Time>& steps() const { return times_; }
+  // The step that holds at that moment; steps are numbered from 0, which begins at the planning time.
+  std::size_t step_of(Time at) const;
+  std::size_t steps() const { return times_.size(); }
+  Time begin_of(std::size_t step) const { return times_[step]; }
+  const Amount* row(std::size_t step) const { return &rows_[step * width_]; }
 
  private:
   void add(Time from, Time to, const Amount* amounts, int sign);

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// scontrol: the table of keywords, one command from the line, or many from standard input.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/display.h"
+#include "cli/options.h"
+#include "cli/scontrol.h"
+#include "text/decimal.h"
+#include "text/directives.h"
+#include "text/time_limit.h"
+#include "text/words.h"
+
+namespace spur::cli {
+namespace {
+
+struct Flags {
+  bool all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false, json = false;
+  int verbose = 0;
+};
+using Value = std::string_view;
+template <bool Flags::* Field>
+OptionStatus flag(Flags& f, Value) {
+  f.*Field = true;
+  return {};
+}
+OptionStatus clear_all(Flags& f, Value) {
+  f.all = false;
+  return {};
+}
+OptionStatus set_verbose(Flags& f, Value) {
+  ++f.verbose;
+  return {};
+}
+OptionStatus accept(Flags&, Value) { return {}; }
+
+constexpr auto V = Takes::Value;
+constexpr auto N = Takes::Nothing;
+constexpr auto M = Takes::Maybe;
+// clang-format off
+constexpr Option<Flags> kOptions[] = {
+    {{"all", 'a', N, nullptr, "equivalent to \"all\" command"}, flag<&Flags::all>, "SCONTROL_ALL"},
+    {{"clusters", 'M', V}, nullptr, "SLURM_CLUSTERS"},
+    {{"details", 'd', N, nullptr, "equivalent to \"details\" command"}, flag<&Flags::details>},
+    {{"federation", 0, N}, nullptr, "SCONTROL_FEDERATION"},
+    {{"future", 'F', N}, nullptr, "SCONTROL_FUTURE"},
+    {{"help", 'h', N, nullptr, "equivalent to \"help\" command"}, flag<&Flags::help>},
+    {{"hide", 0, N, nullptr, "equivalent to \"hide\" command"}, clear_all},
+    {{"json", 0, M, "data_parser", "produce JSON output (nodes only yet)"}, flag<&Flags::json>},
+    {{"local", 0, N, nullptr, "report information only about the local cluster"}, accept, "SCONTROL_LOCAL"},
+    {{"oneliner", 'o', N, nullptr, "equivalent to \"oneliner\" command"}, flag<&Flags::one_line>},
+    {{"quiet", 'Q', N, nullptr, "equivalent to \"quiet\" command"}, flag<&Flags::quiet>},
+    {{"sibling", 0, N}, nullptr, "SCONTROL_SIBLING"},
+    {{"uid", 'u', V}},
+    {{"usage", 0, N, nullptr, "display this help message"}, flag<&Flags::usage>},
+    {{"verbose", 'v', N, nullptr, "equivalent to \"verbose\" command"}, set_verbose},
+    {{"version", 'V', N, nullptr, "equivalent to \"version\" command"}, flag<&Flags::version>},
+    {{"yaml", 0, M}},
+};
+// clang-format on
+
+void not_yet(Scontrol& run, std::string_view keyword) { run.fail("scontrol: error: {} is not supported yet", keyword); }
+
+void help(Scontrol& run);
+void do_all(Scontrol& run, const Words&) { run.all = true; }
+void do_hide(Scontrol& run, const Words&) { run.all = false; }
+void do_details(Scontrol& run, const Words&) { run.style.details = true; }
+void do_oneliner(Scontrol& run, const Words&) { run.style.one_line = true; }
+void do_quiet(Scontrol& run, const Words&) { run.quiet = true; }
+void do_verbose(Scontrol& run, const Words&) { run.quiet = false; }
+void do_help(Scontrol& run, const Words&) { help(run); }
+void do_quit(Scontrol& run, const Words&) { run.quit = true; }
+void do_version(Scontrol& run, const Words&) { print_version(run.context); }
+
+void do_errnumstr(Scontrol& run, const Words& words) {
+  const auto number = text::parse_decimal32(words[0]);
+  for (int code = 0; number && code <= static_cast<int>(ErrorCode::ConfigInvalid); ++code) {
+    if (slurm_errno(static_cast<ErrorCode>(code)) != static_cast<int>(*number)) continue;
+    run.context.out.print("{}\n", slurm_message(static_cast<ErrorCode>(code)));
+    return;
+  }
+  run.fail("scontrol: error: Unknown error number: {}", words[0]);
+}
+
+void do_reconfigure(Scontrol& run, const Words&) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->reconfigure(); !done) {
+    run.fail("slurm_reconfigure error: {}", words(done.error()));
+    // What is wrong with a configuration is worth more than that it is.
+    if (!done.error().message.empty() && words(done.error()) != done.error().message) run.fail("{}", done.error().message);
+  }
+}
+
+void do_shutdown(Scontrol& run, const Words& words_given) {
+  if (!words_given.empty() && !text::equal_ignoring_case(words_given[0], "slurmctld") &&
+      !text::equal_ignoring_case(words_given[0], "controller")) {
+    run.fail("invalid shutdown argument: {}", words_given[0]);
+    return;
+  }
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->shutdown(); !done) run.fail("slurm_shutdown error: {}", words(done.error()));
+}
+
+void do_completing(Scontrol& run, const Words&) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  wire::JobFilter filter;
+  filter.states = {{std::nullopt, model::kCompleting}};
+  const auto table = controller->jobs(filter);
+  if (!table) return run.fail("slurm_load_jobs error: {}", words(table.error()));
+  for (const model::JobPtr& job : table->jobs) {
+    if ((job->flags & model::kCompleting) == 0) continue;
+    run.context.out.print("JobId={} EndTime={} CompletingTime={} Nodes(COMPLETING)={}\n", model::display_id(*job),
+                          moment(job->ended, "Unknown"),
+                          text::format_clock(std::chrono::floor<seconds>(is_set(job->ended) ? table->as_of - job->ended : Duration{})),
+                          job_nodes(*job, *table));
+  }
+}
+
+struct Keyword {
+  const char* name;
+  std::size_t letters;                                    // fewest that are enough
+  std::size_t least, most;                                // words that must and may follow
+  void (*run)(Scontrol& run, const Words& words);         // null: not supported yet
+  const char* help;                                       // null: not listed
+};
+constexpr std::size_t kAny = static_cast<std::size_t>(-1);
+constexpr Keyword kKeywords[] = {
+    {"abort", 5, 0, 0, nullptr, nullptr},
+    {"all", 3, 0, 0, do_all, "display information about all partitions,\nincluding hidden partitions"},
+    {"assoc_mgr", 4, 0, kAny, nullptr, nullptr},
+    {"cancel_reboot", 3, 1, 1, nullptr, nullptr},
+    {"cluster", 3, 0, 1, nullptr, nullptr},
+    {"completing", 3, 0, 0, do_completing, "display jobs in completing state along with\ntheir completing nodes"},
+    {"create", 3, 1, kAny, nullptr, nullptr},
+    {"delete", 3, 1, kAny, nullptr, nullptr},
+    {"details", 3, 0, 0, do_details, "evokes additional details from the \"show\" command"},
+    {"errnumstr", 3, 1, 1, do_errnumstr, "given a Slurm error number, return a\ndescriptive string"},
+    {"exit", 1, 0, 0, do_quit, "terminate scontrol"},
+    {"fsdampeningfactor", 3, 1, 1, nullptr, nullptr},
+    {"getaddrs", 4, 1, 1, nullptr, nullptr},
+    {"help", 3, 0, 0, do_help, "print this description of use"},
+    {"hide", 3, 0, 0, do_hide, "do not display information about hidden partitions"},
+    {"hold", 3, 1, kAny, scontrol_hold, "prevent specified jobs from starting"},
+    {"holdu", 5, 1, kAny, scontrol_uhold, nullptr},
+    {"listjobs", 5, 0, kAny, nullptr, nullptr},
+    {"listpids", 5, 0, kAny, nullptr, nullptr},
+    {"liststeps", 5, 0, kAny, nullptr, nullptr},
+    {"notify", 3, 1, kAny, nullptr, nullptr},
+    {"oneliner", 3, 0, 0, do_oneliner, "report output one record per line"},
+    {"pidinfo", 3, 1, 1, nullptr, nullptr},
+    {"ping", 3, 0, 0, scontrol_ping, "print status of controllers"},
+    {"power", 3, 1, kAny, nullptr, nullptr},
+    {"quiet", 4, 0, 0, do_quiet, "print no messages other than error messages"},
+    {"quit", 1, 0, 0, do_quit, "terminate this command"},
+    {"reboot", 3, 0, kAny, nullptr, nullptr},
+    {"reconfigure", 3, 0, 0, do_reconfigure, "re-read configuration files"},
+    {"release", 3, 1, kAny, scontrol_release, "permit specified jobs to start (see hold)"},
+    {"requeue", 3, 1, kAny, scontrol_requeue, "re-queue a batch job"},
+    {"requeuehold", 8, 1, kAny, scontrol_requeuehold, "re-queue and hold a batch job"},
+    {"resume", 3, 1, kAny, scontrol_resume, "resume previously suspended job (see suspend)"},
+    {"schedloglevel", 3, 1, 1, nullptr, nullptr},
+    {"script", 3, 1, kAny, nullptr, nullptr},
+    {"setdebug", 4, 1, kAny, nullptr, nullptr},
+    {"setdebugflags", 9, 1, kAny, nullptr, nullptr},
+    {"show", 3, 1, 2, scontrol_show, "display state of identified entity, default\nis all records"},
+    {"shutdown", 4, 0, 1, do_shutdown, "shut the controller down"},
+    {"suspend", 2, 1, kAny, scontrol_suspend, "suspend specified job (see resume)"},
+    {"takeover", 4, 0, kAny, nullptr, nullptr},
+    {"token", 3, 0, kAny, nullptr, nullptr},
+    {"top", 3, 1, 1, nullptr, nullptr},
+    {"uhold", 5, 1, kAny, scontrol_uhold, "place user hold on specified jobs (see hold)"},
+    {"update", 1, 1, kAny, scontrol_update, "update job or node"},
+    {"verbose", 4, 0, 0, do_verbose, "enable detailed logging"},
+    {"version", 4, 0, 0, do_version, "display tool version number"},
+    {"wait_job", 4, 1, 1, nullptr, nullptr},
+    {"write", 5, 1, 3, scontrol_write, "write batch_script <job_id> [file]"},
+};
+
+void help(Scontrol& run) {
+  std::string text = "scontrol [<OPTION>] [<COMMAND>]\n    Valid <OPTION> values are:\n" + help_text(rows_of<Flags>(kOptions));
+  text.append("\n  <COMMAND> may be omitted; scontrol then reads commands from standard input.\n\n    Valid <COMMAND> values are:\n");
+  for (const Keyword& keyword : kKeywords) {
+    if (keyword.help == nullptr) continue;
+    text.append(fmt::format("     {:<24} ", keyword.name));
+    for (const char c : std::string_view(keyword.help)) {
+      text.push_back(c);
+      if (c == '\n') text.append(30, ' ');
+    }
+    text.push_back('\n');
+  }
+  text.append("\n  <ENTITY> of show may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\",\n"
+              "       \"hostnames\", \"job\", \"node\" or \"partition\".\n"
+              "  All commands and options are case-insensitive, names are not.\n");
+  run.context.out.write(text);
+}
+
+void run_words(Scontrol& run, const Words& words) {
+  if (words.empty()) return;
+  const std::string& word = words.front();
+  const auto keyword = std::ranges::find_if(
+      kKeywords, [&](const Keyword& known) { return abbreviates(word, known.name, known.letters); });
+  if (keyword == std::end(kKeywords)) return run.fail("invalid keyword: {}", word);
+  if (keyword->run == nullptr) return not_yet(run, fmt::format("\"{}\"", keyword->name));
+  const std::size_t given = words.size() - 1;
+  if (given > keyword->most) return run.fail("too many arguments for keyword:{}", word);
+  if (given < keyword->least) {
+    if (keyword->run == scontrol_update) return run.fail("too few arguments for {} keyword", word);
+    return run.fail("too few arguments for keyword:{}", word);
+  }
+  keyword->run(run, Words(words.begin() + 1, words.end()));
+}
+
+// Lines from standard input until its end, "quit" or "exit"; "!!" repeats the line before.
+void run_session(Scontrol& run) {
+  Words last;
+  std::string line;
+  const auto prompt = [&] {
+    run.context.out.write("scontrol: ");
+    run.context.out.flush();
+  };
+  prompt();
+  for (char c = 0; !run.quit;) {
+    const ssize_t got = ::read(run.context.input, &c, 1);
+    if (got == 1 && c != '\n') {
+      line.push_back(c);
+      continue;
+    }
+    auto words = text::split_directive(line);
+    line.clear();
+    if (!words) {
+      run.fail("{}", words.error().message);
+    } else if (*words == Words{"!!"}) {
+      run_words(run, last);
+    } else if (!words->empty()) {
+      last = *words;
+      run_words(run, last);
+    }
+    if (got != 1) break;
+    if (!run.quit) prompt();
+  }
+  run.context.out.flush();
+}
+
+}  // namespace
+
+Controller* Scontrol::controller() {
+  const auto found = context.controller();
+  if (found) return *found;
+  fail("scontrol: error: {}", words(found.error()));
+  return nullptr;
+}
+
+KeyValue split_pair(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return {word, {}, false};
+  return {word.substr(0, equals), word.substr(equals + 1), true};
+}
+
+bool abbreviates(std::string_view word, std::string_view keyword, std::size_t least) {
+  return word.size() >= least && text::starts_with_ignoring_case(keyword, word);
+}
+
+int cmd_scontrol(Context& context) {
+  Flags flags;
+  const auto rest = read_line<Flags>(context, kOptions, flags, Order::Anywhere, 1);
+  if (!rest) return rest.error();
+  Scontrol run{context, {flags.one_line, flags.details}, flags.all, flags.quiet, flags.json};
+  set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
+  if (flags.version) return print_version(context);
+  if (flags.help || flags.usage) {
+    help(run);
+    return 0;
+  }
+  if (rest->empty()) {
+    run_session(run);
+  } else {
+    run_words(run, *rest);
+  }
+  return run.exit_status;
+}
+
+}  // namespace spur::cli

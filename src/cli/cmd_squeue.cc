@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// squeue: the jobs there are. Filters go to the controller as far as it knows them; what is left (qos, reservation, licences)
+// is sorted out here. Formats, columns and order are tables beside this file.
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "cli/commands.h"
+#include "cli/job_target.h"
+#include "cli/options.h"
+#include "cli/squeue_columns.h"
+#include "cli/squeue_json.h"
+#include "cli/squeue_sort.h"
+#include "cli/users.h"
+#include "text/columns.h"
+#include "text/decimal.h"
+#include "text/hostlist.h"
+#include "text/words.h"
+
+namespace spur::cli {
+namespace {
+
+struct Squeue {
+  wire::JobFilter filter;
+  std::vector<std::string> qos, reservations, licenses;
+  std::vector<std::string> unknown_users;
+  bool users_given = false, no_header = false, long_form = false, start = false, expand_arrays = false, json = false;
+  bool no_convert = false, me = false, not_me = false, only_state = false;
+  std::optional<std::string> format, long_format, sort;
+  std::optional<std::uint32_t> iterate;
+  bool help = false, usage = false, version = false;
+  int verbose = 0;
+};
+using Value = std::string_view;
+
+template <bool Squeue::* Field>
+OptionStatus flag(Squeue& s, Value) {
+  s.*Field = true;
+  return {};
+}
+void take_words(std::vector<std::string>& words, Value v) {
+  words.clear();
+  for (const std::string_view word : text::split(v, ','))
+    if (!word.empty()) words.emplace_back(word);
+}
+template <std::vector<std::string> wire::JobFilter::* Field>
+OptionStatus filter_words(Squeue& s, Value v) {
+  take_words(s.filter.*Field, v);
+  return {};
+}
+template <std::vector<std::string> Squeue::* Field>
+OptionStatus own_words(Squeue& s, Value v) {
+  take_words(s.*Field, v);
+  return {};
+}
+
+OptionStatus set_jobs(Squeue& s, Value v) {
+  s.filter.jobs.clear();
+  for (const std::string& word : split_job_list(v)) {
+    const auto target = parse_job_target(word);
+    if (!target) return bad_option(fmt::format("Invalid job id: {}", word), 1);
+    s.filter.jobs.push_back(*target);
+  }
+  return {};
+}
+
+OptionStatus set_users(Squeue& s, Value v) {
+  s.filter.users.clear();
+  s.users_given = true;
+  std::vector<std::string> words;
+  take_words(words, v);
+  for (const std::string& word : words) {
+    if (const auto uid = find_user(word)) {
+      s.filter.users.push_back(*uid);
+    } else {
+      s.unknown_users.push_back(word);
+    }
+  }
+  return {};
+}
+
+OptionStatus set_states(Squeue& s, Value v) {
+  s.filter.states.clear();
+  s.filter.all_states = false;
+  for (const std::string_view word : text::split(v, ',')) {
+    if (text::equal_ignoring_case(word, "all")) {
+      s.filter.all_states = true;
+      continue;
+    }
+    const auto state = model::parse_state(word);
+    if (!state) {
+      return bad_option(fmt::format("Invalid job state specified: {}\nValid job states include: {}", word, model::valid_state_names()), 1);
+    }
+    s.filter.states.push_back(*state);
+  }
+  return {};
+}
+
+OptionStatus set_nodes(Squeue& s, Value v) {
+  const auto hosts = text::expand_hostlist(v);
+  if (!hosts) return bad_option(fmt::format("Invalid node name {}", v), 1);
+  s.filter.nodes = *hosts;
+  return {};
+}
+
+OptionStatus set_format(Squeue& s, Value v) {
+  s.format = std::string(v);
+  s.long_format.reset();
+  return {};
+}
+OptionStatus set_long_format(Squeue& s, Value v) {
+  s.long_format = std::string(v);
+  s.format.reset();
+  return {};
+}
+OptionStatus set_sort(Squeue& s, Value v) {
+  s.sort = std::string(v);
+  return {};
+}
+OptionStatus set_iterate(Squeue& s, Value v) {
+  const auto value = text::parse_decimal32(v);
+  if (!value || *value == 0) return bad_option(fmt::format("--iterate={}", v), 1);
+  s.iterate = *value;
+  return {};
+}
+OptionStatus set_verbose(Squeue& s, Value) {
+  ++s.verbose;
+  return {};
+}
+OptionStatus accept(Squeue&, Value) { return {}; }
+
+constexpr auto V = Takes::Value;
+constexpr auto N = Takes::Nothing;
+constexpr auto M = Takes::Maybe;
+// clang-format off
+constexpr Option<Squeue> kOptions[] = {
+    {{"account", 'A', V, "account(s)", "comma separated list of accounts\nto view, default is all accounts"}, filter_words<&wire::JobFilter::accounts>, "SQUEUE_ACCOUNT"},
+    {{"all", 'a', N, nullptr, "display jobs in hidden partitions (always done)"}, accept, "SQUEUE_ALL"},
+    {{"array-unique", 0, N, nullptr, "display one unique pending job array\nelement per line"}, flag<&Squeue::expand_arrays>, "SQUEUE_ARRAY_UNIQUE"},
+    {{"clusters", 'M', V}, nullptr, "SLURM_CLUSTERS"},
+    {{"expand-patterns", 0, N, nullptr, "expand file name patterns (always done)"}, accept, "SQUEUE_EXPAND_PATTERNS"},
+    {{"federation", 0, N}, nullptr, "SQUEUE_FEDERATION"},
+    {{"noheader", 'h', N, nullptr, "no headers on output"}, flag<&Squeue::no_header>},
+    {{"hide", 0, N}},
+    {{"iterate", 'i', V, "seconds", "specify an iteration period"}, set_iterate},
+    {{"jobs", 'j', V, "job(s)", "comma separated list of jobs IDs\nto view, default is all"}, set_jobs},
+    {{"json", 0, M, "data_parser", "produce JSON output"}, flag<&Squeue::json>},
+    {{"local", 0, N, nullptr, "report information only about the local cluster"}, accept, "SQUEUE_LOCAL"},
+    {{"long", 'l', N, nullptr, "long report"}, flag<&Squeue::long_form>},
+    {{"licenses", 'L', V, "(license names)", "comma separated list of license names to view"}, own_words<&Squeue::licenses>, "SQUEUE_LICENSES"},
+    {{"me", 0, N, nullptr, "only jobs of the calling user"}, flag<&Squeue::me>},
+    {{"name", 'n', V, "job_name(s)", "comma separated list of job names to view"}, filter_words<&wire::JobFilter::names>, "SQUEUE_NAMES"},
+    {{"noconvert", 0, N, nullptr, "don't convert units from their original type\n(e.g. 2048M won't be converted to 2G)"}, flag<&Squeue::no_convert>},
+    {{"nodelist", 'w', V, "hostlist", "list of nodes to view, default is\nall nodes", "nodes"}, set_nodes},
+    {{"notme", 0, N, nullptr, "only jobs of other users"}, flag<&Squeue::not_me>},
+    {{"only-job-state", 0, N, nullptr, "only query job states"}, flag<&Squeue::only_state>},
+    {{"format", 'o', V, "format", "format specification"}, set_format, "SQUEUE_FORMAT"},
+    {{"Format", 'O', V, "format", "format specification"}, set_long_format, "SQUEUE_FORMAT2"},
+    {{"partition", 'p', V, "partition(s)", "comma separated list of partitions\nto view, default is all partitions"}, filter_words<&wire::JobFilter::partitions>, "SQUEUE_PARTITION"},
+    {{"priority", 'P', N}, nullptr, "SQUEUE_PRIORITY"},
+    {{"qos", 'q', V, "qos(s)", "comma separated list of qos's\nto view, default is all qos's"}, own_words<&Squeue::qos>, "SQUEUE_QOS"},
+    {{"reservation", 'R', V, "name", "reservation to view, default is all"}, own_words<&Squeue::reservations>},
+    {{"array", 'r', N, nullptr, "display one job array element per line"}, flag<&Squeue::expand_arrays>, "SQUEUE_ARRAY"},
+    {{"sibling", 0, N}, nullptr, "SQUEUE_SIBLING"},
+    {{"steps", 's', M}},
+    {{"sort", 'S', V, "fields", "comma separated list of fields to sort on"}, set_sort, "SQUEUE_SORT"},
+    {{"start", 0, N, nullptr, "print expected start times of pending jobs"}, flag<&Squeue::start>},
+    {{"states", 't', V, "states", "comma separated list of states to view,\ndefault is pending and running,\n'--states=all' reports all states"}, set_states, "SQUEUE_STATES"},
+    {{"user", 'u', V, "user_name(s)", "comma separated list of users to view", "users"}, set_users, "SQUEUE_USERS"},
+    {{"verbose", 'v', N, nullptr, "verbosity level"}, set_verbose},
+    {{"version", 'V', N, nullptr, "output version information and exit"}, flag<&Squeue::version>},
+    {{"yaml", 0, M}},
+    {{"help", 0, N, nullptr, "show this help message"}, flag<&Squeue::help>},
+    {{"usage", 0, N, nullptr, "display a brief summary of squeue options"}, flag<&Squeue::usage>},
+};
+// clang-format on
+
+constexpr std::string_view kUsage =
+    "Usage: squeue [-A account] [-i seconds] [--job jobid]\n"
+    "              [-n name] [-o format] [-p partitions] [--qos qos]\n"
+    "              [--reservation reservation] [--sort fields] [--start]\n"
+    "              [-t states] [-u user_name] [--usage]\n"
+    "              [-L licenses] [-w nodes] [--local]\n"
+    "              [-ahjlrv]\n";
+
+constexpr std::string_view kDefaultFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+constexpr std::string_view kLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+constexpr std::string_view kStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+constexpr std::string_view kStateFormat = "%.18i %.2t";
+
+// "%all" stands for every letter, with bars between.
+std::string with_all(std::string format) {
+  const std::size_t at = format.find("%all");
+  if (at == std::string::npos) return format;
+  std::string all;
+  for (const JobColumn& column : job_columns())
+    if (column.letter != 0) all.append(all.empty() ? "%" : "|%").push_back(column.letter);
+  return format.replace(at, 4, all);
+}
+
+text::Format parse_format(const Squeue& options) {
+  std::vector<text::ColumnKey> keys;
+  keys.reserve(job_columns().size());
+  for (const JobColumn& column : job_columns()) keys.push_back({column.letter, column.name, 20});
+  if (options.long_format) return text::parse_long_format(*options.long_format, keys);
+  const std::string_view standard = options.only_state ? kStateFormat
+                                    : options.start    ? kStartFormat
+                                    : options.long_form ? kLongFormat
+                                                        : kDefaultFormat;
+  return text::parse_short_format(with_all(options.format.value_or(std::string(standard))), keys);
+}
+
+bool has_word(const std::vector<std::string>& words, const std::string& word) {
+  return words.empty() || std::ranges::find(words, word) != words.end();
+}
+
+bool wanted(const model::Job& job, const Squeue& options) {
+  const model::JobSpec& spec = *job.spec;
+  if (!has_word(options.qos, spec.qos) || !has_word(options.reservations, spec.reservation)) return false;
+  if (options.not_me && spec.uid.value == geteuid()) return false;
+  if (options.licenses.empty()) return true;
+  return std::ranges::any_of(spec.licenses, [&](const auto& license) { return has_word(options.licenses, license.name); });
+}
+
+// The tasks of an array's rest that were asked for by id, or all of them.
+IndexSet tasks_asked_for(const model::Job& job, const wire::JobFilter& filter) {
+  IndexSet asked;
+  for (const state::JobTarget& target : filter.jobs) {
+    if (target.id != job.array_job) continue;
+    if (!target.tasks) return *job.array_pending;
+    for (const auto& range : target.tasks->ranges()) asked.insert_range(range.first, range.last);
+  }
+  return filter.jobs.empty() ? *job.array_pending : asked.intersect(*job.array_pending);
+}
+
+std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options, std::size_t longest_array) {
+  std::vector<JobLine> lines;
+  lines.reserve(table.jobs.size());
+  for (std::size_t i = 0; i < table.jobs.size(); ++i) {
+    const model::Job& job = *table.jobs[i];
+    if (!wanted(job, options)) continue;
+    JobLine line{&job, &table, i < table.expected_starts.size() ? table.expected_starts[i] : Time{}, std::nullopt,
+                 !options.no_convert, longest_array};
+    if (!job.is_array_rest()) {
+      lines.push_back(line);
+      continue;
+    }
+    const IndexSet tasks = tasks_asked_for(job, options.filter);
+    if (!options.expand_arrays && tasks == *job.array_pending) {
+      lines.push_back(line);
+      continue;
+    }
+    for (auto task = tasks.lowest(); task; task = tasks.next_after(*task)) {
+      line.task = *task;
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+void print_header(Context& context, const text::Format& format) {
+  std::string line;
+  for (const text::FormatPiece& piece : format.pieces) {
+    const std::size_t start = line.size();
+    if (piece.column != text::FormatPiece::kText) line.append(job_columns()[piece.column].title);
+    text::finish_cell(line, start, piece);
+  }
+  context.out.write(line.append("\n"));
+}
+
+void print_lines(Context& context, const text::Format& format, const std::vector<JobLine>& lines) {
+  std::string text;
+  for (const JobLine& job : lines) {
+    text.clear();
+    for (const text::FormatPiece& piece : format.pieces) {
+      const std::size_t start = text.size();
+      if (piece.column != text::FormatPiece::kText) text.append(job_columns()[piece.column].value(job));
+      text::finish_cell(text, start, piece);
+    }
+    context.out.write(text.append("\n"));
+  }
+}
+
+// Names of nodes that do not exist are an error; only then is the controller asked for its nodes.
+int check_nodes(Context& context, Controller& controller, const Squeue& options) {
+  if (options.filter.nodes.empty()) return 0;
+  const auto cluster = controller.cluster();
+  if (!cluster) {
+    context.plain("slurm_load_node error: {}", words(cluster.error()));
+    return 1;
+  }
+  for (const std::string& name : options.filter.nodes) {
+    if (std::ranges::any_of(cluster->nodes, [&](const model::NodePtr& node) { return node->name == name; })) continue;
+    context.error("Invalid node name {}", name);
+    return 1;
+  }
+  return 0;
+}
+
+int show_once(Context& context, Controller& controller, const Squeue& options, const text::Format& format) {
+  if (options.long_form || options.iterate) context.out.print("{}\n", date_line(context.now()));
+  wire::JobTable table;
+  if (!options.users_given || !options.filter.users.empty()) {
+    auto answer = controller.jobs(options.filter);
+    const bool gone = answer ? answer->unknown_job : answer.error().code == ErrorCode::InvalidJobId;
+    if (gone && options.filter.jobs.size() == 1 && !options.only_state) {
+      context.plain("slurm_load_jobs error: {}", slurm_message(ErrorCode::InvalidJobId));
+      return 1;
+    }
+    if (!answer && !gone) {
+      context.plain("slurm_load_jobs error: {}", words(answer.error()));
+      return 1;
+    }
+    if (answer) table = *std::move(answer);
+  }
+  std::size_t longest = 64;
+  if (const auto given = context.env("SLURM_BITSTR_LEN")) longest = text::parse_decimal32(*given).value_or(64);
+  std::vector<JobLine> lines = lines_of(table, options, longest);
+  if (options.json) {
+    context.out.write(jobs_json(lines, table, context.program));
+    return 0;
+  }
+  if (!options.no_header) print_header(context, format);
+  const std::string keys = options.sort.value_or(options.start ? "S" : "P,t,-p");
+  if (const char bad = sort_lines(lines, keys)) {
+    context.error("Invalid sort specification: {}", bad);
+    return 1;
+  }
+  print_lines(context, format, lines);
+  return 0;
+}
+
+}  // namespace
+
+int cmd_squeue(Context& context) {
+  Squeue options;
+  const auto rest = read_line<Squeue>(context, kOptions, options, Order::Anywhere, 1);
+  if (!rest) return rest.error();
+  if (options.version) return print_version(context);
+  if (options.help || options.usage) {
+    context.out.write(options.usage ? std::string(kUsage) : "Usage: squeue [OPTIONS]\n" + help_text(rows_of<Squeue>(kOptions)));
+    return 0;
+  }
+  if (!rest->empty()) {
+    context.error("Unrecognized option: {}", rest->front());
+    context.err.write(kUsage);
+    return 1;
+  }
+  for (const std::string& name : options.unknown_users) context.error("Invalid user: {}", name);
+  if (options.me) {
+    options.filter.users = {Uid(geteuid())};
+    options.users_given = true;
+  }
+  if (options.start) options.filter.states = {{model::JobState::Pending, 0}};
+  if (options.json && options.filter.states.empty()) options.filter.all_states = true;
+  set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
+
+  const text::Format format = parse_format(options);
+  for (const std::string& unknown : format.unknown) context.error("Invalid job format specification: {}", unknown);
+  const auto controller = context.controller();
+  if (!controller) {
+    context.plain("slurm_load_jobs error: {}", words(controller.error()));
+    return 1;
+  }
+  if (const int status = check_nodes(context, **controller, options); status != 0) return status;
+  for (;;) {
+    const int status = show_once(context, **controller, options, format);
+    if (!options.iterate || status != 0) return status;
+    context.out.write("\n");
+    context.out.flush();
+    context.pause(seconds(*options.iterate));
+  }
+}
+
+}  // namespace spur::cli

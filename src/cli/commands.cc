@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+
+#include <algorithm>
+
+namespace spur::cli {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"sbatch", cmd_sbatch}, {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol},
+    {"sinfo", cmd_sinfo},   {"squeue", cmd_squeue},   {"srun", cmd_srun},
+};
+
+}  // namespace
+
+std::span<const Command> slurm_commands() { return kCommands; }
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::ranges::find_if(kCommands, [&](const Command& command) { return command.name == name; });
+  return found == std::end(kCommands) ? nullptr : found;
+}
+
+int print_version(Context& context) {
+  context.out.print("slurm {}\n", kSlurmVersion);
+  return 0;
+}
+
+}  // namespace spur::cli

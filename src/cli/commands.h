@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands, by name. One function each, in cmd_<slurm name>.cc; the table that main/spur.cc looks them up in.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/context.h"
+
+namespace spur::cli {
+
+int cmd_sbatch(Context& context);
+int cmd_scancel(Context& context);
+int cmd_scontrol(Context& context);
+int cmd_sinfo(Context& context);
+int cmd_squeue(Context& context);
+int cmd_srun(Context& context);
+// `spur <word> ...`: Slurm's names, the native ones, help and version.
+int cmd_spur(Context& context);
+
+struct Command {
+  std::string_view name;
+  int (*run)(Context& context);
+};
+std::span<const Command> slurm_commands();
+// Null for a name that is no command.
+const Command* find_command(std::string_view name);
+
+// "slurm 25.05.0"; exit status 0.
+int print_version(Context& context);
+
+}  // namespace spur::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/context.h"
+
+#include "base/check.h"
+#include "text/printable.h"
+
+namespace spur::cli {
+
+Result<Controller*> Context::controller() {
+  if (!controller_) {
+    SPUR_CHECK(connect);
+    auto made = connect();
+    if (!made) return std::unexpected(std::move(made).error());
+    controller_ = *std::move(made);
+  }
+  return controller_.get();
+}
+
+std::optional<std::string_view> Context::env(std::string_view name) const {
+  if (environment == nullptr) return std::nullopt;
+  for (const char* const* entry = environment; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.size() > name.size() && text[name.size()] == '=' && text.starts_with(name)) return text.substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
+
+void Context::message(std::string_view mark, const std::string& sentence) {
+  out.flush();  // so that both appear in the order in which they were written
+  std::string line;
+  if (!mark.empty()) line = program;
+  line.append(mark).append(text::printable(sentence)).push_back('\n');
+  err.write(line);
+}
+
+std::string words(const Error& error) {
+  using enum ErrorCode;
+  // Where Slurm's sentence would say less than nothing ("Invalid argument"), the error's own is shown.
+  const bool own = error.code == Internal || error.code == InvalidArgument || error.code == NotFound || error.code == Corrupt ||
+                   error.code == ConfigInvalid || error.code == AlreadyExists || error.code == NotSupported;
+  if (own && !error.message.empty()) return error.message;
+  return std::string(slurm_message(error.code));
+}
+
+}  // namespace spur::cli

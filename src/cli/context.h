@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that a command may touch: its arguments, the environment, where it writes, the controller, the clock. main/spur.cc fills
+// it with the real things, tests with their own. Commands are functions `int cmd_x(Context&)` that return the exit status.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cli/controller.h"
+#include "cli/output.h"
+
+namespace spur::cli {
+
+class StepRunner;
+
+inline constexpr std::string_view kSlurmVersion = "25.05.0";  // whose behaviour the commands show
+
+struct Context {
+  Context(Output& standard_output, Output& standard_error) : out(standard_output), err(standard_error) {}
+
+  std::string program;                  // "sbatch": what messages begin with
+  std::vector<std::string> arguments;   // without the program's own name
+  const char* const* environment = nullptr;  // NAME=VALUE, ended by a null pointer
+  Output& out;
+  Output& err;
+  int input = 0;                        // descriptor of standard input
+  std::string spur_version;
+  // Reads the configuration and makes a client; called at most once, and only by commands that need the controller.
+  std::function<Result<std::unique_ptr<Controller>>()> connect;
+  // Runs job steps on the agents; only srun needs it.
+  std::function<std::unique_ptr<StepRunner>()> make_step_runner;
+  std::function<Time()> now;
+  std::function<void(seconds)> pause;   // sleeps; between attempts and iterations
+
+  int verbosity = 0;                    // -v raises it
+  bool quiet = false;                   // -Q: no informational lines
+
+  Result<Controller*> controller();
+  std::optional<std::string_view> env(std::string_view name) const;
+
+  // "sbatch: error: ..." and "sbatch: ..." on stderr. What is printed is made terminal-safe.
+  template <class... Args>
+  void error(fmt::format_string<Args...> format, Args&&... args) {
+    message(": error: ", fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void info(fmt::format_string<Args...> format, Args&&... args) {
+    if (!quiet) message(": ", fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void fatal(fmt::format_string<Args...> format, Args&&... args) {
+    message(": fatal: ", fmt::format(format, std::forward<Args>(args)...));
+  }
+  // A line on stderr with nothing in front.
+  template <class... Args>
+  void plain(fmt::format_string<Args...> format, Args&&... args) {
+    message({}, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  void message(std::string_view mark, const std::string& sentence);
+  std::unique_ptr<Controller> controller_;
+};
+
+// What the user reads for an error of the controller: Slurm's sentence where Slurm has one, else the error's own.
+std::string words(const Error& error);
+
+}  // namespace spur::cli

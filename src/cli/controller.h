@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller as commands see it: the calls of wire::ControllerClient as an interface, so that a test can put a table in
+// its place. The real one is made by wire_controller.cc.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/controller_client.h"
+
+namespace spur::cli {
+
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  virtual Result<JobId> submit(const model::JobSpec& spec, const std::string& token) = 0;
+  virtual Result<wire::Forecast> will_run(const model::JobSpec& spec) = 0;
+  virtual Result<wire::JobTable> jobs(const wire::JobFilter& filter) = 0;
+  virtual Result<wire::ClusterTable> cluster() = 0;
+  virtual Result<model::ClusterConfig> config() = 0;
+  virtual Result<wire::PingReply> ping(std::size_t controller_number) = 0;
+  virtual std::size_t controller_count() const = 0;
+  virtual Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) = 0;
+  virtual Status hold(const state::JobTarget& target, model::Hold hold) = 0;
+  virtual Status release(const state::JobTarget& target) = 0;
+  virtual Status requeue(const state::JobTarget& target, model::AfterCompleting how) = 0;
+  virtual Status suspend(const state::JobTarget& target, bool resume) = 0;
+  virtual Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
+                            const std::vector<std::string>& changed) = 0;
+  virtual Status update_node(const state::UpdateNode& update) = 0;
+  virtual Status reconfigure() = 0;
+  virtual Status shutdown() = 0;
+  virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
+  virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
+  virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;
+};
+
+// Over the lean gRPC channel. Nothing is sent before the first call.
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options);
+
+}  // namespace spur::cli

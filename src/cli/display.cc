@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/display.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "text/date.h"
+#include "text/dependency.h"
+#include "text/hostlist.h"
+#include "text/memory_size.h"
+
+namespace spur::cli {
+namespace {
+
+struct TimeFormat {
+  std::string format;
+  Time now;
+};
+TimeFormat& time_format() {
+  static TimeFormat format;
+  return format;
+}
+
+// The two enumerations of kinds are the same list; text/ may not know the model.
+text::DependencyTerm as_text_term(const model::Dependency& term) {
+  using Kind = text::DependencyTerm::Kind;
+  static_assert(static_cast<int>(Kind::Singleton) == static_cast<int>(model::Dependency::Kind::Singleton));
+  return {static_cast<Kind>(term.kind), term.job.value, term.array_task, term.whole_array, term.delay_minutes};
+}
+
+// How many pieces of a generic resource a job asks for in all.
+std::uint64_t total_of(const model::GresRequest& request, const model::JobSpec& spec, std::uint32_t nodes) {
+  using Per = model::GresRequest::Per;
+  switch (request.per) {
+    case Per::Node:
+    case Per::Socket: return request.count * nodes;
+    case Per::Task: return request.count * model::task_count(spec);
+    case Per::Job: return request.count;
+  }
+  return request.count;
+}
+
+void add_gres(std::string& text, std::string_view name, std::string_view type, std::uint64_t count) {
+  text.append(fmt::format(",gres/{}={}", name, count));
+  if (!type.empty()) text.append(fmt::format(",gres/{}:{}={}", name, type, count));
+}
+
+std::string index_ranges(const std::vector<std::uint32_t>& indices) {
+  IndexSet set;
+  for (const std::uint32_t index : indices) set.insert(index);
+  std::string text;
+  for (const IndexSet::Range& range : set.ranges()) {
+    if (!text.empty()) text.push_back(',');
+    text.append(range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{}-{}", range.first, range.last));
+  }
+  return text;
+}
+
+}  // namespace
+
+void set_time_format(std::string_view format, Time now) { time_format() = {std::string(format), now}; }
+
+std::string moment(Time t, std::string_view unset) {
+  if (!is_set(t)) return std::string(unset);
+  return text::format_date(t, time_format().now, time_format().format);
+}
+
+std::string date_line(Time t) { return text::format_date(t, t, "%a %b %d %H:%M:%S %Y"); }
+
+std::string or_null(std::string_view text) { return text.empty() ? "(null)" : std::string(text); }
+
+std::string join(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text.append(separator);
+    text.append(word);
+  }
+  return text;
+}
+
+std::string requested_tres(const model::Job& job) {
+  const model::JobSpec& spec = *job.spec;
+  const std::uint32_t cpus = model::min_cpus(spec);
+  const std::uint32_t nodes = std::max(spec.min_nodes, 1u);
+  std::string text = fmt::format("cpu={}", cpus);
+  if (spec.memory_per_cpu_mib) {
+    text.append(",mem=").append(text::format_mib(*spec.memory_per_cpu_mib * cpus));
+  } else if (spec.memory_per_node_mib && *spec.memory_per_node_mib > 0) {
+    text.append(",mem=").append(text::format_mib(*spec.memory_per_node_mib * nodes));
+  }
+  text.append(fmt::format(",node={},billing={}", nodes, cpus));
+  for (const model::GresRequest& request : spec.gres) add_gres(text, request.name, request.type, total_of(request, spec, nodes));
+  return text;
+}
+
+std::string allocated_tres(const model::Job& job) {
+  if (!job.allocation) return "";
+  std::uint64_t memory_mib = 0;
+  std::vector<std::pair<std::pair<std::string, std::string>, std::uint64_t>> devices;
+  for (const model::NodeGrant& grant : job.allocation->nodes) {
+    memory_mib += grant.memory_mib;
+    for (const model::DeviceGrant& device : grant.devices) {
+      const std::pair key{device.gres, device.type};
+      const auto found = std::ranges::find_if(devices, [&](const auto& entry) { return entry.first == key; });
+      if (found != devices.end()) {
+        found->second += device.indices.size();
+      } else {
+        devices.emplace_back(key, device.indices.size());
+      }
+    }
+  }
+  std::string text = fmt::format("cpu={}", job_cpu_count(job));
+  if (memory_mib > 0) text.append(",mem=").append(text::format_mib(memory_mib));
+  text.append(fmt::format(",node={},billing={}", job.allocation->nodes.size(), job_cpu_count(job)));
+  for (const auto& [key, count] : devices) add_gres(text, key.first, key.second, count);
+  return text;
+}
+
+std::string gres_terms(const model::JobSpec& spec, model::GresRequest::Per per) {
+  std::string text;
+  for (const model::GresRequest& request : spec.gres) {
+    if (request.per != per) continue;
+    if (!text.empty()) text.push_back(',');
+    text.append("gres/").append(request.name);
+    if (!request.type.empty()) text.append(":").append(request.type);
+    text.append(fmt::format(":{}", request.count));
+  }
+  return text;
+}
+
+std::string licenses(const model::JobSpec& spec) {
+  std::string text;
+  for (const model::LicenseRequest& license : spec.licenses) {
+    if (!text.empty()) text.push_back(',');
+    text.append(license.name);
+    if (license.count != 1) text.append(fmt::format(":{}", license.count));
+  }
+  return text;
+}
+
+std::string oversubscribe_word(const model::JobSpec& spec) {
+  switch (spec.exclusive) {
+    case model::Exclusive::Node: return "NO";
+    case model::Exclusive::User: return "USER";
+    case model::Exclusive::Mcs: return "MCS";
+    case model::Exclusive::No: break;
+  }
+  return spec.oversubscribe ? "YES" : "OK";
+}
+
+std::string dependencies_left(const model::Job& job) {
+  std::string text;
+  const char separator = job.spec->dependencies_any ? '?' : ',';
+  const auto& terms = job.dependency_never ? job.spec->dependencies : job.dependencies_left;
+  for (const model::Dependency& term : terms) {
+    if (!text.empty()) text.push_back(separator);
+    text.append(text::format_dependency(as_text_term(term)));
+    text.append(job.dependency_never ? "(failed)" : "(unfulfilled)");
+  }
+  return text;
+}
+
+std::string job_nodes(const model::Job& job, const wire::JobTable& table) {
+  const auto name = [&](NodeIndex index) {
+    return index.value < table.node_names.size() ? table.node_names[index.value] : std::string();
+  };
+  std::vector<std::string> names;
+  if ((job.flags & model::kCompleting) != 0 && !job.nodes_left.empty()) {
+    for (const NodeIndex index : job.nodes_left) names.push_back(name(index));
+  } else if (job.allocation && model::is_active(job.state)) {
+    for (const model::NodeGrant& grant : job.allocation->nodes) names.push_back(name(grant.node));
+  } else {
+    return job.state == model::JobState::Pending ? std::string() : job.last_nodes;
+  }
+  std::erase(names, std::string());
+  return text::compress_hostlist(names);
+}
+
+std::uint32_t job_node_count(const model::Job& job) {
+  if ((job.flags & model::kCompleting) != 0 && !job.nodes_left.empty())
+    return static_cast<std::uint32_t>(job.nodes_left.size());
+  if (job.allocation && job.state != model::JobState::Pending)
+    return static_cast<std::uint32_t>(job.allocation->nodes.size());
+  std::uint32_t nodes = job.spec->min_nodes;
+  if (!job.spec->required_nodes.empty()) {
+    if (const auto named = text::count_hosts(job.spec->required_nodes)) nodes = std::max(nodes, static_cast<std::uint32_t>(*named));
+  }
+  return nodes;
+}
+
+std::uint32_t job_cpu_count(const model::Job& job) {
+  if (job.cpus_allocated > 0 && job.state != model::JobState::Pending) return job.cpus_allocated;
+  return model::min_cpus(*job.spec);
+}
+
+std::string job_partition(const model::Job& job) {
+  if (job.allocation && !job.allocation->partition.empty() && job.state != model::JobState::Pending) return job.allocation->partition;
+  return join(job.spec->partitions, ",");
+}
+
+Time shown_start(const model::Job& job, Time expected) {
+  if (job.state != model::JobState::Pending) return job.started;
+  return is_set(expected) ? expected : job.spec->begin;
+}
+
+ShownEnd shown_end(const model::Job& job, Time expected) {
+  if (model::is_final(job.state)) return {job.ended, false};
+  const Time start = shown_start(job, expected);
+  if (!is_set(start)) return {};
+  if (!job.time_limit.is_finite()) return {Time{}, true};
+  if (model::is_active(job.state)) return {model::limit_end(job), false};
+  return {start + job.time_limit.duration(), false};
+}
+
+std::string reason_text(const model::Job& job) {
+  if (job.reason_detail.empty()) return std::string(model::reason_name(job.reason));
+  std::string text = job.reason_detail;
+  std::ranges::replace(text, ' ', '_');
+  return text;
+}
+
+std::string nodes_or_reason(const model::Job& job, const wire::JobTable& table) {
+  using enum model::JobState;
+  const bool says_why = job.state == Pending || job.state == Timeout || job.state == OutOfMemory || job.state == Deadline ||
+                        job.state == Failed;
+  return says_why ? fmt::format("({})", reason_text(job)) : job_nodes(job, table);
+}
+
+std::string array_tasks(const model::Job& job, std::size_t longest) {
+  if (job.array_task) return fmt::format("{}", *job.array_task);
+  if (!job.array_pending) return "";
+  std::string text = job.array_pending->to_string();
+  if (longest > 0 && text.size() > longest) {
+    text.resize(longest);
+    text.append("...");
+  }
+  if (job.array_max_running > 0) text.append(fmt::format("%{}", job.array_max_running));
+  return text;
+}
+
+std::string node_gres(const std::vector<model::NodeGres>& gres) {
+  std::string text;
+  for (const model::NodeGres& entry : gres) {
+    if (!text.empty()) text.push_back(',');
+    text.append(entry.name);
+    if (!entry.type.empty()) text.append(":").append(entry.type);
+    text.append(fmt::format(":{}", entry.count));
+  }
+  return or_null(text);
+}
+
+std::string node_gres_used(const model::Node& node) {
+  std::string text;
+  const auto& all = node.hardware.gres;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const model::NodeGres& entry = all[i];
+    // Devices of one name are numbered through all its types, in their order.
+    std::uint64_t first = 0;
+    for (std::size_t before = 0; before < i; ++before)
+      if (all[before].name == entry.name) first += all[before].count;
+    std::vector<std::uint32_t> used;
+    for (const auto& devices : node.devices_in_use) {
+      if (devices.gres != entry.name) continue;
+      for (std::uint64_t bit = first; bit < first + entry.count && bit < devices.bits.size() * 64; ++bit)
+        if ((devices.bits[bit / 64] >> (bit % 64) & 1u) != 0) used.push_back(static_cast<std::uint32_t>(bit));
+    }
+    if (!text.empty()) text.push_back(',');
+    text.append(entry.name);
+    if (!entry.type.empty()) text.append(":").append(entry.type);
+    text.append(used.empty() ? ":0(IDX:N/A)" : fmt::format(":{}(IDX:{})", used.size(), index_ranges(used)));
+  }
+  return or_null(text);
+}
+
+}  // namespace spur::cli

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_option_setters.h"
+
+#include <algorithm>
+
+#include "cli/job_option_values.h"
+#include "cli/job_target.h"
+#include "cli/users.h"
+#include "text/decimal.h"
+#include "text/mail_type.h"
+#include "text/memory_size.h"
+#include "text/time_limit.h"
+#include "text/words.h"
+
+namespace spur::cli::job_setters {
+namespace {
+
+using Request = JobRequest;
+using Value = std::string_view;
+using Per = model::GresRequest::Per;
+
+// Assigns a parsed value, or hands the refusal on.
+template <class To, class From>
+OptionStatus take(To& to, OptionValue<From> value) {
+  if (!value) return std::unexpected(std::move(value).error());
+  to = *std::move(value);
+  return {};
+}
+
+OptionStatus unsupported(Value option) { return bad_option(fmt::format("{} is not supported yet", option), 1); }
+
+OptionStatus exclusive_memory(Request& r) {
+  if (!r.mem_given || !r.mem_per_cpu_given) return {};
+  return std::unexpected(BadOption{"--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.", 1, {}, true});
+}
+
+OptionStatus set_limit(TimeLimit& limit, Value v, Value option) {
+  const auto parsed = text::parse_time_limit(v);
+  if (!parsed) return invalid_specification(option);
+  // A limit of zero asks for none at all.
+  limit = parsed->is_finite() && parsed->minutes_value() == 0 ? TimeLimit::unlimited() : *parsed;
+  return {};
+}
+
+std::string file_name(Value v) { return text::equal_ignoring_case(v, "none") ? "/dev/null" : std::string(v); }
+
+}  // namespace
+
+OptionStatus set_array(Request& r, Value v) { return take(r.spec.array, array_request(v)); }
+OptionStatus set_begin(Request& r, Value v) { return take(r.spec.begin, point_in_time(v, "begin", r.now)); }
+OptionStatus set_deadline(Request& r, Value v) { return take(r.spec.deadline, point_in_time(v, "deadline", r.now)); }
+OptionStatus set_dependency(Request& r, Value v) { return set_dependencies(r.spec, v); }
+OptionStatus set_gres(Request& r, Value v) { return take(r.gres, gres_request(v)); }
+OptionStatus set_gpus(Request& r, Value v) { return take(r.gpus, gpu_request(v, Per::Job)); }
+OptionStatus set_gpus_per_node(Request& r, Value v) { return take(r.gpus_per_node, gpu_request(v, Per::Node)); }
+OptionStatus set_gpus_per_task(Request& r, Value v) { return take(r.gpus_per_task, gpu_request(v, Per::Task)); }
+OptionStatus set_gpus_per_socket(Request& r, Value v) { return take(r.gpus_per_socket, gpu_request(v, Per::Socket)); }
+OptionStatus set_licenses(Request& r, Value v) { return take(r.spec.licenses, license_request(v)); }
+OptionStatus set_nodelist(Request& r, Value v) { return take(r.spec.required_nodes, host_list(v)); }
+OptionStatus set_nodefile(Request& r, Value v) { return take(r.spec.required_nodes, host_file(v)); }
+OptionStatus set_exclude(Request& r, Value v) { return take(r.spec.excluded_nodes, host_list(v)); }
+OptionStatus set_signal(Request& r, Value v) { return take(r.spec.signal, signal_request(v)); }
+OptionStatus set_mincpus(Request& r, Value v) { return take(r.spec.min_cpus_per_node, positive_number(v, "mincpus")); }
+OptionStatus set_ntasks_per_node(Request& r, Value v) {
+  return take(r.spec.tasks_per_node, positive_number(v, "ntasks-per-node"));
+}
+
+OptionStatus set_chdir(Request& r, Value v) {
+  r.spec.work_dir = v.starts_with('/') ? std::string(v) : r.directory + "/" + std::string(v);
+  return {};
+}
+
+OptionStatus set_job_name(Request& r, Value v) {
+  r.spec.name = std::string(v);
+  r.name_given = true;
+  return {};
+}
+
+OptionStatus set_partition(Request& r, Value v) {
+  r.spec.partitions.clear();
+  for (const std::string_view name : text::split(v, ',')) {
+    if (name.empty()) {
+      return bad_option(fmt::format("invalid partition specified: {}\nBatch job submission failed: {}", v.empty() ? "(null)" : v,
+                                    slurm_message(ErrorCode::InvalidPartition)), 1);
+    }
+    r.spec.partitions.emplace_back(name);
+  }
+  return {};
+}
+
+OptionStatus set_nodes(Request& r, Value v) {
+  const auto count = node_count(v);
+  if (!count) return std::unexpected(count.error());
+  r.spec.min_nodes = count->min;
+  r.spec.max_nodes = count->max;
+  r.spec.nodes_given = r.nodes_given = true;
+  return {};
+}
+
+OptionStatus set_ntasks(Request& r, Value v) {
+  r.tasks_given = true;
+  return take(r.spec.tasks, positive_number(v, "ntasks"));
+}
+
+OptionStatus set_cpus_per_task(Request& r, Value v) {
+  r.spec.cpus_per_task_given = true;
+  return take(r.spec.cpus_per_task, positive_number(v, "cpus-per-task"));
+}
+
+OptionStatus set_mem(Request& r, Value v) {
+  const auto mib = text::parse_memory_mib(v);
+  if (!mib) return invalid_specification("mem");
+  r.spec.memory_per_node_mib = *mib;
+  r.spec.memory_per_cpu_mib.reset();
+  r.mem_given = true;
+  return exclusive_memory(r);
+}
+
+OptionStatus set_mem_per_cpu(Request& r, Value v) {
+  const auto mib = text::parse_memory_mib(v);
+  if (!mib) return invalid_specification("mem-per-cpu");
+  r.spec.memory_per_cpu_mib = *mib;
+  r.spec.memory_per_node_mib.reset();
+  r.mem_per_cpu_given = true;
+  return exclusive_memory(r);
+}
+
+OptionStatus set_tmp(Request& r, Value v) {
+  const auto mib = text::parse_memory_mib(v);
+  if (!mib) return invalid_specification("tmp");
+  r.spec.tmp_disk_mib = *mib;
+  return {};
+}
+
+OptionStatus set_time(Request& r, Value v) {
+  r.time_given = true;
+  return set_limit(r.spec.time_limit, v, "time");
+}
+OptionStatus set_time_min(Request& r, Value v) { return set_limit(r.spec.time_min, v, "time-min"); }
+
+OptionStatus set_output(Request& r, Value v) {
+  r.spec.std_out = file_name(v);
+  return {};
+}
+OptionStatus set_error(Request& r, Value v) {
+  r.spec.std_err = file_name(v);
+  return {};
+}
+OptionStatus set_input(Request& r, Value v) {
+  r.spec.std_in = file_name(v);
+  return {};
+}
+
+OptionStatus set_open_mode(Request& r, Value v) {
+  const char first = v.empty() ? '\0' : text::to_lower(v.front());
+  if (first != 'a' && first != 't') return invalid_specification("open-mode");
+  r.spec.open_append = first == 'a';
+  r.spec.open_truncate = first == 't';
+  return {};
+}
+
+OptionStatus set_requeue(Request& r, Value) {
+  r.spec.requeue = true;
+  return {};
+}
+OptionStatus set_no_requeue(Request& r, Value) {
+  r.spec.requeue = false;
+  return {};
+}
+
+OptionStatus set_exclusive(Request& r, Value v) {
+  if (text::equal_ignoring_case(v, "topo")) return unsupported("--exclusive=topo");
+  if (text::equal_ignoring_case(v, "mcs")) return unsupported("--exclusive=mcs");
+  const bool user = text::equal_ignoring_case(v, "user");
+  if (!user && !v.empty() && !text::equal_ignoring_case(v, "exclusive")) return invalid_specification("exclusive");
+  r.spec.exclusive = user ? model::Exclusive::User : model::Exclusive::Node;
+  r.spec.oversubscribe = false;
+  return {};
+}
+
+OptionStatus set_oversubscribe(Request& r, Value) {
+  r.spec.oversubscribe = true;
+  r.spec.exclusive = model::Exclusive::No;
+  return {};
+}
+
+OptionStatus set_nice(Request& r, Value v) {
+  if (v.empty()) {
+    r.spec.nice = 100;
+    return {};
+  }
+  return take(r.spec.nice, nice_value(v));
+}
+
+OptionStatus set_priority(Request& r, Value v) {
+  constexpr std::uint64_t kHighest = 4294967293;  // below Slurm's NO_VAL
+  if (text::equal_ignoring_case(v, "TOP")) {
+    r.spec.priority = static_cast<std::uint32_t>(kHighest);
+    return {};
+  }
+  const auto value = text::parse_decimal(v);
+  if (!value) return invalid_specification("priority");
+  if (*value > kHighest) return bad_option(fmt::format("Priority too high, max value is {}", kHighest));
+  r.spec.priority = static_cast<std::uint32_t>(*value);
+  return {};
+}
+
+OptionStatus set_kill_on_invalid_dep(Request& r, Value v) {
+  if (v != "yes" && v != "no") return invalid_specification("kill-on-invalid-dep");
+  r.spec.kill_on_invalid_dependency = v == "yes";
+  return {};
+}
+
+OptionStatus set_mail_type(Request& r, Value v) {
+  const auto types = text::parse_mail_types(v);
+  if (!types) return invalid_specification("mail-type");
+  r.spec.mail_types = *types;
+  return {};
+}
+
+OptionStatus set_uid(Request& r, Value v) {
+  if (!r.is_root) return bad_option("--uid only permitted by root user");
+  const auto uid = find_user(v);
+  if (!uid) return invalid_specification("uid");
+  return *uid == kRootUid ? OptionStatus() : unsupported("--uid");
+}
+
+OptionStatus set_gid(Request& r, Value v) {
+  if (!r.is_root) return bad_option("--gid only permitted by root user");
+  const auto gid = find_group(v);
+  if (!gid) return invalid_specification("gid");
+  return gid->value == 0 ? OptionStatus() : unsupported("--gid");
+}
+
+OptionStatus set_verbose(Request& r, Value v) {
+  if (v.empty()) {
+    ++r.verbose;
+  } else if (const auto level = text::parse_decimal32(v)) {  // SBATCH_DEBUG, SLURM_DEBUG
+    r.verbose = static_cast<int>(std::min(*level, 9u));
+  }
+  return {};
+}
+
+OptionStatus set_propagate(Request& r, Value v) {
+  if (auto checked = resource_limits(v); !checked) return std::unexpected(checked.error());
+  r.propagate = std::string(v);
+  return {};
+}
+
+// Only what Spur does by itself; anything else would be a promise not kept.
+OptionStatus set_distribution(Request&, Value v) {
+  return v == "*" || v == "block" ? OptionStatus() : unsupported(fmt::format("--distribution={}", v));
+}
+OptionStatus set_cpu_bind(Request&, Value v) {
+  const bool plain = v == "none" || v == "no" || v == "q" || v == "quiet";
+  return plain ? OptionStatus() : unsupported(fmt::format("--cpu-bind={}", v));
+}
+OptionStatus set_mpi(Request&, Value v) { return v == "none" ? OptionStatus() : unsupported(fmt::format("--mpi={}", v)); }
+
+OptionStatus set_job_id(Request& r, Value v) {
+  const auto target = parse_job_target(v);
+  if (!target || target->tasks) return bad_option(fmt::format("Invalid numeric value \"{}\" for --jobid.", v), 1);
+  r.job_id = target->id;
+  return {};
+}
+
+OptionStatus set_immediate(Request& r, Value v) {
+  if (v.empty()) {
+    r.spec.immediate_seconds = 1;
+    return {};
+  }
+  return take(r.spec.immediate_seconds, positive_number(v, "immediate"));
+}
+
+OptionStatus set_kill_on_bad_exit(Request& r, Value v) {
+  if (!v.empty() && v != "0" && v != "1") return bad_option(fmt::format("Invalid numeric value \"{}\" for --kill-on-bad-exit.", v), 1);
+  r.kill_on_bad_exit = v != "0";
+  return {};
+}
+
+OptionStatus set_wait_seconds(Request& r, Value v) {
+  const auto value = text::parse_decimal32(v);
+  if (!value) return bad_option(fmt::format("Invalid numeric value \"{}\" for --wait.", v), 1);
+  r.wait_seconds = *value;
+  return {};
+}
+
+}  // namespace spur::cli::job_setters

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table. Rows without a setter are options of Slurm 25.05 whose feature Spur does not have yet: they are refused by name.
+#include "cli/job_options.h"
+
+#include <algorithm>
+
+#include "cli/job_option_setters.h"
+#include "text/hostlist.h"
+
+namespace spur::cli {
+namespace {
+
+using namespace job_setters;
+using Spec = model::JobSpec;
+constexpr auto V = Takes::Value;
+constexpr auto N = Takes::Nothing;
+constexpr auto M = Takes::Maybe;
+constexpr unsigned kBoth = kSbatch | kSrun;
+
+// clang-format off
+constexpr JobOption kOptions[] = {
+    {{{"account", 'A', V, "name", "charge job to specified account"}, set_text<&Spec::account>}, kBoth, "SBATCH_ACCOUNT", "SLURM_ACCOUNT"},
+    {{{"acctg-freq", 0, V}}, kBoth, "SBATCH_ACCTG_FREQ", "SLURM_ACCTG_FREQ"},
+    {{{"array", 'a', V, "indexes", "job array index values"}, set_array}, kSbatch, "SBATCH_ARRAY_INX"},
+    {{{"batch", 0, V}}, kSbatch, "SBATCH_BATCH"},
+    {{{"bb", 0, V}}, kBoth, nullptr, "SLURM_BURST_BUFFER"},
+    {{{"bbf", 0, V}}, kBoth},
+    {{{"bcast", 0, M}}, kSrun, nullptr, "SLURM_BCAST"},
+    {{{"bcast-exclude", 0, V}}, kSrun, nullptr, "SLURM_BCAST_EXCLUDE"},
+    {{{"begin", 'b', V, "time", "defer job until HH:MM MM/DD/YY"}, set_begin}},
+    {{{"chdir", 'D', V, "directory", "set working directory of the job"}, set_chdir}, kBoth, nullptr, "SLURM_WORKING_DIR"},
+    {{{"cluster-constraint", 0, V}}},
+    {{{"clusters", 'M', V}}, kBoth, "SBATCH_CLUSTERS", "SLURM_CLUSTERS"},
+    {{{"comment", 0, V, "name", "arbitrary comment"}, set_text<&Spec::comment>}},
+    {{{"compress", 0, M}}, kSrun, nullptr, "SLURM_COMPRESS"},
+    {{{"consolidate-segments", 0, N}}},
+    {{{"constraint", 'C', V, "list", "specify a list of constraints"}, set_text<&Spec::features>}, kBoth, "SBATCH_CONSTRAINT", "SLURM_CONSTRAINT"},
+    {{{"container", 0, V}}, kBoth, "SBATCH_CONTAINER", "SLURM_CONTAINER"},
+    {{{"container-id", 0, V}}, kBoth, "SBATCH_CONTAINER_ID", "SLURM_CONTAINER_ID"},
+    {{{"contiguous", 0, N, nullptr, "demand a contiguous range of nodes"}, set_flag<&Spec::contiguous>}},
+    {{{"core-spec", 'S', V}}, kBoth, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC"},
+    {{{"cores-per-socket", 0, V}}},
+    {{{"cpu-bind", 0, V, "type", "bind tasks to CPUs: only none and quiet yet"}, set_cpu_bind}, kSrun},
+    {{{"cpu-freq", 0, V}}, kBoth, "SBATCH_CPU_FREQ_REQ", "SLURM_CPU_FREQ_REQ"},
+    {{{"cpus-per-gpu", 0, V}}, kBoth, "SBATCH_CPUS_PER_GPU", "SLURM_CPUS_PER_GPU"},
+    {{{"cpus-per-task", 'c', V, "ncpus", "number of cpus required per task"}, set_cpus_per_task}, kBoth, nullptr, "SRUN_CPUS_PER_TASK"},
+    {{{"deadline", 0, V, "time", "remove the job if no ending possible before\nthis deadline (start > (deadline - time[-min]))"}, set_deadline}},
+    {{{"delay-boot", 0, V}}, kBoth, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT"},
+    {{{"dependency", 'd', V, "type:jobid[+time]", "defer job until condition on jobid is satisfied"}, set_dependency}, kBoth, nullptr, "SLURM_DEPENDENCY"},
+    {{{"disable-status", 'X', N, nullptr, "a single Ctrl-C goes to the tasks at once"}, set_request_flag<&JobRequest::disable_status>}, kSrun, nullptr, "SLURM_DISABLE_STATUS"},
+    {{{"distribution", 'm', V, "type", "distribution of tasks to nodes: only block yet"}, set_distribution}, kBoth, "SBATCH_DISTRIBUTION", "SLURM_DISTRIBUTION"},
+    {{{"epilog", 0, V}}, kSrun, nullptr, "SLURM_EPILOG"},
+    {{{"error", 'e', V, "err", "file for standard error"}, set_error}, kBoth, "SBATCH_ERROR", "SLURM_STDERRMODE"},
+    {{{"exact", 0, N}}, kSrun, nullptr, "SLURM_EXACT"},
+    {{{"exclude", 'x', V, "hosts...", "exclude a specific list of hosts"}, set_exclude}},
+    {{{"exclusive", 0, M, "user", "allocate nodes in exclusive mode"}, set_exclusive}, kBoth, "SBATCH_EXCLUSIVE", "SLURM_EXCLUSIVE"},
+    {{{"export", 0, V, "names", "specify environment variables to export"}, set_request_text<&JobRequest::exported>}, kBoth, "SBATCH_EXPORT", "SLURM_EXPORT_ENV"},
+    {{{"export-file", 0, V, "file|fd", "specify environment variables file or file\ndescriptor to export"}, set_request_text<&JobRequest::export_file>}, kSbatch},
+    {{{"external-launcher", 0, N}}, kSrun},
+    {{{"extra", 0, V, "string", "arbitrary string kept with the job"}, set_text<&Spec::extra>}},
+    {{{"extra-node-info", 'B', V}}},
+    {{{"get-user-env", 0, M}}, kSbatch, "SBATCH_GET_USER_ENV"},
+    {{{"gid", 0, V, "group_id", "group ID to run job as (user root only)"}, set_gid}},
+    {{{"gpu-bind", 0, V}}, kBoth, "SBATCH_GPU_BIND", "SLURM_GPU_BIND"},
+    {{{"gpu-freq", 0, V}}, kBoth, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ"},
+    {{{"gpus", 'G', V, "n", "count of GPUs required for the job"}, set_gpus}, kBoth, "SBATCH_GPUS", "SLURM_GPUS"},
+    {{{"gpus-per-node", 0, V, "n", "number of GPUs required per allocated node"}, set_gpus_per_node}, kBoth, "SBATCH_GPUS_PER_NODE", "SLURM_GPUS_PER_NODE"},
+    {{{"gpus-per-socket", 0, V, "n", "number of GPUs required per allocated socket"}, set_gpus_per_socket}, kBoth, "SBATCH_GPUS_PER_SOCKET", "SLURM_GPUS_PER_SOCKET"},
+    {{{"gpus-per-task", 0, V, "n", "number of GPUs required per spawned task"}, set_gpus_per_task}, kBoth, "SBATCH_GPUS_PER_TASK", "SLURM_GPUS_PER_TASK"},
+    {{{"gres", 0, V, "list", "required generic resources"}, set_gres}, kBoth, "SBATCH_GRES", "SLURM_GRES"},
+    {{{"gres-flags", 0, V}}, kBoth, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS"},
+    {{{"het-group", 0, V}}, kSrun},
+    {{{"hint", 0, V}}, kBoth, "SBATCH_HINT", "SLURM_HINT"},
+    {{{"hold", 'H', N, nullptr, "submit job in held state"}, set_flag<&Spec::hold>}},
+    {{{"ignore-pbs", 0, N, nullptr, "ignore #PBS and #BSUB options in the batch script"}, set_request_flag<&JobRequest::ignore_pbs>}, kSbatch, "SBATCH_IGNORE_PBS"},
+    {{{"immediate", 'I', M, "secs", "exit if resources not available in \"secs\""}, set_immediate}, kSrun, nullptr, "SLURM_IMMEDIATE"},
+    {{{"input", 'i', V, "in", "file for standard input"}, set_input}, kBoth, "SBATCH_INPUT", "SLURM_STDINMODE"},
+    {{{"job-name", 'J', V, "jobname", "name of job"}, set_job_name}, kBoth, "SBATCH_JOB_NAME", "SLURM_JOB_NAME"},
+    {{{"jobid", 0, V, "id", "run under already allocated job"}, set_job_id}, kSrun, nullptr, "SLURM_JOB_ID"},
+    {{{"kill-on-bad-exit", 'K', M, "0|1", "kill the step if any task terminates\nwith a non-zero exit code"}, set_kill_on_bad_exit}, kSrun, nullptr, "SLURM_KILL_BAD_EXIT"},
+    {{{"kill-on-invalid-dep", 0, V, "yes|no", "terminate job if its dependency can never\nbe satisfied"}, set_kill_on_invalid_dep}, kSbatch},
+    {{{"label", 'l', N, nullptr, "prepend task number to lines of stdout/err"}, set_request_flag<&JobRequest::label>}, kSrun, nullptr, "SLURM_LABELIO"},
+    {{{"licenses", 'L', V, "names", "required license, comma separated"}, set_licenses}},
+    {{{"mail-type", 0, V, "type", "notify on state change: BEGIN, END, FAIL or ALL"}, set_mail_type}},
+    {{{"mail-user", 0, V, "user", "who to send email notification for job state\nchanges"}, set_text<&Spec::mail_user>}},
+    {{{"mcs-label", 0, V}}},
+    {{{"mem", 0, V, "MB", "minimum amount of real memory"}, set_mem}, kBoth, "SBATCH_MEM_PER_NODE", "SLURM_MEM_PER_NODE"},
+    {{{"mem-bind", 0, V}}, kBoth, "SBATCH_MEM_BIND", "SLURM_MEM_BIND"},
+    {{{"mem-per-cpu", 0, V, "MB", "maximum amount of real memory per allocated cpu\nrequired by the job"}, set_mem_per_cpu}, kBoth, "SBATCH_MEM_PER_CPU", "SLURM_MEM_PER_CPU"},
+    {{{"mem-per-gpu", 0, V}}, kBoth, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU"},
+    {{{"mincpus", 0, V, "n", "minimum number of logical processors per node"}, set_mincpus}},
+    {{{"mpi", 0, V, "type", "type of MPI being used: only none yet"}, set_mpi}, kSrun, nullptr, "SLURM_MPI_TYPE"},
+    {{{"msg-timeout", 0, V}}, kSrun},
+    {{{"multi-prog", 0, N}}, kSrun},
+    {{{"network", 0, V}}, kBoth, "SBATCH_NETWORK", "SLURM_NETWORK"},
+    {{{"nice", 0, M, "value", "decrease scheduling priority by value"}, set_nice}},
+    {{{"no-allocate", 'Z', N}}, kSrun},
+    {{{"no-kill", 'k', M}}, kBoth, "SBATCH_NO_KILL", "SLURM_NO_KILL"},
+    {{{"no-requeue", 0, N, nullptr, "if set, do not permit the job to be requeued"}, set_no_requeue}, kSbatch, "SBATCH_NO_REQUEUE"},
+    {{{"nodefile", 'F', V, "filename", "request a specific list of hosts"}, set_nodefile}},
+    {{{"nodelist", 'w', V, "hosts...", "request a specific list of hosts"}, set_nodelist}},
+    {{{"nodes", 'N', V, "N", "number of nodes on which to run (N = min[-max])"}, set_nodes}, kBoth, nullptr, "SLURM_JOB_NUM_NODES"},
+    {{{"ntasks", 'n', V, "ntasks", "number of tasks to run"}, set_ntasks}, kBoth, nullptr, "SLURM_NTASKS"},
+    {{{"ntasks-per-core", 0, V}}, kBoth, nullptr, "SLURM_NTASKS_PER_CORE"},
+    {{{"ntasks-per-gpu", 0, V}}, kBoth, nullptr, "SLURM_NTASKS_PER_GPU"},
+    {{{"ntasks-per-node", 0, V, "n", "number of tasks to invoke on each node", "tasks-per-node"}, set_ntasks_per_node}, kBoth, nullptr, "SLURM_NTASKS_PER_NODE"},
+    {{{"ntasks-per-socket", 0, V}}, kBoth, nullptr, "SLURM_NTASKS_PER_SOCKET"},
+    {{{"oom-kill-step", 0, M}}, kBoth, "SBATCH_OOM_KILL_STEP", "SLURM_OOM_KILL_STEP"},
+    {{{"open-mode", 0, V, "append|truncate", "open mode of output and error files"}, set_open_mode}, kBoth, "SBATCH_OPEN_MODE", "SLURM_OPEN_MODE"},
+    {{{"output", 'o', V, "out", "file for standard output"}, set_output}, kBoth, "SBATCH_OUTPUT", "SLURM_STDOUTMODE"},
+    {{{"overcommit", 'O', N, nullptr, "overcommit resources"}, set_flag<&Spec::overcommit>}, kBoth, "SBATCH_OVERCOMMIT", "SLURM_OVERCOMMIT"},
+    {{{"overlap", 0, N, nullptr, "let the step share resources with other steps"}, set_request_flag<&JobRequest::overlap>}, kSrun, nullptr, "SLURM_OVERLAP"},
+    {{{"oversubscribe", 's', N, nullptr, "over subscribe resources with other jobs", "share"}, set_oversubscribe}},
+    {{{"parsable", 0, N, nullptr, "outputs only the jobid on successful submission"}, set_request_flag<&JobRequest::parsable>}, kSbatch},
+    {{{"partition", 'p', V, "partition", "partition requested"}, set_partition}, kBoth, "SBATCH_PARTITION", "SLURM_PARTITION"},
+    {{{"prefer", 0, V}}, kBoth, "SBATCH_PREFER", "SLURM_PREFER"},
+    {{{"preserve-env", 'E', N}}, kSrun},
+    {{{"priority", 0, V, "value", "set the priority of the job to value"}, set_priority}},
+    {{{"profile", 0, V}}, kBoth, "SBATCH_PROFILE", "SLURM_PROFILE"},
+    {{{"prolog", 0, V}}, kSrun, nullptr, "SLURM_PROLOG"},
+    {{{"propagate", 0, M, "rlimits", "propagate all [or specific list of] rlimits"}, set_propagate}},
+    {{{"pty", 0, M}}, kSrun},
+    {{{"qos", 'q', V, "qos", "quality of service"}, set_text<&Spec::qos>}, kBoth, "SBATCH_QOS", "SLURM_QOS"},
+    {{{"quiet", 'Q', N, nullptr, "quiet mode (suppress informational messages)"}, set_request_flag<&JobRequest::quiet>}},
+    {{{"quit-on-interrupt", 0, N, nullptr, "quit on single Ctrl-C"}, set_request_flag<&JobRequest::quit_on_interrupt>}, kSrun},
+    {{{"reboot", 0, N}}, kBoth},
+    {{{"relative", 'r', V}}, kSrun},
+    {{{"requeue", 0, N, nullptr, "if set, permit the job to be requeued"}, set_requeue}, kSbatch, "SBATCH_REQUEUE"},
+    {{{"reservation", 0, V, "name", "allocate resources from named reservation"}, set_text<&Spec::reservation>}, kBoth, "SBATCH_RESERVATION", "SLURM_RESERVATION"},
+    {{{"resv-ports", 0, M}}, kBoth, nullptr, "SLURM_RESV_PORTS"},
+    {{{"segment", 0, V}}, kBoth, "SBATCH_SEGMENT_SIZE", "SLURM_SEGMENT_SIZE"},
+    {{{"send-libs", 0, M}}, kSrun, nullptr, "SLURM_SEND_LIBS"},
+    {{{"signal", 0, V, "[B:]num[@time]", "send signal when time limit within time seconds"}, set_signal}, kBoth, "SBATCH_SIGNAL", "SLURM_SIGNAL"},
+    {{{"slurmd-debug", 0, V}}, kSrun, nullptr, "SLURMD_DEBUG"},
+    {{{"sockets-per-node", 0, V}}},
+    {{{"spread-job", 0, N}}, kBoth, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB"},
+    {{{"spread-segments", 0, N}}, kBoth},
+    {{{"stepmgr", 0, N}}, kBoth},
+    {{{"switches", 0, V}}, kBoth, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH"},
+    {{{"task-epilog", 0, V}}, kSrun, nullptr, "SLURM_TASK_EPILOG"},
+    {{{"task-prolog", 0, V}}, kSrun, nullptr, "SLURM_TASK_PROLOG"},
+    {{{"test-only", 0, N, nullptr, "validate the request and say when it would start"}, set_request_flag<&JobRequest::test_only>}},
+    {{{"thread-spec", 0, V}}, kBoth, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC"},
+    {{{"threads", 'T', V}}, kSrun, nullptr, "SLURM_THREADS"},
+    {{{"threads-per-core", 0, V}}, kBoth, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE"},
+    {{{"time", 't', V, "minutes", "time limit"}, set_time}, kBoth, "SBATCH_TIMELIMIT", "SLURM_TIMELIMIT"},
+    {{{"time-min", 0, V, "minutes", "minimum time limit (if distinct)"}, set_time_min}},
+    {{{"tmp", 0, V, "MB", "minimum amount of temporary disk"}, set_tmp}},
+    {{{"treewidth", 0, V}}, kSrun},
+    {{{"tres-bind", 0, V}}, kBoth, "SBATCH_TRES_BIND", "SLURM_TRES_BIND"},
+    {{{"tres-per-task", 0, V}}, kBoth, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK"},
+    {{{"uid", 0, V, "user_id", "user ID to run job as (user root only)"}, set_uid}, kSbatch},
+    {{{"unbuffered", 'u', N, nullptr, "do not line-buffer stdout/err"}, set_request_flag<&JobRequest::unbuffered>}, kSrun, nullptr, "SLURM_UNBUFFEREDIO"},
+    {{{"use-min-nodes", 0, N}}, kBoth, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES"},
+    {{{"verbose", 'v', N, nullptr, "verbose mode (multiple -v's increase verbosity)"}, set_verbose}, kBoth, "SBATCH_DEBUG", "SLURM_DEBUG"},
+    {{{"wait", 'W', N, nullptr, "wait for completion of submitted job"}, set_request_flag<&JobRequest::wait>}, kSbatch, "SBATCH_WAIT"},
+    {{{"wait", 'W', V, "sec", "seconds to wait after first task exits\nbefore killing the step"}, set_wait_seconds}, kSrun, nullptr, "SLURM_WAIT"},
+    {{{"wait-all-nodes", 0, V}}, kSbatch, "SBATCH_WAIT_ALL_NODES"},
+    {{{"wckey", 0, V, "wckey", "wckey to run job under"}, set_text<&Spec::wckey>}, kBoth, "SBATCH_WCKEY", "SLURM_WCKEY"},
+    {{{"whole", 0, N}}, kSrun, nullptr, "SLURM_WHOLE"},
+    {{{"wrap", 0, V, "command string", "wrap command string in a sh script and submit"}, set_request_text<&JobRequest::wrap>}, kSbatch},
+    {{{"x11", 0, M}}, kSrun},
+    {{{"help", 'h', N, nullptr, "show this help message"}, set_request_flag<&JobRequest::help>}},
+    {{{"usage", 0, N, nullptr, "display brief usage message"}, set_request_flag<&JobRequest::usage>}},
+    {{{"version", 'V', N, nullptr, "output version information and exit"}, set_request_flag<&JobRequest::version>}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const JobOption> all_job_options() { return kOptions; }
+
+std::vector<Option<JobRequest>> job_options_of(JobCommand command) {
+  std::vector<Option<JobRequest>> rows;
+  rows.reserve(std::size(kOptions));
+  for (const JobOption& row : kOptions)
+    if ((row.commands & command) != 0) rows.push_back(row.option);
+  return rows;
+}
+
+int apply_job_environment(Context& context, JobCommand command, JobRequest& request) {
+  request.begin_source();
+  for (const JobOption& row : kOptions) {
+    const char* name = command == kSbatch ? row.sbatch_env : row.srun_env;
+    if (name == nullptr || (row.commands & command) == 0) continue;
+    const auto value = context.env(name);
+    if (!value) continue;
+    if (row.option.set == nullptr) return report_unsupported(context, name);
+    if (auto done = row.option.set(request, *value); !done) return report(context, done.error());
+  }
+  return 0;
+}
+
+OptionStatus reconcile(Context& context, JobRequest& request) {
+  model::JobSpec& spec = request.spec;
+  if (request.verbose > 0 && request.quiet) return bad_option("don't specify both --verbose (-v) and --quiet (-Q)", 1);
+  if (!spec.required_nodes.empty()) {
+    const auto named = static_cast<std::uint32_t>(text::count_hosts(spec.required_nodes).value_or(0));
+    if (spec.max_nodes && *spec.max_nodes < named) {
+      return bad_option(fmt::format("invalid number of nodes (-N {}-{})", named, *spec.max_nodes), 1);
+    }
+    spec.min_nodes = std::max(spec.min_nodes, named);
+  }
+  if (spec.nodes_given && spec.tasks && *spec.tasks < spec.min_nodes) {
+    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", *spec.tasks, spec.min_nodes, *spec.tasks);
+    spec.min_nodes = *spec.tasks;
+    spec.max_nodes = *spec.tasks;
+  }
+  return {};
+}
+
+void JobRequest::finish() {
+  spec.gres.clear();
+  for (const auto* part : {&gres, &gpus, &gpus_per_node, &gpus_per_task, &gpus_per_socket})
+    for (const model::GresRequest& request : *part)
+      if (request.count > 0) spec.gres.push_back(request);
+}
+
+}  // namespace spur::cli

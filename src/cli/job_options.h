@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that say what a job is: one table for sbatch, srun and salloc, as Slurm has one. A row names the commands it
+// belongs to and the environment variable each of them reads; the setters fill a JobRequest, whose spec goes to the controller.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+#include "model/job_spec.h"
+
+namespace spur::cli {
+
+// A command line on its way to a job.
+struct JobRequest {
+  model::JobSpec spec;
+
+  // Known before the options are read.
+  Time now;
+  bool is_root = false;
+  std::string directory;                 // the command's own working directory
+
+  // What is no part of the specification.
+  bool help = false, usage = false, version = false, quiet = false, test_only = false;
+  int verbose = 0;
+  std::optional<std::string> exported;   // --export
+  std::optional<std::string> export_file;
+  std::optional<std::string> propagate;  // --propagate: names of limits; "" means all
+  bool name_given = false;
+
+  // Generic resources by option: each option replaces only its own earlier value.
+  std::vector<model::GresRequest> gres, gpus, gpus_per_node, gpus_per_task, gpus_per_socket;
+
+  // Which of --mem and --mem-per-cpu was given on the source being read (reset by begin_source).
+  bool mem_given = false, mem_per_cpu_given = false;
+
+  // sbatch
+  bool parsable = false, wait = false, ignore_pbs = false;
+  std::optional<std::string> wrap;
+
+  // srun
+  bool label = false, unbuffered = false, disable_status = false, quit_on_interrupt = false, overlap = false;
+  std::optional<bool> kill_on_bad_exit;
+  std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
+  std::optional<JobId> job_id;                // --jobid
+  bool nodes_given = false, tasks_given = false, time_given = false;
+
+  // Call before reading each of directives, environment and command line: a later source replaces an earlier one, while
+  // within one source contradictions are errors.
+  void begin_source() { mem_given = mem_per_cpu_given = false; }
+  // Joins what several options said together into the specification. Call once, after all sources.
+  void finish();
+};
+
+enum JobCommand : unsigned { kSbatch = 1, kSrun = 2 };
+
+// A row of the table, for help and for reading the environment.
+struct JobOption {
+  Option<JobRequest> option;
+  unsigned commands = kSbatch | kSrun;
+  const char* sbatch_env = nullptr;
+  const char* srun_env = nullptr;
+};
+
+std::span<const JobOption> all_job_options();
+// The rows of one command, in the table's order.
+std::vector<Option<JobRequest>> job_options_of(JobCommand command);
+
+// Sets what SBATCH_* or SLURM_* variables ask for. Returns 0 or an exit status after the message.
+int apply_job_environment(Context& context, JobCommand command, JobRequest& request);
+
+// What several options mean together, as Slurm settles it; may print a warning.
+OptionStatus reconcile(Context& context, JobRequest& request);
+
+}  // namespace spur::cli

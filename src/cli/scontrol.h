@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// scontrol from the inside: the state of one run (a command line, or a session of many lines), and the verbs. Each verb is a
+// function over its words; cmd_scontrol.cc holds the table of keywords.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/scontrol_records.h"
+
+namespace spur::cli {
+
+struct Scontrol {
+  Context& context;
+  RecordStyle style;
+  bool all = false;        // hidden partitions too
+  bool quiet = false;      // -Q: no message for what went wrong, the exit status says it
+  bool json = false;
+  int exit_status = 0;
+  bool quit = false;
+
+  // "word: text" on stderr unless quiet; the exit status becomes 1.
+  template <class... Args>
+  void fail(fmt::format_string<Args...> format, Args&&... args) {
+    exit_status = 1;
+    if (!quiet) context.plain(format, std::forward<Args>(args)...);
+  }
+  // The controller, or null after the message.
+  Controller* controller();
+};
+
+using Words = std::vector<std::string>;
+
+void scontrol_show(Scontrol& run, const Words& words);     // words[0] is the entity
+void scontrol_update(Scontrol& run, const Words& words);   // "Key=value" pairs
+void scontrol_hold(Scontrol& run, const Words& words);
+void scontrol_uhold(Scontrol& run, const Words& words);
+void scontrol_release(Scontrol& run, const Words& words);
+void scontrol_requeue(Scontrol& run, const Words& words);
+void scontrol_requeuehold(Scontrol& run, const Words& words);
+void scontrol_suspend(Scontrol& run, const Words& words);
+void scontrol_resume(Scontrol& run, const Words& words);
+void scontrol_write(Scontrol& run, const Words& words);
+void scontrol_ping(Scontrol& run, const Words& words);
+
+// "key=value" in two; an absent "=" gives an empty value and has_value false.
+struct KeyValue {
+  std::string_view key, value;
+  bool has_value = false;
+};
+KeyValue split_pair(std::string_view word);
+
+// Whether `word` is a beginning of `keyword` (any case) with at least `least` letters.
+bool abbreviates(std::string_view word, std::string_view keyword, std::size_t least);
+
+}  // namespace spur::cli

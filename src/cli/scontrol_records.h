@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of `scontrol show`: pure functions from the controller's tables to text.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/cluster_config.h"
+#include "wire/controller_client.h"
+
+namespace spur::cli {
+
+struct RecordStyle {
+  bool one_line = false;  // -o
+  bool details = false;   // -d
+};
+
+// `task` picks one task of an array's pending rest.
+std::string job_record(const model::Job& job, const wire::JobTable& table, Time expected_start,
+                       std::optional<std::uint32_t> task, RecordStyle style);
+std::string node_record(const model::Node& node, const wire::ClusterTable& table, RecordStyle style);
+std::string partition_record(const model::Partition& partition, const wire::ClusterTable& table, RecordStyle style);
+std::string config_text(const model::ClusterConfig& config, Time as_of);
+
+}  // namespace spur::cli

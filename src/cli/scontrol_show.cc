@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// scontrol show ENTITY [ID]. What needs no controller (host lists, daemons) does not ask for one: scripts call
+// `scontrol show hostnames` inside jobs, by the thousand.
+#include <algorithm>
+
+#include "cli/display.h"
+#include "cli/job_target.h"
+#include "cli/options.h"
+#include "cli/read_file.h"
+#include "cli/scontrol.h"
+#include "cli/sinfo_json.h"
+#include "text/hostlist.h"
+#include "text/words.h"
+
+namespace spur::cli {
+namespace {
+
+// A list as given, or the content of a file (an absolute path) with names on lines or between commas.
+Result<std::vector<std::string>> host_names(const std::string& list) {
+  if (!list.starts_with('/')) return text::expand_hostlist(list);
+  SPUR_ASSIGN(std::string content, read_file(list));
+  std::ranges::replace_if(content, [](char c) { return text::is_blank(c); }, ',');
+  return text::expand_hostlist(content);
+}
+
+// The list to work on: the argument, or the job's own nodes.
+std::optional<std::string> list_or_job(Scontrol& run, const std::string& given) {
+  if (!given.empty()) return given;
+  if (const auto list = run.context.env("SLURM_JOB_NODELIST"); list && !list->empty()) return std::string(*list);
+  run.context.error("host list is empty");
+  return std::nullopt;
+}
+
+void show_hostnames(Scontrol& run, const std::string& argument) {
+  const auto list = list_or_job(run, argument);
+  if (!list) return;
+  const auto hosts = host_names(*list);
+  if (!hosts) return run.fail("Invalid hostlist: {}", *list);
+  for (const std::string& host : *hosts) run.context.out.print("{}\n", host);
+}
+
+void show_hostlist(Scontrol& run, const std::string& argument, bool sorted) {
+  if (argument.empty()) return run.fail("invalid encode argument");
+  auto hosts = host_names(argument);
+  if (!hosts) return run.fail("Invalid hostlist: {}", argument);
+  if (sorted) text::sort_unique_hosts(*hosts);
+  run.context.out.print("{}\n", text::compress_hostlist(*hosts));
+}
+
+void print_jobs(Scontrol& run, const wire::JobTable& table, const state::JobTarget* wanted, const std::string& shown) {
+  bool any = false;
+  for (std::size_t i = 0; i < table.jobs.size(); ++i) {
+    const model::Job& job = *table.jobs[i];
+    const Time expected = i < table.expected_starts.size() ? table.expected_starts[i] : Time{};
+    if (wanted != nullptr && wanted->tasks) {
+      if (job.array_task && !wanted->tasks->contains(*job.array_task)) continue;
+      if (job.is_array_rest()) {
+        const IndexSet tasks = wanted->tasks->intersect(*job.array_pending);
+        for (auto task = tasks.lowest(); task; task = tasks.next_after(*task)) {
+          run.context.out.write(job_record(job, table, expected, *task, run.style));
+          any = true;
+        }
+        continue;
+      }
+      if (!job.array_task) continue;
+    }
+    run.context.out.write(job_record(job, table, expected, std::nullopt, run.style));
+    any = true;
+  }
+  if (any) return;
+  if (wanted == nullptr) {
+    if (!run.quiet) run.context.out.write("No jobs in the system\n");
+    return;
+  }
+  run.exit_status = 1;
+  if (!run.quiet) run.context.out.print("Job {} not found\n", shown);
+}
+
+void show_job(Scontrol& run, const std::string& id) {
+  if (run.json) return run.fail("scontrol: error: show job --json is not supported yet (squeue --json is)");
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  std::vector<std::string> ids = split_job_list(id);
+  if (ids.empty()) ids.emplace_back();
+  for (const std::string& one : ids) {
+    wire::JobFilter filter;
+    filter.all_states = true;
+    std::optional<state::JobTarget> target;
+    if (!one.empty()) {
+      target = parse_job_target(one);
+      if (!target) {
+        run.fail("scontrol_print_job error: {}", slurm_message(ErrorCode::InvalidJobId));
+        continue;
+      }
+      filter.jobs = {{target->id, std::nullopt}};
+    }
+    const auto table = controller->jobs(filter);
+    if (!table || (table->unknown_job && target)) {
+      run.fail("slurm_load_jobs error: {}", table ? std::string(slurm_message(ErrorCode::InvalidJobId)) : words(table.error()));
+      continue;
+    }
+    print_jobs(run, *table, target ? &*target : nullptr, one);
+  }
+}
+
+void show_node(Scontrol& run, const std::string& list) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto table = controller->cluster();
+  if (!table) return run.fail("slurm_load_node error: {}", words(table.error()));
+  std::vector<bool> wanted(table->nodes.size(), list.empty());
+  if (!list.empty()) {
+    const auto names = text::expand_hostlist(list);
+    if (!names) return run.fail("slurm_load_node error: {}", slurm_message(ErrorCode::InvalidNode));
+    for (const std::string& name : *names) {
+      const auto found = std::ranges::find_if(table->nodes, [&](const model::NodePtr& node) { return node->name == name; });
+      if (found != table->nodes.end()) {
+        wanted[static_cast<std::size_t>(found - table->nodes.begin())] = true;
+        if (!run.json) run.context.out.write(node_record(**found, *table, run.style));
+        continue;
+      }
+      run.exit_status = 1;
+      if (!run.quiet) run.context.out.print("Node {} not found\n", name);
+    }
+  }
+  if (run.json) return run.context.out.write(nodes_json(*table, wanted, run.context.program));
+  if (!list.empty()) return;
+  for (const model::NodePtr& node : table->nodes) run.context.out.write(node_record(*node, *table, run.style));
+  if (table->nodes.empty() && !run.quiet) run.context.out.write("No nodes in the system\n");
+}
+
+void show_partition(Scontrol& run, const std::string& name) {
+  if (run.json) return run.fail("scontrol: error: show partition --json is not supported yet");
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto table = controller->cluster();
+  if (!table) return run.fail("slurm_load_partitions error: {}", words(table.error()));
+  bool any = false;
+  for (const model::Partition& partition : table->partitions) {
+    if (name.empty() ? partition.config.hidden && !run.all : partition.config.name != name) continue;
+    run.context.out.write(partition_record(partition, *table, run.style));
+    any = true;
+  }
+  if (any) return;
+  if (!name.empty()) run.exit_status = 1;
+  if (!run.quiet) run.context.out.write(name.empty() ? "No partitions in the system\n" : fmt::format("Partition {} not found\n", name));
+}
+
+void show_config(Scontrol& run) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto config = controller->config();
+  if (!config) return run.fail("slurm_load_ctl_conf error: {}", words(config.error()));
+  run.context.out.write(config_text(*config, run.context.now()));
+  run.context.out.write("\n");
+  scontrol_ping(run, {});
+}
+
+void show_daemons(Scontrol& run) { run.context.out.write("slurmctld slurmd\n"); }
+
+enum class Entity { Config, Daemons, Hostlist, HostlistSorted, Hostnames, Job, Node, Partition, NotYet };
+struct EntityWord {
+  const char* name;
+  std::size_t letters;
+  Entity entity;
+};
+constexpr EntityWord kEntities[] = {
+    {"aliases", 1, Entity::NotYet},      {"assoc_mgr", 2, Entity::NotYet},   {"bbstat", 2, Entity::NotYet},
+    {"burstbuffer", 2, Entity::NotYet},  {"config", 1, Entity::Config},      {"daemons", 1, Entity::Daemons},
+    {"dwstat", 2, Entity::NotYet},       {"federation", 3, Entity::NotYet},  {"hostlist", 5, Entity::Hostlist},
+    {"hostlistsorted", 9, Entity::HostlistSorted}, {"hostnames", 5, Entity::Hostnames}, {"jobs", 1, Entity::Job},
+    {"jobid", 4, Entity::Job},           {"licenses", 2, Entity::NotYet},    {"nodes", 1, Entity::Node},
+    {"partitions", 1, Entity::Partition}, {"partitionname", 10, Entity::Partition}, {"nodename", 5, Entity::Node},
+    {"reservations", 1, Entity::NotYet}, {"reservationname", 12, Entity::NotYet}, {"slurmd", 2, Entity::NotYet},
+    {"steps", 2, Entity::NotYet},        {"topology", 1, Entity::NotYet},    {"topoconf", 5, Entity::NotYet},
+};
+
+}  // namespace
+
+void scontrol_show(Scontrol& run, const Words& words) {
+  const KeyValue first = split_pair(words.front());
+  const std::string argument = first.has_value ? std::string(first.value) : words.size() > 1 ? words[1] : std::string();
+  const auto found = std::ranges::find_if(
+      kEntities, [&](const EntityWord& known) { return abbreviates(first.key, known.name, known.letters); });
+  if (found == std::end(kEntities)) return run.fail("invalid entity:{} for keyword:show ", first.key);
+  switch (found->entity) {
+    case Entity::Config: return show_config(run);
+    case Entity::Daemons: return show_daemons(run);
+    case Entity::Hostlist: return show_hostlist(run, argument, false);
+    case Entity::HostlistSorted: return show_hostlist(run, argument, true);
+    case Entity::Hostnames: return show_hostnames(run, argument);
+    case Entity::Job: return show_job(run, argument);
+    case Entity::Node: return show_node(run, argument);
+    case Entity::Partition: return show_partition(run, argument);
+    case Entity::NotYet: return run.fail("scontrol: error: show {} is not supported yet", found->name);
+  }
+}
+
+void scontrol_ping(Scontrol& run, const Words&) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  // One controller may have several addresses (its socket and its port): each host is named once.
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < controller->controller_count(); ++i) {
+    const auto reply = controller->ping(i);
+    if (!reply || std::ranges::find(known, reply->host) != known.end()) continue;
+    run.context.out.print("Slurmctld({}) at {} is UP\n", reply->is_leader ? "primary" : "backup", reply->host);
+    known.push_back(reply->host);
+  }
+  if (!known.empty()) return;
+  run.exit_status = 1;
+  run.context.out.write("Slurmctld(primary) at localhost is DOWN\n");
+}
+
+}  // namespace spur::cli

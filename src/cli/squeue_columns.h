@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns squeue can show, in one table: letter for -o, name for -O, title, and the value's text. Adding a column is
+// adding a row. Titles and values are Slurm's, letter for letter.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/display.h"
+#include "wire/controller_client.h"
+
+namespace spur::cli {
+
+// One line of squeue: a job record, or one task of an array's rest (-r).
+struct JobLine {
+  const model::Job* job = nullptr;
+  const wire::JobTable* table = nullptr;
+  Time expected_start;
+  std::optional<std::uint32_t> task;   // set where the line stands for one task of an array's rest
+  bool convert = true;                 // units of memory may change (not with --noconvert)
+  std::size_t longest_array = 64;      // SLURM_BITSTR_LEN
+};
+
+struct JobColumn {
+  char letter;                         // 0: only by name
+  const char* name;                    // for -O, any case; null: only by letter
+  const char* title;
+  std::string (*value)(const JobLine& line);
+};
+
+std::span<const JobColumn> job_columns();
+const JobColumn* find_job_column(char letter);
+const JobColumn* find_job_column(std::string_view name);
+
+// "8_[1-5%2]", "8_3", "8", with the line's own task where it has one.
+std::string line_id(const JobLine& line);
+
+}  // namespace spur::cli

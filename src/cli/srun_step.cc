@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/srun_step.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "cli/job_option_values.h"
+#include "cli/srun_exits.h"
+#include "cli/srun_layout.h"
+#include "cli/srun_output.h"
+#include "cli/srun_signals.h"
+#include "cli/srun_streams.h"
+#include "cli/step_runner.h"
+#include "text/export_spec.h"
+#include "text/hostlist.h"
+
+namespace spur::cli {
+namespace {
+
+Result<StepSize> step_size(const JobRequest& request) {
+  const model::JobSpec& spec = request.spec;
+  StepSize size;
+  size.tasks = spec.tasks;
+  if (request.nodes_given) size.nodes = spec.min_nodes;
+  size.tasks_per_node = spec.tasks_per_node;
+  if (!spec.required_nodes.empty()) {
+    SPUR_ASSIGN(size.required, text::expand_hostlist(spec.required_nodes));
+  }
+  if (!spec.excluded_nodes.empty()) {
+    SPUR_ASSIGN(size.excluded, text::expand_hostlist(spec.excluded_nodes));
+  }
+  return size;
+}
+
+Result<std::vector<std::string>> step_environment(const Context& context, const JobRequest& request) {
+  std::vector<std::string> own;
+  for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry) own.emplace_back(*entry);
+  SPUR_ASSIGN(const auto wanted, text::parse_export(request.exported.value_or("ALL")));
+  return text::apply_export(wanted, own);
+}
+
+// The loop around a running step.
+class StepLoop {
+ public:
+  StepLoop(Context& context, const JobRequest& request, StepRunner& runner, StepStreams& streams, JobId job, std::uint32_t tasks)
+      : context_(context),
+        request_(request),
+        runner_(runner),
+        streams_(streams),
+        job_(job),
+        tasks_(tasks),
+        out_(streams.out(), tasks, request.label, request.unbuffered, streams.only_out),
+        err_(streams.err(), tasks, request.label, request.unbuffered, streams.only_err) {}
+
+  StepEvents events() {
+    StepEvents events;
+    events.started = [this](const std::string&, std::uint32_t step) {
+      step_ = step;
+      started_ = true;
+    };
+    events.output = [this](std::uint32_t rank, std::string_view data, bool is_stderr) { (is_stderr ? err_ : out_).add(rank, data); };
+    events.exited = [this](const StepEvents::Exit& exit) { exits_.add(exit); };
+    events.failed = [this](const std::string& node, const Error& error) { on_failure(node, error); };
+    return events;
+  }
+
+  int run() {
+    while (!runner_.ended()) {
+      const bool wants_input = input_open_ && !runner_.input_is_full();
+      const bool readable = runner_.turn(wants_input ? streams_.input : -1, next_timeout());
+      exits_.report(context_);
+      tell_of_kill();
+      if (readable) forward_input();
+      if (input_open_ && streams_.input < 0) end_input();
+      while (const auto signal = SignalWatch::take()) on_signal(*signal);
+      check_wait();
+    }
+    out_.finish();
+    err_.finish();
+    exits_.report(context_);
+    if (exits_.any_killed()) context_.info("Force Terminated StepId={}.{}", job_.value, step_);
+    if (const Status ended = runner_.result(); !ended && !failed_) {
+      context_.error("{}", words(ended.error()));
+      failed_ = true;
+    }
+    return failed_ && exits_.status() == 0 ? 1 : exits_.status();
+  }
+
+ private:
+  void on_failure(const std::string& node, const Error& error) {
+    failed_ = true;
+    if (!started_) {
+      context_.error("Unable to create step for job {}: {}", job_.value, words(error));
+    } else {
+      context_.error("{}: {}", node, error.message.empty() ? words(error) : error.message);
+    }
+  }
+
+  // -K: the step manager ends the others; once, so that the user knows why.
+  void tell_of_kill() {
+    if (told_of_kill_ || !request_.kill_on_bad_exit.value_or(false) || !exits_.any_bad() || exits_.count() >= tasks_) return;
+    told_of_kill_ = true;
+    context_.info("Terminating StepId={}", step_name());
+  }
+
+  void end_input() {
+    input_open_ = false;
+    runner_.end_input();
+  }
+
+  void forward_input() {
+    std::array<char, 64 * 1024> buffer;
+    const ssize_t got = ::read(streams_.input, buffer.data(), buffer.size());
+    if (got > 0) {
+      runner_.send_input({buffer.data(), static_cast<std::size_t>(got)}, streams_.input_rank);
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+      end_input();
+    }
+  }
+
+  std::string step_name() const { return fmt::format("{}.{}", job_.value, step_); }
+
+  void on_interrupt() {
+    const Time now = context_.now();
+    if (request_.quit_on_interrupt) return force_end();
+    const bool soon = is_set(last_interrupt_) && now - last_interrupt_ <= seconds(1);
+    last_interrupt_ = now;
+    if (interrupts_sent_ > 0 && soon) return force_end();
+    if (request_.disable_status || soon) {
+      context_.info("sending Ctrl-C to StepId={}", step_name());
+      ++interrupts_sent_;
+      return runner_.send_signal(SIGINT);
+    }
+    context_.info("interrupt (one more within 1 sec to abort)");
+    context_.info("StepId={} tasks 0-{}: {} running", step_name(), tasks_ - 1, tasks_ - exits_.count());
+  }
+
+  void force_end() {
+    context_.info("forcing job termination");
+    runner_.send_signal(SIGKILL);
+  }
+
+  void on_signal(int signal) {
+    switch (signal) {
+      case SIGINT: return on_interrupt();
+      case SIGTERM:
+      case SIGHUP:
+      case SIGQUIT: return force_end();
+      default: return runner_.send_signal(signal);
+    }
+  }
+
+  // -W: the others have this long after the first task has ended.
+  void check_wait() {
+    if (exits_.count() == 0 || exits_.count() >= tasks_ || wait_over_) return;
+    if (!is_set(first_exit_)) first_exit_ = context_.now();
+    if (request_.wait_seconds.value_or(0) == 0 || context_.now() - first_exit_ < seconds(*request_.wait_seconds)) return;
+    wait_over_ = true;
+    context_.info("First task exited {}s ago", *request_.wait_seconds);
+    context_.info("Terminating StepId={}", step_name());
+    runner_.send_signal(SIGKILL);
+  }
+  Duration next_timeout() const {
+    return request_.wait_seconds.value_or(0) != 0 && exits_.count() > 0 && !wait_over_ ? Duration(milliseconds(200)) : Duration(seconds(60));
+  }
+
+  Context& context_;
+  const JobRequest& request_;
+  StepRunner& runner_;
+  StepStreams& streams_;
+  JobId job_;
+  std::uint32_t tasks_, step_ = 0;
+  TaskOutput out_, err_;
+  TaskExits exits_;
+  bool started_ = false, failed_ = false, input_open_ = true, wait_over_ = false, told_of_kill_ = false;
+  int interrupts_sent_ = 0;
+  Time last_interrupt_, first_exit_;
+};
+
+Result<StepRequest> make_request(const Context& context, const JobRequest& request, const std::vector<std::string>& program,
+                                 const wire::ControllerClient::StepTicket& ticket, const StepLayout& layout) {
+  const model::JobSpec& spec = request.spec;
+  StepRequest step;
+  step.ticket = ticket.ticket;
+  step.name = spec.name;
+  step.arguments = program;
+  SPUR_ASSIGN(step.environment, step_environment(context, request));
+  step.directory = spec.work_dir.empty() ? request.directory : spec.work_dir;
+  for (const std::size_t node : layout.nodes) {
+    step.nodes.push_back(ticket.nodes[node]);
+    step.addresses.push_back(node < ticket.addresses.size() ? ticket.addresses[node] : std::string());
+  }
+  step.tasks_per_node = layout.tasks_per_node;
+  step.tasks = layout.tasks;
+  step.cpus_per_task = spec.cpus_per_task_given ? spec.cpus_per_task : 0;
+  step.label = request.label;
+  step.overlap = request.overlap;
+  step.exclusive = spec.exclusive != model::Exclusive::No;
+  step.kill_on_bad_exit = request.kill_on_bad_exit.value_or(false);
+  step.unbuffered = request.unbuffered;
+  step.umask = spec.umask;
+  step.rlimits = spec.rlimits;
+  step.gres = spec.gres;
+  step.memory_mib_per_node = spec.memory_per_node_mib.value_or(0);
+  if (request.time_given) step.time_limit = spec.time_limit;
+  return step;
+}
+
+}  // namespace
+
+int run_step(Context& context, Controller& controller, const JobRequest& request, const std::vector<std::string>& program, JobId job) {
+  const auto refuse = [&](const Error& error) {
+    context.error("Unable to create step for job {}: {}", job.value, words(error));
+    return 1;
+  };
+  const auto ticket = controller.step_ticket(job);
+  if (!ticket) {
+    const ErrorCode code = ticket.error().code;
+    if (!request.job_id || (code != ErrorCode::InvalidJobId && code != ErrorCode::JobAlreadyDone)) return refuse(ticket.error());
+    context.error("Unable to confirm allocation for job {}: {}", job.value, words(ticket.error()));
+    context.info("Check SLURM_JOB_ID environment variable. Expired or invalid job {}", job.value);
+    return 1;
+  }
+  const auto size = step_size(request);
+  if (!size) return refuse(size.error());
+  const auto layout = lay_out_step(ticket->nodes, ticket->tasks_per_node, *size);
+  if (!layout && layout.error().code == ErrorCode::InvalidNodeCount) {
+    context.error("{}", layout.error().message);
+    return 1;
+  }
+  if (!layout) return refuse(layout.error());
+  if (layout->ignored_tasks_per_node) {
+    context.info("Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks {} with the number of "
+                 "requested nodes {}. Ignoring --ntasks-per-node.", size->tasks_per_node, layout->tasks, layout->nodes.size());
+  }
+  if (layout->fewer_nodes) {
+    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", layout->tasks, *size->nodes, layout->nodes.size());
+  }
+  auto streams = StepStreams::open(context, request, job);
+  if (!streams) {
+    context.error("{}", streams.error().message);
+    return 1;
+  }
+  auto step = make_request(context, request, program, *ticket, *layout);
+  if (!step) return refuse(step.error());
+  step->std_out = streams->remote_out;
+  step->std_err = streams->remote_err;
+
+  const std::unique_ptr<StepRunner> runner = context.make_step_runner();
+  StepLoop loop(context, request, *runner, *streams, job, layout->tasks);
+  if (const Status started = runner->start(*step, loop.events()); !started) return refuse(started.error());
+  return loop.run();
+}
+
+}  // namespace spur::cli

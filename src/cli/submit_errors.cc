@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/submit_errors.h"
+
+#include "cli/display.h"
+
+namespace spur::cli {
+
+int report_refusal(Context& context, std::string_view failed, const model::JobSpec& spec, const Error& error) {
+  switch (error.code) {
+    case ErrorCode::InvalidPartition:
+      context.error("invalid partition specified: {}", or_null(join(spec.partitions, ",")));
+      break;
+    case ErrorCode::InvalidMemory:
+      context.error("Memory specification can not be satisfied");
+      context.error("{}: {}", failed, slurm_message(ErrorCode::NodeConfigUnavailable));
+      return 1;
+    case ErrorCode::InvalidGres:
+      context.error("{}", slurm_message(error.code));
+      return 1;
+    case ErrorCode::Unauthenticated:
+      if (!error.message.empty()) context.error("{}", error.message);
+      break;
+    default: break;
+  }
+  context.error("{}: {}", failed, words(error));
+  return 1;
+}
+
+int report_forecast(Context& context, Controller& controller, const model::JobSpec& spec) {
+  const auto forecast = controller.will_run(spec);
+  if (!forecast) {
+    context.plain("allocation failure: {}", words(forecast.error()));
+    return 1;
+  }
+  context.info("Job {} to start at {} using {} processors on nodes {} in partition {}", forecast->job.value,
+               moment(forecast->start, "Unknown"), forecast->cpus, forecast->nodes, forecast->partition);
+  return 0;
+}
+
+}  // namespace spur::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface of controller.h over wire::ControllerClient: one line a call, no logic.
+#include "cli/controller.h"
+
+namespace spur::cli {
+namespace {
+
+class WireController final : public Controller {
+ public:
+  explicit WireController(wire::ClientOptions options) : client_(std::move(options)) {}
+
+  Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override { return client_.submit(spec, token); }
+  Result<wire::Forecast> will_run(const model::JobSpec& spec) override { return client_.will_run(spec); }
+  Result<wire::JobTable> jobs(const wire::JobFilter& filter) override { return client_.jobs(filter); }
+  Result<wire::ClusterTable> cluster() override { return client_.cluster(); }
+  Result<model::ClusterConfig> config() override { return client_.config(); }
+  Result<wire::PingReply> ping(std::size_t number) override { return client_.ping(number); }
+  std::size_t controller_count() const override { return client_.controller_count(); }
+  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) override {
+    return client_.cancel(target, signal, batch_only, full);
+  }
+  Status hold(const state::JobTarget& target, model::Hold hold) override { return client_.hold(target, hold); }
+  Status release(const state::JobTarget& target) override { return client_.release(target); }
+  Status requeue(const state::JobTarget& target, model::AfterCompleting how) override { return client_.requeue(target, how); }
+  Status suspend(const state::JobTarget& target, bool resume) override { return client_.suspend(target, resume); }
+  Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
+                    const std::vector<std::string>& changed) override {
+    return client_.update_job(target, spec, changed);
+  }
+  Status update_node(const state::UpdateNode& update) override { return client_.update_node(update); }
+  Status reconfigure() override { return client_.reconfigure(); }
+  Status shutdown() override { return client_.shutdown(); }
+  Result<model::JobPtr> wait_job(JobId job, bool until_final) override { return client_.wait_job(job, until_final); }
+  Status complete_allocation(JobId job, model::ExitStatus exit) override { return client_.complete_allocation(job, exit); }
+  Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) override { return client_.step_ticket(job); }
+
+ private:
+  wire::ControllerClient client_;
+};
+
+}  // namespace
+
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options) {
+  return std::make_unique<WireController>(std::move(options));
+}
+
+}  // namespace spur::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one program behind all commands: the name it is called by says which (sbatch, squeue, ...), or its first word
+// (spur squeue, spur queue). Gives the command the real controller, clock, environment and terminal.
+#include <unistd.h>
+
+#include <chrono>
+#include <string_view>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/step_runner.h"
+#include "config/load.h"
+
+namespace {
+
+spur::Result<std::unique_ptr<spur::cli::Controller>> connect() {
+  SPUR_ASSIGN(auto endpoints, spur::config::client_options());
+  spur::wire::ClientOptions options;
+  options.controllers = std::move(endpoints.controllers);
+  options.auth_socket = std::move(endpoints.auth_socket);
+  options.timeout = endpoints.timeout;
+  options.interrupted = spur::cli::interrupted;
+  return spur::cli::make_wire_controller(std::move(options));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace spur;
+  cli::Output out(STDOUT_FILENO), err(STDERR_FILENO, true);
+  cli::Context context(out, err);
+  const std::string_view path = argc > 0 ? argv[0] : "spur";
+  context.program = std::string(path.substr(path.rfind('/') + 1));
+  for (int i = 1; i < argc; ++i) context.arguments.emplace_back(argv[i]);
+  context.environment = environ;
+  context.spur_version = SPUR_VERSION;
+  context.connect = connect;
+  context.make_step_runner = cli::make_wire_step_runner;
+  context.now = [] { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); };
+  context.pause = [](seconds span) { std::this_thread::sleep_for(span); };
+  const cli::Command* command = cli::find_command(context.program);
+  return command != nullptr ? command->run(context) : cli::cmd_spur(context);
+}

@@ -49,7 +49,7 @@ Result<GresItem> parse_item(std::string_view text, std::string_view name) {
   GresItem item;
   std::size_t next = 0;
   if (name.empty()) {
-    if (!is_word(parts[0])) return bad_gres(text);
+    if (!is_word(parts[0]) || equal_ignoring_case(parts[0], "gres")) return bad_gres(text);
     item.name = parts[next++];
   } else {
     item.name = name;

@@ -40,7 +40,7 @@ TEST(Gres, ParsesRequests) {
 
 TEST(Gres, RefusesBadRequests) {
   for (const char* text : {",", "gpu,", ",gpu", ":2", "gpu:", "gpu::2", "gpu:a:b:2", "gpu:a100:x", "gpu:-1",
-                           "gpu:2:3:4", "g pu:1", "gpu:1;rm", "gpu:1,gpu:2", "gpu:99999999999999999999",
+                           "gpu:2:3:4", "g pu:1", "gpu:1;rm", "gpu:1,gpu:2", "gres", "gres:", "gpu:99999999999999999999",
                            "gpu:a100:99999999999999999999", "gpu:1E,gpu:16E:", "none,gpu:", "gpu:\n2"}) {
     const auto items = parse_gres_request(text);
     ASSERT_FALSE(items) << text;

@@ -37,15 +37,20 @@ std::optional<std::uint64_t> as_count(std::string_view text) {
   return count ? std::optional(*count) : std::nullopt;
 }
 
+// The parts between ':' or '='.
+std::vector<std::string_view> cut_fields(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto at = text.find_first_of(":=");
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
 // [name][:type][:count] without the name when `name` is given.
 Result<GresItem> parse_item(std::string_view text, std::string_view name) {
-  std::vector<std::string_view> parts;
-  for (std::string_view rest = text;;) {
-    const auto at = rest.find_first_of(":=");
-    parts.push_back(rest.substr(0, at));
-    if (at == std::string_view::npos) break;
-    rest.remove_prefix(at + 1);
-  }
+  const auto parts = cut_fields(text);
   GresItem item;
   std::size_t next = 0;
   if (name.empty()) {
@@ -108,7 +113,7 @@ Result<GresDeclaration> take_declaration(std::string_view& rest) {
   rest = end == std::string_view::npos ? std::string_view() : rest.substr(end);
   GresDeclaration declaration;
   std::string kept;
-  for (const auto part : split(body, ':')) {
+  for (const auto part : cut_fields(body)) {
     if (equal_ignoring_case(part, "no_consume")) {
       declaration.no_consume = true;
     } else {

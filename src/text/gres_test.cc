@@ -39,9 +39,26 @@ TEST(Gres, ParsesRequests) {
 }
 
 TEST(Gres, RefusesBadRequests) {
-  for (const char* text : {",", "gpu,", ",gpu", ":2", "gpu:", "gpu::2", "gpu:a:b:2", "gpu:a100:x", "gpu:-1",
-                           "gpu:2:3:4", "g pu:1", "gpu:1;rm", "gpu:1,gpu:2", "gres", "gres:", "gpu:99999999999999999999",
-                           "gpu:a100:99999999999999999999", "gpu:1E,gpu:16E:", "none,gpu:", "gpu:\n2"}) {
+  for (const char* text : {",",
+                           "gpu,",
+                           ",gpu",
+                           ":2",
+                           "gpu:",
+                           "gpu::2",
+                           "gpu:a:b:2",
+                           "gpu:a100:x",
+                           "gpu:-1",
+                           "gpu:2:3:4",
+                           "g pu:1",
+                           "gpu:1;rm",
+                           "gpu:1,gpu:2",
+                           "gres",
+                           "gres:",
+                           "gpu:99999999999999999999",
+                           "gpu:a100:99999999999999999999",
+                           "gpu:1E,gpu:16E:",
+                           "none,gpu:",
+                           "gpu:\n2"}) {
     const auto items = parse_gres_request(text);
     ASSERT_FALSE(items) << text;
     EXPECT_EQ(items.error().code, ErrorCode::InvalidGres);
@@ -79,6 +96,7 @@ TEST(Gres, ParsesDeclarationsAndWhatSlurmPrints) {
        {{{"gpu", "mi300x", 8}, false, {}}, {{"x", "", 1}, false, {}}},
        "gpu:mi300x:8,x:1"},
       {"bw:no_consume:4G", {{{"bw", "", std::uint64_t{4} << 30}, true, {}}}, "bw:no_consume:4294967296"},
+      {"bw:no_consume=2", {{{"bw", "", 2}, true, {}}}, "bw:no_consume:2"},
       {"gpu:8(null)", {{{"gpu", "", 8}, false, {}}}, "gpu:8"},
   };
   for (const auto& row : rows) {

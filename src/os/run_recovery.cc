@@ -154,6 +154,8 @@ Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
   Run& state = runs_[run];
   state.header = std::move(header);
   state.kill_wait = known.launch->kill_wait;
+  state.uid = known.launch->spec->uid;
+  state.gid = known.launch->spec->gid;
   auto record = file->end();
   const bool rebooted = state.header.boot_id != boot_id_;
   if (!record && rebooted) {
@@ -168,49 +170,34 @@ Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
     known.running = false;
     known.ended = ended_of(run, *record);
   } else if (state.header.has_script) {
-    recover_script(run, std::move(*file), *known.launch->spec);
+    recover_script(run, std::move(*file));
   }
   return known;
 }
 
-void StepLauncher::recover_script(model::JobRun run, RunFile file, const model::JobSpec& spec) {
-  Run& state = runs_.at(run);
-  if (!file.try_lock()) {
-    state.phase = Phase::Running;
-    return adopt(run, 0);
-  }
-  if (!file.started()) {  // the old agent died before it came to that
-    state.phase = Phase::Noting;
-    return note(run, spec.uid, spec.gid, std::move(file));
-  }
+void StepLauncher::recover_script(model::JobRun run, RunFile file) {
+  runs_.at(run).phase = Phase::Running;
+  if (!file.try_lock()) return adopt(run, 0);
+  if (!file.started()) return note(run, std::move(file));  // the old agent died before it came to that
   // Reported from the loop, after recover() has told of the run.
-  state.phase = Phase::Running;
   loop_.post([this, alive = alive_, run] {
     if (*alive && runs_.contains(run)) on_stepd_gone(run);
   });
 }
 
-// Watches a spurstepd that another agent started. Its pid is good as long as the lock is held after we have its pidfd.
+// Watches a spurstepd that another agent started. Its pid is good if the lock is still held after we have its pidfd.
 void StepLauncher::adopt(model::JobRun run, int attempt) {
   const auto it = runs_.find(run);
   if (it == runs_.end() || it->second.phase != Phase::Running) return;
   Run& state = it->second;
-  const auto file = spool_.open_run(run);
-  if (file) {
-    if (const auto pid = file->started()) {
-      auto pidfd = std::make_shared<const UniqueFd>(open_pidfd(*pid));
-      if (*pidfd && !file->try_lock()) {
-        state.pid = *pid;
-        state.pidfd = std::move(pidfd);
-        if (const auto watched = loop_.watch_process(state.pidfd, [this, run] { on_stepd_gone(run); }); watched) return;
-      }
-    }
-    if (file->try_lock()) {  // it has ended meanwhile
-      loop_.post([this, alive = alive_, run] {
-        if (*alive && runs_.contains(run)) on_stepd_gone(run);
-      });
-      return;
-    }
+  auto file = spool_.open_run(run);
+  const pid_t pid = file ? file->started().value_or(0) : 0;
+  auto pidfd = std::make_shared<const UniqueFd>(pid > 0 ? open_pidfd(pid) : UniqueFd());
+  if (file && file->try_lock()) return recover_script(run, std::move(*file));  // it has ended meanwhile
+  if (*pidfd) {
+    state.pid = pid;
+    state.pidfd = std::move(pidfd);
+    if (loop_.watch_process(state.pidfd, [this, run] { on_stepd_gone(run); })) return;
   }
   // It has been started and has not yet written its pid.
   if (attempt == kAdoptAttempts)

@@ -103,30 +103,33 @@ Status StepLauncher::launch(const model::ControllerLaunch& launch) {
                   .cgroup = cgroups_.path.empty() ? std::string() : job_cgroup_path(cgroups_.path, launch.run)};
   SPUR_ASSIGN(auto file, spool_.create(state.header, wire::encode_controller_message(launch)));
   state.kill_wait = launch.kill_wait;
-  state.phase = state.header.has_script ? Phase::Noting : Phase::Held;
+  state.uid = launch.spec->uid;
+  state.gid = launch.spec->gid;
   const bool starts = state.header.has_script;
   runs_.emplace(launch.run, std::move(state));
   if (starts)
-    note(launch.run, launch.spec->uid, launch.spec->gid, std::move(file));
+    note(launch.run, std::move(file));
   else
     ledger_->note(launch.run, launch.this_part == 0, {});
   return {};
 }
 
-void StepLauncher::note(model::JobRun run, Uid uid, Gid gid, RunFile file) {
+void StepLauncher::note(model::JobRun run, RunFile file) {
   auto kept = std::make_shared<RunFile>(std::move(file));
-  const bool is_batch_host = runs_.at(run).header.is_batch_host;
-  ledger_->note(run, is_batch_host, [this, alive = alive_, run, uid, gid, kept](const Status& noted) {
+  Run& state = runs_.at(run);
+  state.phase = Phase::Noting;
+  ledger_->note(run, state.header.is_batch_host, [this, alive = alive_, run, kept](const Status& noted) {
     const auto it = *alive ? runs_.find(run) : runs_.end();
     if (!*alive || it == runs_.end() || it->second.phase != Phase::Noting) return;  // ended meanwhile
     if (!noted) return fail_launch(run, noted.error().message);
-    look_up(run, uid, gid, kept);
+    look_up(run, kept);
   });
 }
 
-void StepLauncher::look_up(model::JobRun run, Uid uid, Gid gid, std::shared_ptr<RunFile> file) {
-  runs_.at(run).phase = Phase::LookingUp;
-  find_user(uid, gid, [this, alive = alive_, run, file](const Result<Identity>& user) {
+void StepLauncher::look_up(model::JobRun run, std::shared_ptr<RunFile> file) {
+  Run& state = runs_.at(run);
+  state.phase = Phase::LookingUp;
+  find_user(state.uid, state.gid, [this, alive = alive_, run, file](const Result<Identity>& user) {
     if (!*alive) return;
     const auto it = runs_.find(run);
     if (it == runs_.end() || it->second.phase != Phase::LookingUp) return;  // ended meanwhile

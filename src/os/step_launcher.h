@@ -36,10 +36,10 @@ class StepLauncher final : public io::Launcher {
     std::string spool;                         // made if missing; must be the agent's own
     std::string stepd;                         // the program
     std::string node;
-    std::vector<std::string> job_environment;  // NAME=VALUE set in every job: where commands inside find the controller
+    std::vector<std::string> job_environment{};  // NAME=VALUE set in every job: where commands inside find the controller
     bool use_cgroups = true;
     Duration keep_users{seconds(60)};
-    std::function<void(const std::string&)> warn;  // gets single sentences; may be empty
+    std::function<void(const std::string&)> warn{};  // gets single sentences; may be empty
   };
   static Result<std::unique_ptr<StepLauncher>> open(EventLoop& loop, Options options);
   ~StepLauncher() override;
@@ -66,6 +66,8 @@ class StepLauncher final : public io::Launcher {
     Phase phase = Phase::Held;
     std::shared_ptr<const UniqueFd> pidfd;  // of spurstepd
     pid_t pid = -1;
+    Uid uid;
+    Gid gid;
     bool is_child = false;                  // started by this process: its pid is ours to reap
     EventLoop::TimerId timer;               // of clearing
     EndRecord end;                          // what is to be recorded when clearing is over
@@ -84,8 +86,8 @@ class StepLauncher final : public io::Launcher {
   void find_user(Uid uid, Gid gid, UserLookup::Found found);
 
   // step_launcher.cc: starting and ordering
-  void note(model::JobRun run, Uid uid, Gid gid, RunFile file);
-  void look_up(model::JobRun run, Uid uid, Gid gid, std::shared_ptr<RunFile> file);
+  void note(model::JobRun run, RunFile file);
+  void look_up(model::JobRun run, std::shared_ptr<RunFile> file);
   void fail_launch(model::JobRun run, const std::string& error);
   Status start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file);
   Result<UniqueFd> start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity);
@@ -101,7 +103,7 @@ class StepLauncher final : public io::Launcher {
   void report(model::JobRun run, const EndRecord& record);
   Result<Known> recover_run(model::JobRun run);
   void recover_lost_notes(std::vector<Known>& known);
-  void recover_script(model::JobRun run, RunFile file, const model::JobSpec& spec);
+  void recover_script(model::JobRun run, RunFile file);
   void adopt(model::JobRun run, int attempt);
 
   EventLoop& loop_;

@@ -113,9 +113,7 @@ Status BatchRun::begin() {
   plan.cgroup_fd = processes_.cgroup_fd();
   SPUR_TRY(watch());
   SPUR_ASSIGN(script_, start_task(plan));
-  return loop_.watch(script_.reports.get(), EPOLLIN, [this](std::uint32_t) {
-    if (!take_report()) loop_.unwatch(script_.reports.get());  // the program is being executed, or is gone
-  });
+  return {};
 }
 
 Status BatchRun::watch() {
@@ -138,6 +136,7 @@ void BatchRun::on_children() {
     if (pid == script_.pid) on_script_ended(status);
 }
 
+// Not watched for: what the new process reports is needed only when it has ended or is being ended.
 bool BatchRun::take_report() {
   auto report = next_report(script_.reports.get());
   if (!report) return false;
@@ -182,7 +181,7 @@ void BatchRun::obey(const os::StepOrder& order) {
 // Once: orders are repeated until the end is known at the controller.
 void BatchRun::announce(model::JobState why) {
   if (ended_ || std::exchange(announced_, true)) return;
-  take_report();  // the descriptor may have arrived meanwhile
+  take_report();
   if (!error_output_) return;
   const auto text = end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts[launch_.this_part].node,
                                 wall_clock(), why);
@@ -191,7 +190,7 @@ void BatchRun::announce(model::JobState why) {
 
 void BatchRun::on_script_ended(int wait_status) {
   if (std::exchange(ended_, true)) return;
-  while (take_report()) {  // what it still had to say
+  while (take_report()) {
   }
   end_.exit = launch_failed_ ? kLaunchFailed : os::exit_status_of(wait_status);
   end_.launch_failed = launch_failed_;

@@ -63,7 +63,7 @@ void say(const TaskPlan& plan, std::string_view text) {
 }
 
 void reset_signals() {
-  for (int sig = 1; sig < NSIG; ++sig) ::signal(sig, SIG_DFL);
+  for (int sig = 1; sig <= SIGSYS; ++sig) ::signal(sig, SIG_DFL);  // real-time signals were never touched
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -242,8 +242,20 @@ void TrustedKeyVerifier::changed() {
 
 void TrustedKeyVerifier::trust(const std::string& public_key, Trust trust) {
   const std::lock_guard lock(mutex_);
+  if (const auto at = keys_.find(public_key); at != keys_.end() && at->second == trust) return;
   keys_[public_key] = std::move(trust);
   changed();
+}
+
+bool TrustedKeyVerifier::trust_node(const std::string& public_key, const std::string& node) {
+  if (public_key.size() != kPublicKeyBytes || node.empty()) return false;
+  const Trust wanted{.any_user = false, .step_tickets = false, .node = node};
+  const std::lock_guard lock(mutex_);
+  if (const auto at = keys_.find(public_key); at != keys_.end()) return at->second == wanted;
+  std::erase_if(keys_, [&](const auto& entry) { return entry.second == wanted; });
+  keys_[public_key] = wanted;
+  changed();
+  return true;
 }
 
 void TrustedKeyVerifier::distrust(const std::string& public_key) {

@@ -67,6 +67,10 @@ class TrustedKeyVerifier final : public io::CredentialVerifier {
 
   // A key keeps only its last trust. All take effect for every verify() that starts afterwards.
   void trust(const std::string& public_key, Trust trust);
+  // This key and no other speaks for this node from now on: an earlier key of the node is forgotten. False, and
+  // nothing changes, if the key is trusted with anything else already: nodes name their own keys when they enrol, and
+  // must not be able to take over, or take down, the key of the controller or of another node by naming that.
+  bool trust_node(const std::string& public_key, const std::string& node);
   void distrust(const std::string& public_key);
   void replace_all(std::map<std::string, Trust> keys);
 

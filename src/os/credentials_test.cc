@@ -278,6 +278,25 @@ TEST_F(Credentials, RevocationReachesWhatIsCached) {
   expect_refused(bytes, "not trusted");
 }
 
+TEST_F(Credentials, EnrolmentTakesOverNobodysKey) {
+  // A node that names the key of the controller, of a login host or of another node gets nothing and breaks nothing.
+  for (const std::string& key :
+       {login_.public_key(), controller_.public_key(), n1_.public_key(), std::string("short")})
+    EXPECT_FALSE(verifier_.trust_node(key, "n2"));
+  EXPECT_TRUE(verifier_.verify(login_.sign(user(1000), kNow).value(), kNow));
+  EXPECT_TRUE(verifier_.verify(controller_.sign(ticket(1000), kNow).value(), kNow));
+  EXPECT_TRUE(verifier_.verify(n1_.sign(node("n1"), kNow).value(), kNow));
+  EXPECT_TRUE(verifier_.trust_node(n1_.public_key(), "n1"));  // again, as it is
+  // A new key of the same node puts the old one out of use.
+  HostCredentialSigner fresh(key_of('2'), "alpha", "host1");
+  const std::string old = n1_.sign(user(1000), kNow).value();
+  EXPECT_TRUE(verifier_.verify(old, kNow));
+  EXPECT_TRUE(verifier_.trust_node(fresh.public_key(), "n1"));
+  EXPECT_TRUE(verifier_.verify(fresh.sign(node("n1"), kNow).value(), kNow));
+  expect_refused(old, "not trusted");
+  expect_refused(n1_.sign(node("n1"), kNow).value(), "not trusted");
+}
+
 TEST_F(Credentials, NodePolicyIsAskedEachTime) {
   bool has_job = true;
   TrustedKeyVerifier::Options changing = options();

@@ -19,57 +19,6 @@ Status from_proto(const v1::ListJobsRequest& p, JobFilter* m) {
   return {};
 }
 
-JobListEncoder::JobListEncoder(const model::View& view, bool unknown_job)
-    : view_(view), chunk_(std::make_unique<v1::JobChunk>()), specs_([this](const model::JobSpec& spec) {
-        if (with_script_) {
-          to_proto(spec, chunk_->add_specs());
-        } else {
-          listed_to_proto(spec, chunk_->add_specs());
-        }
-      }) {
-  chunk_->set_as_of_us(to_micros(view.as_of));
-  if (view.config) chunk_->set_cluster_name(view.config->cluster_name);
-  chunk_->set_unknown_job(unknown_job);
-}
-
-JobListEncoder::~JobListEncoder() = default;
-
-void JobListEncoder::mention(NodeIndex node) {
-  if (node.value >= mentioned_.size()) mentioned_.resize(std::max<std::size_t>(node.value + std::size_t{1}, view_.nodes.size()));
-  if (mentioned_[node.value]) return;
-  mentioned_[node.value] = true;
-  const auto* found = view_.nodes.find(node.value);
-  if (!found) return;
-  auto* name = chunk_->add_nodes();
-  name->set_index(node.value);
-  name->set_name((*found)->name);
-}
-
-void JobListEncoder::add(const model::Job& job, Time expected_start, bool with_script) {
-  with_script_ = with_script;
-  auto* proto = chunk_->add_jobs();
-  record_to_proto(job, proto);
-  proto->set_spec_ref(specs_.number_of(job.spec));
-  if (job.allocation)
-    for (const auto& grant : job.allocation->nodes) mention(grant.node);
-  for (const NodeIndex node : job.nodes_left) mention(node);
-  if (is_set(expected_start)) {
-    // Jobs without one before it in this chunk are zero.
-    chunk_->mutable_expected_starts_us()->Resize(chunk_->jobs_size(), 0);
-    chunk_->set_expected_starts_us(chunk_->jobs_size() - 1, to_micros(expected_start));
-  } else if (chunk_->expected_starts_us_size() > 0) {
-    chunk_->add_expected_starts_us(0);
-  }
-}
-
-std::size_t JobListEncoder::jobs_in_chunk() const { return static_cast<std::size_t>(chunk_->jobs_size()); }
-
-v1::JobChunk JobListEncoder::take_chunk() {
-  v1::JobChunk full;
-  full.Swap(chunk_.get());
-  return full;
-}
-
 // The first block of the arena outlives Reset(), so that chunks after the first cost no new memory.
 struct JobListDecoder::Memory {
   static constexpr std::size_t kBlock = 512u << 10;

@@ -81,7 +81,7 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait, over_time_limit,
             complete_wait, scheduler_tick, requeue_default, return_to_service, enforce_partition_limits, memory_as, cores_whole,
             default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
-            kill_invalid_dependency, age_weight, age_full, admin_uids, config_overrides, accept_unknown_nodes, shown)
+            kill_invalid_dependency, age_weight, age_full, admin_uids, accept_unknown_nodes, config_overrides, shown)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started, holding)
 SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib)

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/agent_client.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "spur/v1/agent.pb.h"
+#include "wire/error_map.h"
+#include "wire/lean_channel.h"
+#include "wire/lean_stream.h"
+#include "wire/spec_codec.h"
+
+namespace spur::wire {
+namespace {
+
+constexpr std::uint16_t kAgentPort = 6818;
+constexpr std::size_t kInputAhead = 256u << 10;     // accepted before the socket has taken it
+// Connecting may take as long as the timeout; a step may be silent for hours, its agent may not.
+constexpr LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(30), .timeout = std::chrono::seconds(20)};
+
+Duration monotonic() {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+v1::StepInput start_message(const StepRequest& request) {
+  v1::StepInput input;
+  auto& start = *input.mutable_start();
+  start.set_ticket(request.ticket);
+  start.set_name(request.name);
+  for (const auto& text : request.arguments) start.add_argv(text);
+  for (const auto& text : request.environment) start.add_env(text);
+  start.set_cwd(request.directory);
+  for (const auto& text : request.nodes) start.add_nodes(text);
+  for (const auto& text : request.addresses) start.add_addresses(text);
+  for (const auto tasks : request.tasks_per_node) start.add_tasks_per_node(tasks);
+  start.set_ntasks(request.tasks);
+  start.set_cpus_per_task(request.cpus_per_task);
+  start.set_label(request.label);
+  start.set_overlap(request.overlap);
+  start.set_exclusive(request.exclusive);
+  start.set_kill_on_bad_exit(request.kill_on_bad_exit);
+  start.set_unbuffered(request.unbuffered);
+  start.set_pty(request.pty);
+  start.set_pty_rows(request.pty_rows);
+  start.set_pty_columns(request.pty_columns);
+  start.set_umask(static_cast<std::int32_t>(request.umask));
+  for (const auto& limit : request.rlimits) to_proto(limit, start.add_rlimits());
+  if (request.time_limit.is_set()) start.set_time_limit(request.time_limit.raw());
+  for (const auto& gres : request.gres) to_proto(gres, start.add_gres());
+  start.set_memory_mib_per_node(request.memory_mib_per_node);
+  start.set_std_in(request.std_in);
+  start.set_std_out(request.std_out);
+  start.set_std_err(request.std_err);
+  return input;
+}
+
+}  // namespace
+
+struct AgentClient::Link {
+  void on_message(std::string_view bytes) {
+    v1::StepOutput message;
+    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      damaged = true;
+      return;
+    }
+    switch (message.kind_case()) {
+      case v1::StepOutput::kStarted:
+        if (events.started)
+          events.started(message.started().node(), message.started().step(),
+                         {message.started().pids().begin(), message.started().pids().end()});
+        break;
+      case v1::StepOutput::kData:
+        if (events.output && !message.data().data().empty())
+          events.output(message.data().rank(), message.data().data(), message.data().is_stderr());
+        break;
+      case v1::StepOutput::kTaskExit: on_exit(message.task_exit()); break;
+      case v1::StepOutput::kError:
+        if (events.failed)
+          events.failed(message.error().node(), {parse_error_number(std::to_string(message.error().code())).value_or(ErrorCode::Internal),
+                                                 message.error().text()});
+        break;
+      case v1::StepOutput::kDone: done = true; break;
+      case v1::StepOutput::KIND_NOT_SET: break;  // a newer agent's news that the step does not depend on
+    }
+  }
+  void on_exit(const v1::StepTaskExit& exit) {
+    if (events.exited)
+      events.exited({exit.rank(), exit.node(), exit.code(), exit.signal(), exit.core_dumped(), exit.out_of_memory()});
+  }
+  void send(const v1::StepInput& input) { stream->send(input.SerializeAsString()); }
+
+  StepEvents events;
+  std::unique_ptr<LeanStream> stream;
+  std::optional<CallEnd> end;
+  bool done = false, damaged = false, input_ended = false;
+};
+
+AgentClient::AgentClient(std::unique_ptr<Link> link) : link_(std::move(link)) {}
+AgentClient::~AgentClient() = default;
+
+Result<std::unique_ptr<AgentClient>> AgentClient::run_step(const std::string& address, const StepRequest& request,
+                                                           StepEvents events) {
+  SPUR_ASSIGN(const auto peer, parse_peer_address(address, kAgentPort));
+  auto link = std::make_unique<Link>();
+  link->events = std::move(events);
+  LeanStream::Events stream_events{
+      [raw = link.get()](std::string_view bytes) { raw->on_message(bytes); },
+      [raw = link.get()](const CallEnd& end) { raw->end = end; },
+  };
+  SPUR_ASSIGN(link->stream,
+              LeanStream::open(peer, "/spur.v1.NodeAgent/RunStep", CallOptions{}, std::move(stream_events), kKeepAlive));
+  link->send(start_message(request));
+  return std::unique_ptr<AgentClient>(new AgentClient(std::move(link)));
+}
+
+bool AgentClient::turn(int input, Duration longest) {
+  LeanStream& stream = *link_->stream;
+  if (ended()) return false;
+  const Duration now = monotonic();
+  stream.on_timer(now);
+  if (ended()) return false;
+  const Duration wait = std::clamp(std::min(longest, stream.next_timer() - now), Duration{0}, Duration{hours(1)});
+  pollfd watched[2] = {{stream.fd(), static_cast<short>(POLLIN | (stream.wants_write() ? POLLOUT : 0)), 0}, {input, POLLIN, 0}};
+  // A negative descriptor is not watched.
+  if (::poll(watched, 2, static_cast<int>(std::chrono::ceil<milliseconds>(wait).count())) <= 0) return false;
+  if (watched[0].revents & POLLOUT) stream.on_writable();
+  if (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) stream.on_readable();
+  return watched[1].revents != 0;
+}
+
+bool AgentClient::ended() const { return link_->end.has_value(); }
+
+Status AgentClient::result() const {
+  if (link_->damaged) return fail(ErrorCode::Corrupt, "The agent sent a message that cannot be read");
+  if (!link_->end) return fail(ErrorCode::Busy, "The step has not ended");
+  SPUR_TRY(link_->end->status());
+  if (!link_->done) return fail(ErrorCode::Unreachable, "The agent ended the step's stream before the step's end");
+  return {};
+}
+
+void AgentClient::send_input(std::string_view data, std::optional<std::uint32_t> rank) {
+  if (link_->input_ended || data.empty()) return;
+  v1::StepInput input;
+  input.mutable_stdin_data()->set_data(std::string(data));
+  if (rank) input.mutable_stdin_data()->set_task(*rank);
+  link_->send(input);
+}
+
+void AgentClient::end_input() {
+  if (std::exchange(link_->input_ended, true)) return;
+  v1::StepInput input;
+  input.mutable_stdin_data()->set_eof(true);
+  link_->send(input);
+}
+
+bool AgentClient::input_is_full() const { return link_->stream->queued_bytes() >= kInputAhead; }
+
+void AgentClient::send_signal(int signal) {
+  v1::StepInput input;
+  input.mutable_signal()->set_signal(signal);
+  link_->send(input);
+}
+
+void AgentClient::resize(std::uint32_t rows, std::uint32_t columns) {
+  v1::StepInput input;
+  input.mutable_window()->set_rows(rows);
+  input.mutable_window()->set_columns(columns);
+  link_->send(input);
+}
+
+Result<AgentPing> ping_agent(const std::string& address, Duration timeout) {
+  LeanChannel channel({address}, kAgentPort);
+  CallOptions options;
+  options.timeout = timeout;
+  SPUR_ASSIGN(const auto bytes, channel.call("/spur.v1.NodeAgent/Ping", "", options));
+  v1::AgentPingReply reply;
+  if (!reply.ParseFromString(bytes)) return fail(ErrorCode::Corrupt, "The agent's answer cannot be read");
+  return AgentPing{reply.node(), reply.version(), from_micros(reply.started_us())};
+}
+
+}  // namespace spur::wire

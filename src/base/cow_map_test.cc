@@ -119,9 +119,17 @@ TEST(CowMap, AMovedFromMapCanBeUsedAgain) {
   Map map;
   map.set(1, "one");
   Map other = std::move(map);
-  map = Map{};
+  EXPECT_TRUE(map.empty());
+  EXPECT_EQ(map.find(1), nullptr);
   map.set(2, "two");
+  EXPECT_EQ(map.size(), 1u);
   EXPECT_EQ(*other.find(1), "one");
+  map = std::move(other);
+  EXPECT_TRUE(other.empty());
+  EXPECT_EQ(map.size(), 1u);
+  EXPECT_EQ(*map.find(1), "one");
+  Map& same = map;
+  map = std::move(same);
   EXPECT_EQ(map.size(), 1u);
 }
 

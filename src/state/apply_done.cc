@@ -40,6 +40,7 @@ Outcome Applier::apply(const NodeJobDone& command) {
   const model::Node* node = model::find_node(view, command.node);
   const auto& left = found->nodes_left;
   if (!node || std::find(left.begin(), left.end(), node->index) == left.end()) return {};
+  const NodeIndex at = node->index;
 
   Job job = *found;
   const bool decides = command.node == job.batch_host;
@@ -64,7 +65,7 @@ Outcome Applier::apply(const NodeJobDone& command) {
     job.exit = command.exit;
     end_run(job, verdict.state, verdict.reason);
   }
-  leave_node(job, node->index);
+  leave_node(job, at);
   const JobId id = job.id;
   if (!(job.flags & model::kCompleting)) {
     put(std::move(job));  // a node that only held resources gave them back early; the job runs on

@@ -98,14 +98,13 @@ Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& conf
   return plan;
 }
 
-// The allocation with the new indices; null if a node of it is gone.
+// The allocation with the new indices. A node that is gone is one that the job had left already.
 std::shared_ptr<const model::Allocation> renumber(const model::Allocation& old, const Plan& plan) {
   auto out = std::make_shared<model::Allocation>(old);
-  for (model::NodeGrant& grant : out->nodes) {
-    const auto to = grant.node.value < plan.moved.size() ? plan.moved[grant.node.value] : std::nullopt;
-    if (!to) return nullptr;
-    grant.node = *to;
-  }
+  std::erase_if(out->nodes, [&](const model::NodeGrant& grant) {
+    return grant.node.value >= plan.moved.size() || !plan.moved[grant.node.value];
+  });
+  for (model::NodeGrant& grant : out->nodes) grant.node = *plan.moved[grant.node.value];
   return out;
 }
 
@@ -136,6 +135,7 @@ Outcome Applier::apply(const SetConfig& command) {
   for (const model::JobPtr& old : jobs) {
     Job job = *old;
     job.allocation = renumber(*old->allocation, plan);
+    if (is_over(job) && job.allocation->nodes.size() != old->allocation->nodes.size()) job.allocation = nullptr;
     for (NodeIndex& left : job.nodes_left) left = *plan.moved[left.value];
     put(std::move(job), true);
   }

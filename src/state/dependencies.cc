@@ -69,10 +69,12 @@ Applier::Met Applier::judge_array(const Dependency& term, const Job& job, Time* 
       if (tally.waiting > 0) return Met::No;
       if (term.delay_minutes == 0) return Met::Yes;
       Time last;
-      view.arrays.find(term.job.value)->for_each([&](std::uint32_t, JobId id) {
-        const Job& other = *model::find_job(view, id);
-        last = std::max(last, is_set(other.started) ? other.started : other.ended);
-      });
+      const auto look = [&](const Job* other) {
+        if (other) last = std::max(last, is_set(other->started) ? other->started : other->ended);
+      };
+      look(model::find_job(view, term.job));  // it may be a rest that was cancelled whole
+      if (const CowMap<JobId>* tasks = view.arrays.find(term.job.value))
+        tasks->for_each([&](std::uint32_t, JobId id) { look(model::find_job(view, id)); });
       *not_before = std::max(*not_before, last + minutes(term.delay_minutes));
       return Met::Yes;
     }

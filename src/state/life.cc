@@ -153,6 +153,10 @@ void Applier::back_to_queue(Job& job) {
   job.cancelled = false;
   job.ended_by = {};
   if (!is_hold_reason(job.reason)) job.reason = Reason::None;
+  if (!job.dependencies_left.empty() || job.dependency_never) {  // it was cancelled while it waited for others
+    job.dependency_never = false;
+    review_dependencies(job);
+  }
   settle_pending(job);
 }
 

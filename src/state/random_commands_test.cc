@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ten thousand random commands per seed: the invariants hold after each, states only move as drawn, a refused command
+// changes nothing, a replay of the same batches and a continuation from an image give the same digest.
+#include "state/random_commands.h"
+
+#include <algorithm>
+#include <map>
+
+namespace spur::state {
+
+using model::Dependency;
+using model::JobState;
+using Kind = Dependency::Kind;
+
+JobId RandomCommands::some_job(const CowMap<model::JobPtr>& jobs) {
+  if (jobs.empty() || chance(2)) return JobId{1 + below(400)};
+  std::size_t skip = below(static_cast<std::uint32_t>(jobs.size()));
+  JobId id;
+  jobs.for_each([&](std::uint32_t key, const model::JobPtr&) {
+    id = JobId{key};
+    return skip-- > 0;
+  });
+  return id;
+}
+
+JobTarget RandomCommands::some_target(const model::View& view) {
+  const JobId id = some_job(view.jobs);
+  const model::Job* job = model::find_job(view, id);
+  if (!job || !job->array_job || chance(40)) return {id, {}};
+  const std::uint32_t first = below(8);
+  return {job->array_job, tasks_of(0, first, first + below(4)).tasks};
+}
+
+Dependency RandomCommands::some_dependency(const model::View& view) {
+  Dependency term;
+  term.kind = static_cast<Kind>(below(8));
+  if (term.kind == Kind::Expand && !chance(5)) term.kind = Kind::AfterOk;
+  if (term.kind == Kind::Singleton) return term;
+  term.job = some_job(view.jobs);
+  if (const model::Job* job = model::find_job(view, term.job); job && job->array_job && chance(60)) {
+    term.job = job->array_job;
+    if (chance(50)) term.array_task = below(8);
+  }
+  if (term.kind == Kind::After && chance(30)) term.delay_minutes = below(3);
+  return term;
+}
+
+model::JobSpec RandomCommands::some_spec(const model::View& view) {
+  model::JobSpec out = spec("name" + std::to_string(below(3)));
+  out.uid = Uid{1000 + below(2)};
+  out.script = std::make_shared<const std::string>("#!/bin/sh\n# " + std::to_string(below(3)));
+  if (chance(25)) {
+    out.array.emplace();
+    out.array->tasks.insert_range(below(3), 3 + below(5));
+    if (chance(5)) out.array->tasks.insert_range(10, 5000);
+    if (chance(30)) out.array->max_running = 1 + below(3);
+  }
+  if (chance(30)) {
+    for (std::uint32_t n = 1 + below(3); n > 0; --n) out.dependencies.push_back(some_dependency(view));
+    out.dependencies_any = chance(20);
+    if (chance(30)) out.kill_on_invalid_dependency = chance(50);
+  }
+  out.hold = chance(5);
+  if (chance(5)) out.begin = view.as_of + seconds(below(100));
+  if (chance(10)) out.requeue = chance(50);
+  if (chance(10)) out.exclusive = static_cast<model::Exclusive>(below(4));
+  if (chance(5)) out.kind = model::JobKind::Interactive;
+  if (chance(5)) out.priority = below(3);
+  return out;
+}
+
+Command RandomCommands::some_start(const model::View& view) {
+  const JobId id = some_job(view.pending);
+  StartJob command{id, {}, nullptr};
+  if (const model::Job* job = model::find_job(view, id); job && job->is_array_rest()) {
+    command.array_task = job->array_pending->lowest();
+    for (std::uint32_t n = below(3); n > 0 && command.array_task; --n)
+      if (auto next = job->array_pending->next_after(*command.array_task)) command.array_task = next;
+  }
+  auto allocation = std::make_shared<model::Allocation>();
+  allocation->partition = chance(80) ? "main" : "own";
+  const std::uint32_t wanted = 1 + below(3);
+  view.nodes.for_each([&](std::uint32_t at, const model::NodePtr& node) {
+    if (allocation->nodes.size() == wanted || chance(50)) return;
+    model::NodeGrant grant{NodeIndex{at}, {}, below(300), 1, {}};
+    for (std::uint16_t cpu = 0; cpu < 4; ++cpu) {
+      const bool used = !node->cpus_in_use.empty() && (node->cpus_in_use[0] >> cpu & 1);
+      if ((!used || chance(2)) && chance(50)) grant.cpus.push_back(cpu);
+    }
+    if (chance(20)) grant.devices.push_back({"gpu", "", {below(2)}});
+    if (!grant.cpus.empty() || chance(5)) allocation->nodes.push_back(grant);
+  });
+  if (!chance(1)) command.allocation = allocation;
+  return command;
+}
+
+Command RandomCommands::some_done(const model::View& view) {
+  NodeJobDone report;
+  report.job = some_job(view.active);
+  report.node = some_node();
+  report.epoch = Epoch{1};
+  if (const model::Job* job = model::find_job(view, report.job)) {
+    report.epoch = chance(95) ? job->epoch : Epoch{job->epoch.value - 1};
+    if (!job->nodes_left.empty() && chance(90)) {
+      const NodeIndex at = job->nodes_left[below(static_cast<std::uint32_t>(job->nodes_left.size()))];
+      report.node = (*view.nodes.find(at.value))->name;
+    }
+  }
+  if (chance(40)) report.exit.code = static_cast<std::uint16_t>(below(3));
+  if (chance(10)) report.exit.signal = 9;
+  report.out_of_memory = chance(5);
+  report.launch_failed = chance(10);
+  return report;
+}
+
+Command RandomCommands::some_cancel(const model::View& view) {
+  CancelJob command = cancel(some_target(view));
+  if (chance(30)) command.final_state = static_cast<JobState>(below(12));
+  command.by_user = chance(50);
+  if (command.target.tasks && chance(10)) command.target.tasks->insert_range(20, 20 + 400 * below(10));
+  if (chance(10)) command.exit = model::ExitStatus{.code = 3, .signal = 0};
+  return command;
+}
+
+Command RandomCommands::some_update(const model::View& view) {
+  UpdateJob command;
+  command.target = some_target(view);
+  const model::Job* job = model::find_job(view, command.target.id);
+  if (job && chance(60)) {
+    model::JobSpec changed = *job->spec;
+    if (chance(30)) changed.comment = "c" + std::to_string(below(5));
+    if (chance(30)) changed.name = "name" + std::to_string(below(3));
+    if (chance(20)) changed.begin = view.as_of + seconds(below(60));
+    if (chance(40)) {
+      changed.dependencies = {some_dependency(view)};
+      command.dependencies_changed = true;
+    }
+    command.spec = std::make_shared<const model::JobSpec>(changed);
+  }
+  if (chance(20)) command.priority = below(4);
+  if (chance(20)) command.time_limit = TimeLimit::of_minutes(below(100));
+  if (chance(10)) command.array_max_running = below(4);
+  return command;
+}
+
+model::ClusterConfig RandomCommands::config() {
+  model::ClusterConfig out;
+  out.max_job_id = 400;  // ids wrap around often
+  out.max_batch_requeue = 2;
+  out.memory_as = chance(50) ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
+  out.kill_invalid_dependency = chance(20);
+  out.return_to_service = below(3);
+  const bool named = chance(85);
+  for (int i = 0; named && i < 6; ++i) {
+    if (i > 1 && chance(30)) continue;
+    model::NodeConfig node;
+    node.name = "n" + std::to_string(i);
+    node.cpus = 4;
+    node.gres.push_back({"gpu", "", 2, ""});
+    if (chance(3)) node.state = "DRAIN";
+    out.nodes.push_back(node);
+  }
+  model::PartitionConfig main;
+  main.name = "main", main.is_default = true, main.nodes = "ALL";
+  out.partitions.push_back(main);
+  model::PartitionConfig own;
+  own.name = "own", own.nodes = "n[0-1]", own.exclusive_user = chance(50);
+  if (chance(20)) own.oversubscribe = model::OverSubscribe::Exclusive;
+  out.partitions.push_back(own);
+  return out;
+}
+
+Command RandomCommands::some_node_command(const model::View& view) {
+  const std::uint32_t dice = below(100);
+  if (dice < 5) return NodeLost{some_node()};
+  if (dice < 12) return NodeResponding{some_node(), chance(70)};
+  if (dice < 15) return SetConfig{config()};
+  if (dice < 55) return World::registration(some_node(), chance(95) ? 4 : 2);
+  UpdateNode command;
+  command.nodes = {some_node()};
+  command.action = chance(60) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(6));
+  if (chance(50)) command.reason = "why";
+  if (chance(10)) command.features = "a,b";
+  (void)view;
+  return command;
+}
+
+Command RandomCommands::some_purge(const model::View& view) {
+  PurgeJobs command;
+  view.jobs.for_each([&](std::uint32_t id, const model::JobPtr& job) {
+    if (is_over(*job) ? chance(60) : chance(5)) command.jobs.push_back(JobId{id});
+  });
+  return command;
+}
+
+Command RandomCommands::some_kill(const model::View& view) {
+  const JobId id = some_job(view.active);
+  const model::Job* job = model::find_job(view, id);
+  return MarkKillSent{id, job && chance(80) ? job->epoch : Epoch{1}};
+}
+
+Command RandomCommands::next(const model::View& view) {
+  const std::uint32_t dice = below(1000);
+  const bool full = view.pending.size() > 40;
+  if (dice < 220 && !full)
+    return SubmitJob{std::make_shared<const model::JobSpec>(some_spec(view)),
+                     chance(30) ? "t" + std::to_string(below(30)) : std::string()};
+  if (dice < 480) return some_start(view);
+  if (dice < 680) return some_done(view);
+  if (dice < (full ? 760u : 720u)) return some_cancel(view);
+  if (dice < 770) return HoldJob{some_target(view), static_cast<model::Hold>(below(3))};
+  if (dice < 800) return ReleaseJob{some_target(view)};
+  if (dice < 830) return RequeueJob{some_target(view), static_cast<model::AfterCompleting>(below(4))};
+  if (dice < 855) return SuspendJob{some_target(view)};
+  if (dice < 880) return ResumeJob{some_target(view)};
+  if (dice < 920) return some_update(view);
+  if (dice < 930) return some_kill(view);
+  if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
+  if (dice < 985) return some_node_command(view);
+  return some_purge(view);
+}
+
+namespace {
+
+struct Seen {
+  JobState state;
+  Epoch epoch;
+  std::shared_ptr<const model::Job> record;
+};
+
+// Every move of a record since the last look is one that the drawing allows, and a final state is only left upwards.
+void expect_moves_as_drawn(Cluster& cluster, std::map<JobId, Seen>& seen) {
+  for (const JobId id : cluster.take_changes().jobs) {
+    const model::JobPtr* job = cluster.view().jobs.find(id.value);
+    const auto before = seen.find(id);
+    if (job && before != seen.end() && before->second.record->submitted <= (*job)->submitted) {
+      const Seen& old = before->second;
+      // A purged job's id may come back as another job within one command only by a purge, which is a command alone.
+      ASSERT_TRUE(old.state == (*job)->state || model::may_follow(old.state, (*job)->state))
+          << "job " << id.value << ": " << model::base_name(old.state) << " to " << model::base_name((*job)->state);
+      ASSERT_GE((*job)->epoch.value, old.epoch.value);
+      if (is_over(*old.record) && old.state != (*job)->state) {
+        ASSERT_GT((*job)->epoch.value, old.epoch.value);
+      }
+    }
+    if (job) {
+      seen.insert_or_assign(id, Seen{(*job)->state, (*job)->epoch, *job});
+    } else {
+      seen.erase(id);
+    }
+  }
+}
+
+class RandomRun : public testing::TestWithParam<int> {};
+
+TEST_P(RandomRun, HoldsInvariantsAndReplays) {
+  constexpr int kCommands = 10'000;
+  RandomCommands random(static_cast<std::uint64_t>(GetParam()));
+  Cluster cluster;
+  std::vector<Batch> batches;
+  std::map<JobId, Seen> seen;
+  std::map<std::size_t, int> applied;  // by command type: all of them must have worked at times
+  const int cut = static_cast<int>(random.below(kCommands));
+  std::unique_ptr<Cluster> continued;
+  Time now = kStart;
+  for (int i = 0; i < kCommands; ++i) {
+    Batch batch{now += milliseconds(random.below(3000)), {}};
+    batch.commands.push_back(i == 0 ? Command(SetConfig{random.config()}) : random.next(cluster.view()));
+    std::vector<Effect> effects;
+    const auto outcome = cluster.apply(static_cast<std::uint64_t>(i) + 1, batch, &effects);
+    const Status sound = cluster.check_invariants();
+    ASSERT_TRUE(sound) << "command " << i << " of type " << batch.commands[0].index() << ": " << sound.error().message;
+    if (outcome[0].status) {
+      ++applied[batch.commands[0].index()];
+    } else {
+      ASSERT_TRUE(effects.empty()) << "a refused command had effects";
+      ASSERT_TRUE(cluster.take_changes().jobs.empty()) << "a refused command changed jobs";
+    }
+    expect_moves_as_drawn(cluster, seen);
+    if (HasFatalFailure()) FAIL() << "command " << i << " of type " << batch.commands[0].index();
+    if (i > cut) continued->apply(static_cast<std::uint64_t>(i) + 1, batch, nullptr);
+    if (i == cut) {
+      auto copy = Cluster::from_image(cluster.image());
+      ASSERT_TRUE(copy) << copy.error().message;
+      continued = *std::move(copy);
+      ASSERT_EQ(continued->state_hash(), cluster.state_hash());
+    }
+    batches.push_back(std::move(batch));
+  }
+  for (std::size_t type = 0; type < std::variant_size_v<Command>; ++type)
+    EXPECT_GT(applied[type], 0) << "no command of type " << type << " was applied";
+  EXPECT_EQ(continued->state_hash(), cluster.state_hash());
+  Cluster replayed;
+  for (std::size_t i = 0; i < batches.size(); ++i) replayed.apply(i + 1, batches[i], nullptr);
+  EXPECT_EQ(replayed.state_hash(), cluster.state_hash());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomRun, testing::Range(1, 51));
+
+}  // namespace
+}  // namespace spur::state

@@ -1,0 +1,11 @@
+# tests/scenario/*.txt: stories about the cluster, played on state/ and sched/. One test per file, all in one program.
+file(GLOB scenario_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/scenario/*.cc)
+file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/scenario/*.txt)
+add_executable(spur_scenario_test ${scenario_sources})
+target_include_directories(spur_scenario_test PRIVATE ${CMAKE_SOURCE_DIR}/tests/scenario)
+target_link_libraries(spur_scenario_test PRIVATE spur_state spur_sched spur_warnings)
+foreach(scenario IN LISTS scenarios)
+  get_filename_component(name ${scenario} NAME_WE)
+  add_test(NAME scenario.${name} COMMAND spur_scenario_test ${scenario})
+  set_tests_properties(scenario.${name} PROPERTIES TIMEOUT 60)
+endforeach()

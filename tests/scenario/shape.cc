@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directives about nodes, partitions and the configuration.
+#include <fmt/format.h>
+
+#include "options.h"
+#include "scenario.h"
+#include "text/hostlist.h"
+
+namespace spur::scenario {
+namespace {
+
+Result<std::string> only_word(const Line& line) {
+  if (line.words.empty()) return fail(ErrorCode::InvalidArgument, line.directive + " NAME");
+  return line.words[0];
+}
+
+// The agent finds what is declared.
+state::RegisterNode registration(const model::NodeConfig& node) {
+  state::RegisterNode command;
+  command.name = command.hostname = node.name;
+  command.address = node.name + ":6818";
+  command.found.cpus = node.cpus.value_or(1);
+  command.found.sockets = node.sockets.value_or(1);
+  command.found.cores_per_socket = node.cores_per_socket.value_or(1);
+  command.found.threads_per_core = node.threads_per_core.value_or(1);
+  command.found.memory_mib = node.memory_mib.value_or(1);
+  command.found.tmp_disk_mib = node.tmp_disk_mib.value_or(0);
+  command.found.gres = node.gres;
+  return command;
+}
+
+}  // namespace
+
+Status Scenario::nodes(const Line& line) {
+  if (is_set_up_) return fail(ErrorCode::InvalidArgument, "nodes come first");
+  SPUR_ASSIGN(const std::string list, only_word(line));
+  SPUR_ASSIGN(const auto names, text::expand_hostlist(list));
+  for (const auto& name : names) {
+    model::NodeConfig node;
+    node.name = name;
+    node.memory_mib = 1000;
+    SPUR_TRY(apply_node_options(line, node));
+    // Declared by CPUs alone, each is a core of its own; with threads, they are spread over cores.
+    const std::uint32_t cpus = node.cpus.value_or(1), threads = node.threads_per_core.value_or(1);
+    if (!node.sockets) node.sockets = 1;
+    if (!node.cores_per_socket) node.cores_per_socket = std::max(1u, cpus / threads / *node.sockets);
+    node.threads_per_core = threads;
+    config_.nodes.push_back(std::move(node));
+  }
+  return {};
+}
+
+Status Scenario::partition(const Line& line) {
+  if (is_set_up_) return fail(ErrorCode::InvalidArgument, "partitions come first");
+  SPUR_ASSIGN(const std::string name, only_word(line));
+  model::PartitionConfig partition;
+  partition.name = name;
+  partition.nodes = "ALL";
+  partition.is_default = config_.partitions.empty();
+  SPUR_TRY(apply_partition_options(line, partition));
+  config_.partitions.push_back(std::move(partition));
+  return {};
+}
+
+// Before the cluster is there; reservations=N is the scheduler's.
+Status Scenario::config(const Line& line) {
+  if (is_set_up_) return fail(ErrorCode::InvalidArgument, "use reconfigure");
+  Line rest = line;
+  std::erase_if(rest.options, [](const auto& option) { return option.first == "reservations" || option.first == "max_starts"; });
+  for (const auto& [key, value] : line.options) {
+    if (key != "reservations" && key != "max_starts") continue;
+    SPUR_ASSIGN(const std::uint64_t n, parse_number(value));
+    (key == "reservations" ? params_.reservations : params_.max_starts) = static_cast<std::uint32_t>(n);
+  }
+  return apply_config_options(rest, config_);
+}
+
+// "reconfigure partition NAME options", "reconfigure without NODE", or "reconfigure" with configuration options.
+Status Scenario::reconfigure(const Line& line) {
+  model::ClusterConfig changed = config_;
+  if (line.words.size() >= 2 && line.words[0] == "partition") {
+    Line rest = line;
+    rest.words.erase(rest.words.begin());
+    bool found = false;
+    for (auto& partition : changed.partitions) {
+      if (partition.name != rest.words[0]) continue;
+      SPUR_TRY(apply_partition_options(rest, partition));
+      found = true;
+    }
+    if (!found) return fail(ErrorCode::InvalidArgument, "no partition " + rest.words[0]);
+  } else if (line.words.size() == 2 && line.words[0] == "without") {
+    std::erase_if(changed.nodes, [&](const auto& node) { return node.name == line.words[1]; });
+  } else {
+    SPUR_TRY(apply_config_options(line, changed));
+  }
+  if (apply(state::SetConfig{changed}).status) config_ = std::move(changed);
+  return {};
+}
+
+Status Scenario::set_up() {
+  if (is_set_up_) return {};
+  is_set_up_ = true;
+  if (config_.partitions.empty()) {
+    model::PartitionConfig partition;
+    partition.name = "batch";
+    partition.nodes = "ALL";
+    partition.is_default = true;
+    config_.partitions.push_back(std::move(partition));
+  }
+  SPUR_TRY(try_apply(state::SetConfig{config_}).status);
+  for (const auto& node : config_.nodes) SPUR_TRY(try_apply(registration(node)).status);
+  return {};
+}
+
+Status Scenario::register_node(const Line& line) {
+  SPUR_ASSIGN(const std::string name, only_word(line));
+  for (const auto& node : config_.nodes) {
+    if (node.name != name) continue;
+    auto command = registration(node);
+    if (const std::string* cpus = line.option("cpus")) {
+      SPUR_ASSIGN(const std::uint64_t n, parse_number(*cpus));
+      command.found.cpus = static_cast<std::uint32_t>(n);
+    }
+    apply(std::move(command));
+    return {};
+  }
+  return fail(ErrorCode::InvalidArgument, "no node " + name);
+}
+
+Status Scenario::lost(const Line& line) {
+  SPUR_ASSIGN(const std::string name, only_word(line));
+  apply(state::NodeLost{name});
+  return {};
+}
+Status Scenario::silent(const Line& line) {
+  SPUR_ASSIGN(const std::string name, only_word(line));
+  apply(state::NodeResponding{name, false});
+  return {};
+}
+Status Scenario::responding(const Line& line) {
+  SPUR_ASSIGN(const std::string name, only_word(line));
+  apply(state::NodeResponding{name, true});
+  return {};
+}
+
+Status Scenario::update_nodes(const Line& line, state::UpdateNode::Action action) {
+  SPUR_ASSIGN(const std::string list, only_word(line));
+  state::UpdateNode command;
+  SPUR_ASSIGN(command.nodes, text::expand_hostlist(list));
+  command.action = action;
+  using Action = state::UpdateNode::Action;
+  if (action == Action::Down || action == Action::Drain) command.reason = "scenario";
+  apply(std::move(command));
+  return {};
+}
+Status Scenario::drain(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Drain); }
+Status Scenario::down(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Down); }
+Status Scenario::undrain(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Undrain); }
+Status Scenario::resume_node(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Resume); }
+
+}  // namespace spur::scenario

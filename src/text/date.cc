@@ -348,6 +348,10 @@ std::string format_date(Time when) {
                      tm.tm_min, tm.tm_sec);
 }
 
+std::string format_date_or(Time when, std::string_view unset) {
+  return is_set(when) ? format_date(when) : std::string(unset);
+}
+
 std::string format_date(Time when, Time now, std::string_view format) {
   const std::string standard = format_date(when);
   if (standard == "Unknown" || format.empty() || format == "standard") return standard;

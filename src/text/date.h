@@ -22,6 +22,8 @@ Result<Time> parse_date(std::string_view text, Time now, DateSense sense = DateS
 
 // "2026-11-15T19:20:18"; "Unknown" if `when` is not set. Years beyond 9999 are "Unknown" too.
 std::string format_date(Time when);
+// The same with another word for "not set": "N/A" (Deadline), "None" (SuspendTime, BootTime).
+std::string format_date_or(Time when, std::string_view unset);
 // With the value of SLURM_TIME_FORMAT: "" and "standard" as above, "relative" (12:30:05, "Tomorr 12:30", "Mon 12:30",
 // "25 Apr 12:30", "6 Jun 2012"), else a strftime format. An empty result of strftime gives the standard form.
 std::string format_date(Time when, Time now, std::string_view format);

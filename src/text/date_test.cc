@@ -183,6 +183,8 @@ TEST(Date, LivesInTheLocalZone) {
 TEST(Date, PrintsUnsetAsUnknown) {
   EXPECT_EQ(format_date(Time{}), "Unknown");
   EXPECT_EQ(format_date(Time{}, kNow, "relative"), "Unknown");
+  EXPECT_EQ(format_date_or(Time{}, "N/A"), "N/A");
+  EXPECT_EQ(format_date_or(kNow, "None"), format_date(kNow));
   EXPECT_EQ(format_date(Time::max()), "Unknown");
   EXPECT_EQ(format_date(Time::min()), "Unknown");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: random commands that make sense often enough to reach every corner, and nonsense often enough to be refused.
-// The same seed and the same states give the same commands.
+// For tests: random commands that make sense often enough to reach every corner, and nonsense often enough to be
+// refused. The same seed and the same states give the same commands.
 #pragma once
 
 #include <random>

@@ -70,7 +70,12 @@ model::JobSpec RandomCommands::some_spec(const model::View& view) {
 }
 
 Command RandomCommands::some_start(const model::View& view) {
-  const JobId id = some_job(view.pending);
+  JobId id = some_job(view.pending);
+  for (int tries = 0; tries < 8; ++tries) {
+    const model::Job* job = model::find_job(view, id);
+    if (job && job->hold == model::Hold::None && job->dependencies_left.empty() && !job->dependency_never) break;
+    id = some_job(view.pending);
+  }
   StartJob command{id, {}, nullptr};
   if (const model::Job* job = model::find_job(view, id); job && job->is_array_rest()) {
     command.array_task = job->array_pending->lowest();
@@ -178,7 +183,7 @@ Command RandomCommands::some_node_command(const model::View& view) {
   if (dice < 55) return World::registration(some_node(), chance(95) ? 4 : 2);
   UpdateNode command;
   command.nodes = {some_node()};
-  command.action = chance(60) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(6));
+  command.action = chance(75) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(6));
   if (chance(50)) command.reason = "why";
   if (chance(10)) command.features = "a,b";
   (void)view;
@@ -205,14 +210,14 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 220 && !full)
     return SubmitJob{std::make_shared<const model::JobSpec>(some_spec(view)),
                      chance(30) ? "t" + std::to_string(below(30)) : std::string()};
-  if (dice < 480) return some_start(view);
-  if (dice < 680) return some_done(view);
+  if (dice < 530) return some_start(view);
+  if (dice < 670) return some_done(view);
   if (dice < (full ? 760u : 720u)) return some_cancel(view);
   if (dice < 770) return HoldJob{some_target(view), static_cast<model::Hold>(below(3))};
   if (dice < 800) return ReleaseJob{some_target(view)};
   if (dice < 830) return RequeueJob{some_target(view), static_cast<model::AfterCompleting>(below(4))};
-  if (dice < 855) return SuspendJob{some_target(view)};
-  if (dice < 880) return ResumeJob{some_target(view)};
+  if (dice < 855) return SuspendJob{chance(80) ? JobTarget{some_job(view.active), {}} : some_target(view)};
+  if (dice < 880) return ResumeJob{chance(80) ? JobTarget{some_job(view.active), {}} : some_target(view)};
   if (dice < 920) return some_update(view);
   if (dice < 930) return some_kill(view);
   if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
@@ -269,7 +274,8 @@ TEST_P(RandomRun, HoldsInvariantsAndReplays) {
     std::vector<Effect> effects;
     const auto outcome = cluster.apply(static_cast<std::uint64_t>(i) + 1, batch, &effects);
     const Status sound = cluster.check_invariants();
-    ASSERT_TRUE(sound) << "command " << i << " of type " << batch.commands[0].index() << ": " << sound.error().message;
+    ASSERT_TRUE(sound) << "command " << i << " of type " << batch.commands[0].index() << ": "
+                       << sound.error().message;
     if (outcome[0].status) {
       ++applied[batch.commands[0].index()];
     } else {

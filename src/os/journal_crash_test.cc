@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -167,7 +168,9 @@ TEST(JournalCrash, FullDiskLosesNothingAcknowledged) {
 
 // In a child: a disk of its own, seen by nobody else. Needs user namespaces or root.
 bool mount_small_disk(const std::string& directory) {
-  if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  const uid_t uid = ::geteuid();
+  if (::unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  if (uid != 0) std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   return ::mount("small", directory.c_str(), "tmpfs", 0, "size=40m,mode=0700") == 0;
 }

@@ -169,8 +169,13 @@ TEST(JournalCrash, FullDiskLosesNothingAcknowledged) {
 // In a child: a disk of its own, seen by nobody else. Needs user namespaces or root.
 bool mount_small_disk(const std::string& directory) {
   const uid_t uid = ::geteuid();
+  const gid_t gid = ::getegid();
   if (::unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  if (uid != 0) std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
+  if (uid != 0) {  // without a map the files would belong to nobody
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
+    std::ofstream("/proc/self/gid_map") << gid << " " << gid << " 1";
+  }
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   return ::mount("small", directory.c_str(), "tmpfs", 0, "size=40m,mode=0700") == 0;
 }

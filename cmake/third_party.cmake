@@ -16,3 +16,5 @@ spur_uses(agent spur_proto_grpc Threads::Threads)
 if(TARGET spur_wire_test)
   target_link_libraries(spur_wire_test PRIVATE spur_proto_grpc Threads::Threads)
 endif()
+# tests/fuzz also feeds the wire's decoders.
+list(APPEND SPUR_FUZZ_LIBRARIES spur_wire)

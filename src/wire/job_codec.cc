@@ -32,7 +32,7 @@ Status from_proto(const v1::Allocation& p, model::Allocation* m) {
 std::uint32_t SpecWriter::number_of(const SpecPtr& spec) {
   if (!spec) return 0;
   if (last_ && (spec == last_ || *spec == *last_)) return last_number_;
-  auto [at, fresh] = by_address_.try_emplace(spec.get(), count_ + 1);
+  auto [at, fresh] = by_address_.try_emplace(spec, count_ + 1);
   if (fresh) {
     ++count_;
     emit_(*spec);

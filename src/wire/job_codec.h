@@ -31,7 +31,7 @@ class SpecWriter {
 
  private:
   std::function<void(const model::JobSpec&)> emit_;  // called for each that is new
-  std::unordered_map<const model::JobSpec*, std::uint32_t> by_address_;
+  std::unordered_map<SpecPtr, std::uint32_t> by_address_;  // holding them, so that no address is used twice
   SpecPtr last_;
   std::uint32_t count_ = 0, last_number_ = 0;
 };

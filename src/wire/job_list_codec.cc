@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/job_list_codec.h"
 
-#include <google/protobuf/arena.h>
-
 #include "spur/v1/controller.pb.h"
 #include "wire/fields.h"
 #include "wire/id_codec.h"
@@ -19,25 +17,16 @@ Status from_proto(const v1::ListJobsRequest& p, JobFilter* m) {
   return {};
 }
 
-// The first block of the arena outlives Reset(), so that chunks after the first cost no new memory.
+// One message for all chunks: what it has allocated for one chunk serves the next.
 struct JobListDecoder::Memory {
-  static constexpr std::size_t kBlock = 512u << 10;
-  std::unique_ptr<char[]> block = std::make_unique_for_overwrite<char[]>(kBlock);
-  google::protobuf::Arena arena{options()};
-  google::protobuf::ArenaOptions options() const {
-    google::protobuf::ArenaOptions o;
-    o.initial_block = block.get();
-    o.initial_block_size = kBlock;
-    return o;
-  }
+  v1::JobChunk chunk;
 };
 
 JobListDecoder::JobListDecoder() : memory_(std::make_unique<Memory>()) {}
 JobListDecoder::~JobListDecoder() = default;
 
 Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
-  memory_->arena.Reset();
-  auto* chunk = google::protobuf::Arena::CreateMessage<v1::JobChunk>(&memory_->arena);
+  v1::JobChunk* const chunk = &memory_->chunk;
   if (!chunk->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return fail(ErrorCode::Corrupt, "The list of jobs from the controller cannot be read");
   if (chunk->expected_starts_us_size() != 0 && chunk->expected_starts_us_size() != chunk->jobs_size())
@@ -52,15 +41,18 @@ Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
     if (node.index() >= table->node_names.size()) table->node_names.resize(node.index() + std::size_t{1});
     table->node_names[node.index()] = node.name();
   }
-  for (const auto& proto : chunk->specs()) {
-    auto spec = std::make_shared<model::JobSpec>();
-    SPUR_TRY(from_proto(proto, spec.get()));
-    specs_.push_back(std::move(spec));
+  // One piece of memory for all of a chunk: allocating each by itself costs as much as reading it.
+  const auto specs = std::make_shared<std::vector<model::JobSpec>>(static_cast<std::size_t>(chunk->specs_size()));
+  for (int i = 0; i < chunk->specs_size(); ++i) {
+    model::JobSpec& spec = (*specs)[static_cast<std::size_t>(i)];
+    SPUR_TRY(from_proto(chunk->specs(i), &spec));
+    specs_.emplace_back(specs, &spec);
   }
-  for (const auto& proto : chunk->jobs()) {
-    auto job = std::make_shared<model::Job>();
-    SPUR_TRY(from_proto(proto, job.get(), &specs_));
-    table->jobs.push_back(std::move(job));
+  const auto jobs = std::make_shared<std::vector<model::Job>>(static_cast<std::size_t>(chunk->jobs_size()));
+  for (int i = 0; i < chunk->jobs_size(); ++i) {
+    model::Job& job = (*jobs)[static_cast<std::size_t>(i)];
+    SPUR_TRY(from_proto(chunk->jobs(i), &job, &specs_));
+    table->jobs.emplace_back(jobs, &job);
   }
   for (const auto start : chunk->expected_starts_us()) table->expected_starts.push_back(from_micros(start));
   table->expected_starts.resize(table->jobs.size());

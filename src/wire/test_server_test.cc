@@ -2,6 +2,7 @@
 // The server of test_server.h, and a stock grpc++ client that talks to it: what our channel talks to is plain gRPC.
 #include "wire/test_server.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -204,6 +205,9 @@ struct TestServer::Services {
 };
 
 TestServer::TestServer() : services_(std::make_unique<Services>(this)) {
+  // Held for the life of the process: when the last user of grpc++ goes, it may wait ten seconds for its own threads.
+  static const bool kept = (grpc_init(), true);
+  (void)kept;
   char pattern[] = "/tmp/spur-wire-XXXXXX";
   services_->directory_ = ::mkdtemp(pattern);
   start();

@@ -277,8 +277,10 @@ class Naive {
     Reason reason = Reason::Resources;
     if (!licensed(request, now_, request.end_of_run(now_)))
       reason = Reason::Licenses;
-    else if (!first_waits_.insert(record.partition->config.name).second)
+    else if (const JobId first = first_waits_[record.partition->config.name]; first && !gone_.contains(first))
       reason = Reason::Priority;
+    else
+      first_waits_[record.partition->config.name] = record.job->id;
     const Reason was = reason_[record.job->id];
     if (was != Reason::Resources && was != Reason::Priority && was != Reason::Licenses && was != Reason::JobArrayTaskLimit)
       reason_[record.job->id] = reason;
@@ -631,7 +633,7 @@ class Naive {
   std::map<JobId, std::uint32_t> array_running_;
   std::map<JobId, int> left_;  // records of the job not visited yet
   std::set<JobId> gone_;
-  std::set<std::string> first_waits_;
+  std::map<std::string, JobId> first_waits_;  // by partition
   std::vector<Start> starts_;
   bool more_ = false;
 };

@@ -28,7 +28,7 @@ Planner::Planner(const model::View& view, const Params& params, Time now)
       capacity_(view),
       profile_(view, capacity_, now),
       grants_(capacity_),
-      partition_waits_(view.partitions->size()) {}
+      first_waiting_(view.partitions->size(), -1) {}
 
 Plan Planner::run() {
   gather();
@@ -143,8 +143,13 @@ void Planner::wait(Slot& slot, Lane& lane) {
   Reason reason = Reason::Resources;
   if (!profile_.licenses_suffice(request, now_, request.end_of_run(now_))) {
     reason = Reason::Licenses;
-  } else if (std::exchange(partition_waits_[request.partition], 1)) {
-    reason = Reason::Priority;
+  } else {
+    // The first that waits in its partition waits for resources, the others for it. It may have started elsewhere since.
+    std::int64_t& first = first_waiting_[request.partition];
+    if (first >= 0 && !slots_[static_cast<std::size_t>(first)].started)
+      reason = Reason::Priority;
+    else
+      first = &slot - slots_.data();
   }
   if (!is_final_word(slot.reason)) slot.reason = reason;
   plan_later(slot, lane);

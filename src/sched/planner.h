@@ -75,7 +75,7 @@ class Planner {
   std::vector<Slot> slots_;        // in order of job ids
   std::vector<QueueEntry> queue_;
   std::vector<Hold> holds_;
-  std::vector<std::uint8_t> partition_waits_;  // by partition: somebody waits for resources there
+  std::vector<std::int64_t> first_waiting_;    // by partition: the slot that waits for resources there, or -1
   std::optional<std::unordered_map<JobId, std::uint32_t>> array_running_;
   std::uint32_t holds_made_ = 0;
   std::uint64_t generation_ = 0;

@@ -121,6 +121,7 @@ Status Scenario::plan(const Line& line) {
   std::map<JobId, Time> expected;
   for (bool more = true; more;) {
     SPUR_ASSIGN(const sched::Plan made, make_plan());
+    SPUR_TRY(check_reasons(made));
     for (const auto& start : made.starts) {
       const auto outcome = apply(state::StartJob{start.job, start.array_task, start.allocation});
       if (!outcome.status) return fail(ErrorCode::Internal, "a start was refused: " + outcome.status.error().message);
@@ -139,14 +140,27 @@ Status Scenario::plan(const Line& line) {
     more = made.more;
     if (!more && is_set(made.wake_at)) say("wake  " + show_time(made.wake_at));
   }
-  Status reasoned;
   cluster_.view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
     std::string text = fmt::format("wait  {} reason={}", name_of(*job), model::reason_name(job->reason));
     if (expected.contains(job->id)) text += " expected=" + show_time(expected[job->id]);
     say(text);
-    if (job->reason == model::Reason::None) reasoned = fail(ErrorCode::Internal, "a job waits without a reason: " + text);
   });
-  return reasoned;
+  return {};
+}
+
+// Every job that the plan leaves waiting has one reason, from this plan or from its record.
+Status Scenario::check_reasons(const sched::Plan& plan) const {
+  std::map<JobId, model::Reason> reasons;
+  for (const auto& wait : plan.waits) reasons[wait.job] = wait.reason;
+  Status status;
+  cluster_.view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    const auto told = reasons.find(job->id);
+    const bool starts = std::ranges::find(plan.starts, job->id, &sched::Start::job) != plan.starts.end();
+    const model::Reason reason = told == reasons.end() ? job->reason : told->second;
+    if (reason == model::Reason::None && !starts && !plan.more)
+      status = fail(ErrorCode::Internal, name_of(*job) + " waits without a reason");
+  });
+  return status;
 }
 
 // ---- looking

@@ -69,6 +69,7 @@ class Scenario {
   state::Outcome try_apply(state::Command command);
   Status move_to(const Line& line);  // option at=
   Result<sched::Plan> make_plan();
+  Status check_reasons(const sched::Plan& plan) const;
   Status update_nodes(const Line& line, state::UpdateNode::Action action);
   Status on_job(const Line& line, const std::function<state::Command(state::JobTarget)>& make);
 

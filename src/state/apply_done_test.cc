@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/test_world.h"
+
+namespace spur::state {
+namespace {
+
+using model::Hold;
+using model::JobState;
+using model::Reason;
+
+TEST(Done, HowItEnded) {
+  struct Row {
+    std::uint16_t code, signal;
+    bool oom;
+    JobState state;
+    Reason reason;
+  };
+  const Row rows[] = {
+      {0, 0, false, JobState::Completed, Reason::None},
+      {3, 0, false, JobState::Failed, Reason::NonZeroExitCode},
+      {0, 9, false, JobState::Failed, Reason::RaisedSignal},
+      {0, 9, true, JobState::OutOfMemory, Reason::OutOfMemory},
+      {1, 0, true, JobState::OutOfMemory, Reason::OutOfMemory},
+  };
+  for (const Row& row : rows) {
+    World w(1);
+    const auto id = w.submit(spec());
+    w.start(id, World::on(0));
+    auto report = w.done_report(id, "n1");
+    report.exit = {row.code, row.signal};
+    report.out_of_memory = row.oom;
+    w.must(report);
+    EXPECT_EQ(w.job(id).state, row.state);
+    EXPECT_EQ(w.job(id).reason, row.reason);
+    EXPECT_EQ(w.job(id).exit, report.exit);
+    EXPECT_EQ(w.job(id).flags, 0u);
+    EXPECT_EQ(w.job(id).ended, w.now);
+    EXPECT_EQ(w.job(id).last_nodes, "n1");
+    EXPECT_EQ(w.node("n1").cpus_allocated, 0u);
+    EXPECT_EQ(w.node("n1").memory_allocated_mib, 0u);
+    EXPECT_TRUE(w.view().active.empty());
+  }
+}
+
+TEST(Done, BatchHostDecidesAndTheOthersFollow) {
+  World w(3);
+  const auto id = w.submit(spec());
+  w.start(id, World::on({0, 1, 2}));
+  w.done(id, "n2");  // one that only held resources
+  EXPECT_EQ(w.job(id).state, JobState::Running);
+  EXPECT_EQ(w.node("n2").cpus_allocated, 0u);
+  w.done(id, "n1", 5);
+  const Time batch_end = w.now;
+  EXPECT_EQ(w.job(id).state, JobState::Failed);
+  EXPECT_EQ(w.job(id).flags, model::kCompleting);
+  EXPECT_EQ(w.count<EndJob>(), 1);
+  EXPECT_EQ(w.node("n3").jobs_completing, 1u);
+  EXPECT_TRUE(w.view().active.contains(id));
+  w.done(id, "n3", 0);
+  EXPECT_EQ(w.job(id).state, JobState::Failed);
+  EXPECT_EQ(w.job(id).flags, 0u);
+  EXPECT_EQ(w.job(id).exit.code, 5);
+  EXPECT_EQ(w.job(id).ended, batch_end);
+  EXPECT_EQ(w.node("n3").jobs_completing, 0u);
+}
+
+TEST(Done, RepeatedReportsChangeNothing) {
+  World w(2);
+  const auto id = w.submit(spec());
+  w.start(id, World::on({0, 1}));
+  const auto first = w.done_report(id, "n1"), second = w.done_report(id, "n2");
+  w.must(first);
+  const auto before = w.job(id);
+  w.must(first);
+  EXPECT_EQ(w.job(id), before);
+  w.must(second);
+  w.must(second);
+  w.must(first);
+  EXPECT_EQ(w.job(id).state, JobState::Completed);
+  auto other = first;
+  other.node = "nowhere";
+  EXPECT_TRUE(w.run(other).status);
+  auto stale = first;
+  stale.epoch = Epoch{2};
+  EXPECT_EQ(w.refusal(stale), ErrorCode::StaleEpoch);
+  auto unknown = first;
+  unknown.job = JobId{77};
+  EXPECT_EQ(w.refusal(unknown), ErrorCode::InvalidJobId);
+}
+
+TEST(Done, OldEpochCannotEndTheNextRun) {
+  World w(1);
+  const auto id = w.submit(spec());
+  w.start(id, World::on(0));
+  const auto old_report = w.done_report(id, "n1");
+  w.must(RequeueJob{target(id)});
+  w.must(old_report);
+  w.start(id, World::on(0));
+  EXPECT_EQ(w.job(id).epoch, Epoch{2});
+  EXPECT_EQ(w.refusal(old_report), ErrorCode::StaleEpoch);
+  EXPECT_EQ(w.job(id).state, JobState::Running);
+}
+
+TEST(Done, KillDecidedBefore) {
+  struct Row {
+    JobState decided;
+    Reason reason;
+  };
+  const Row rows[] = {{JobState::Cancelled, Reason::None}, {JobState::Timeout, Reason::TimeLimit},
+                      {JobState::Preempted, Reason::Preempted}, {JobState::Deadline, Reason::DeadLine},
+                      {JobState::NodeFail, Reason::NodeDown}};
+  for (const Row& row : rows) {
+    World w(1);
+    const auto id = w.submit(spec());
+    w.start(id, World::on(0));
+    auto kill = cancel(target(id));
+    kill.final_state = row.decided;
+    w.must(kill);
+    const Time killed = w.now;
+    EXPECT_EQ(w.job(id).state, row.decided);
+    EXPECT_EQ(w.job(id).flags, model::kCompleting);
+    EXPECT_EQ(w.job(id).kill_began, killed);
+    EXPECT_EQ(w.count<EndJob>(), 1);
+    auto report = w.done_report(id, "n1");
+    report.exit.signal = 15;
+    w.must(report);
+    EXPECT_EQ(w.job(id).state, row.decided);
+    EXPECT_EQ(w.job(id).reason, row.reason);
+    EXPECT_EQ(w.job(id).exit.signal, 15);
+    EXPECT_EQ(w.job(id).ended, killed);
+  }
+}
+
+TEST(Done, FailedLaunchIsTriedAgainThenHeld) {
+  model::ClusterConfig config;
+  config.max_batch_requeue = 2;
+  World w(2, 4, 0, config);
+  const auto id = w.submit(spec());
+  for (std::uint32_t tries = 1; tries <= 3; ++tries) {
+    w.start(id, World::on({0, 1}));
+    auto report = w.done_report(id, "n2");  // any node's failure ends the run
+    report.launch_failed = true;
+    report.error = "no such directory";
+    w.must(report);
+    EXPECT_EQ(w.job(id).state, JobState::Pending);
+    EXPECT_EQ(w.job(id).flags & model::kCompleting, model::kCompleting);
+    EXPECT_EQ(w.count<EndJob>(), 1);
+    w.done(id, "n1");
+    EXPECT_EQ(w.job(id).flags, 0u);
+    EXPECT_EQ(w.job(id).restarts, tries);
+    EXPECT_EQ(w.job(id).epoch, Epoch{tries + 1});
+    if (tries < 3) {
+      EXPECT_EQ(w.job(id).reason, Reason::BeginTime);
+      EXPECT_EQ(w.job(id).eligible, w.now + seconds(10));
+      w.now += seconds(10);
+    }
+  }
+  EXPECT_EQ(w.job(id).reason, Reason::JobHoldMaxRequeue);
+  EXPECT_EQ(w.job(id).hold, Hold::User);
+  EXPECT_EQ(w.job(id).reason_detail, "no such directory");
+  w.must(ReleaseJob{target(id)});
+  EXPECT_EQ(w.job(id).reason, Reason::None);
+  w.start(id, World::on(0));
+}
+
+TEST(Done, FailedLaunchWithoutRequeueFails) {
+  for (const bool interactive : {false, true}) {
+    World w(1);
+    auto s = spec();
+    if (interactive) {
+      s.kind = model::JobKind::Interactive;
+    } else {
+      s.requeue = false;
+    }
+    const auto id = w.submit(s);
+    w.start(id, World::on(0));
+    auto report = w.done_report(id, "n1");
+    report.launch_failed = true;
+    w.must(report);
+    EXPECT_EQ(w.job(id).state, JobState::Failed);
+    EXPECT_EQ(w.job(id).reason, Reason::JobLaunchFailure);
+    EXPECT_EQ(w.job(id).exit.code, 1);
+  }
+}
+
+}  // namespace
+}  // namespace spur::state

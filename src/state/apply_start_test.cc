@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state/test_world.h"
+
+namespace spur::state {
+namespace {
+
+using model::JobState;
+using model::Reason;
+
+TEST(Start, TakesWhatItIsGiven) {
+  World w(2, 4, 2);
+  const auto id = w.submit(spec());
+  auto allocation = World::on({0, 1}, {1, 3});
+  allocation->nodes[1].devices.push_back({"gpu", "", {1}});
+  EXPECT_EQ(w.start(id, allocation), id);
+  EXPECT_EQ(w.count<LaunchJob>(), 1);
+  EXPECT_EQ(w.count<JobChanged>(), 1);
+  const model::Job& job = w.job(id);
+  EXPECT_EQ(job.state, JobState::Running);
+  EXPECT_EQ(job.started, w.now);
+  EXPECT_EQ(job.last_nodes, "n[1-2]");
+  EXPECT_EQ(job.batch_host, "n1");
+  EXPECT_EQ(job.cpus_allocated, 4u);
+  EXPECT_EQ(job.nodes_left, (std::vector<NodeIndex>{NodeIndex{0}, NodeIndex{1}}));
+  EXPECT_EQ(w.node("n1").cpus_in_use[0], 0b1010u);
+  EXPECT_EQ(w.node("n1").cpus_allocated, 2u);
+  EXPECT_EQ(w.node("n1").memory_allocated_mib, 10u);
+  EXPECT_EQ(w.node("n2").devices_in_use[0].bits[0], 0b10u);
+  EXPECT_EQ(w.node("n2").last_busy, w.now);
+  EXPECT_EQ(w.node("n2").jobs, (std::vector<JobId>{JobId{id}}));
+  EXPECT_FALSE(w.view().pending.contains(id));
+  EXPECT_TRUE(w.view().active.contains(id));
+}
+
+TEST(Start, RefusesWhatIsTakenOrNotThere) {
+  World w(3, 4, 2);
+  const auto first = w.submit(spec()), second = w.submit(spec());
+  auto allocation = World::on(0, {0, 1});
+  allocation->nodes[0].devices.push_back({"gpu", "", {0}});
+  w.start(first, allocation);
+  w.must(UpdateNode{{"n2"}, UpdateNode::Action::Drain, "x", {}, {}, {}, {}, {}});
+
+  struct Row {
+    const char* what;
+    std::function<void(model::Allocation&)> change;
+    ErrorCode code;
+  };
+  const Row rows[] = {
+      {"CPU taken", [](auto& a) { a.nodes[0].cpus = {1, 2}; }, ErrorCode::NodesBusy},
+      {"CPU out of range", [](auto& a) { a.nodes[0].cpus = {4}; }, ErrorCode::NodesBusy},
+      {"no CPU", [](auto& a) { a.nodes[0].cpus = {}; }, ErrorCode::InvalidArgument},
+      {"CPU twice", [](auto& a) { a.nodes[0].cpus = {2, 2}; }, ErrorCode::InvalidArgument},
+      {"device taken", [](auto& a) { a.nodes[0].devices = {{"gpu", "", {0}}}; }, ErrorCode::NodesBusy},
+      {"device out of range", [](auto& a) { a.nodes[0].devices = {{"gpu", "", {2}}}; }, ErrorCode::NodesBusy},
+      {"unknown device", [](auto& a) { a.nodes[0].devices = {{"tpu", "", {0}}}; }, ErrorCode::NodesBusy},
+      {"device twice", [](auto& a) { a.nodes[0].devices = {{"gpu", "a", {1}}, {"gpu", "b", {1}}}; }, ErrorCode::InvalidArgument},
+      {"drained node", [](auto& a) { a.nodes[0].node = NodeIndex{1}; }, ErrorCode::NodesBusy},
+      {"unknown node", [](auto& a) { a.nodes[0].node = NodeIndex{9}; }, ErrorCode::InvalidNode},
+      {"node twice", [](auto& a) { a.nodes.push_back(a.nodes[0]); }, ErrorCode::InvalidArgument},
+      {"no node", [](auto& a) { a.nodes.clear(); }, ErrorCode::InvalidArgument},
+  };
+  for (const Row& row : rows) {
+    auto proposal = World::on(0, {2});
+    row.change(*proposal);
+    EXPECT_EQ(w.refusal(StartJob{JobId{second}, {}, proposal}), row.code) << row.what;
+  }
+  EXPECT_EQ(w.refusal(StartJob{JobId{second}, {}, nullptr}), ErrorCode::InvalidArgument);
+  EXPECT_EQ(w.refusal(StartJob{JobId{99}, {}, World::on(2)}), ErrorCode::InvalidJobId);
+  EXPECT_EQ(w.refusal(StartJob{JobId{first}, {}, World::on(2)}), ErrorCode::JobNotPending);
+  EXPECT_EQ(w.refusal(StartJob{JobId{second}, 1, World::on(2)}), ErrorCode::InvalidArray);
+  w.start(second, World::on(0, {2, 3}));
+}
+
+TEST(Start, RefusesWhatMayNotStartYet) {
+  World w(1);
+  auto held = spec(), later = spec(), waits = spec();
+  held.hold = true;
+  later.begin = w.now + seconds(100);
+  const auto h = w.submit(held), l = w.submit(later);
+  waits.dependencies.push_back({model::Dependency::Kind::AfterAny, JobId{h}, {}, false, 0});
+  const auto d = w.submit(waits);
+  EXPECT_EQ(w.refusal(StartJob{JobId{h}, {}, World::on(0)}), ErrorCode::JobNotPending);
+  EXPECT_EQ(w.refusal(StartJob{JobId{l}, {}, World::on(0)}), ErrorCode::JobNotPending);
+  EXPECT_EQ(w.refusal(StartJob{JobId{d}, {}, World::on(0)}), ErrorCode::InvalidDependency);
+  w.now += seconds(100);
+  w.start(l, World::on(0));
+}
+
+TEST(Start, MemoryCountsWhereItIsConsumable) {
+  for (const bool counts : {false, true}) {
+    model::ClusterConfig config;
+    config.memory_as = counts ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
+    World w(1, 4, 0, config);
+    auto large = World::on(0, {0});
+    large->nodes[0].memory_mib = 600;
+    w.start(w.submit(spec()), large);
+    auto second = World::on(0, {1});
+    second->nodes[0].memory_mib = 600;
+    const auto id = w.submit(spec());
+    EXPECT_EQ(w.run(StartJob{JobId{id}, {}, second}).status.has_value(), !counts);
+  }
+}
+
+TEST(Start, ExclusiveNodes) {
+  using model::Exclusive;
+  struct Row {
+    Exclusive first, second;
+    bool same_user, together;
+  };
+  const Row rows[] = {
+      {Exclusive::No, Exclusive::No, false, true},    {Exclusive::Node, Exclusive::No, true, false},
+      {Exclusive::No, Exclusive::Node, true, false},  {Exclusive::User, Exclusive::No, true, true},
+      {Exclusive::User, Exclusive::No, false, false}, {Exclusive::No, Exclusive::User, false, false},
+      {Exclusive::No, Exclusive::User, true, true},   {Exclusive::User, Exclusive::User, true, true},
+  };
+  for (const Row& row : rows) {
+    World w(1);
+    auto a = spec(), b = spec();
+    a.exclusive = row.first;
+    b.exclusive = row.second;
+    if (!row.same_user) b.uid = Uid{2};
+    const auto i = w.submit(a), j = w.submit(b);
+    w.start(i, World::on(0, {0}));
+    EXPECT_EQ(w.run(StartJob{JobId{j}, {}, World::on(0, {1})}).status.has_value(), row.together);
+    w.done(i, "n1");
+    EXPECT_FALSE(w.node("n1").exclusive);
+  }
+}
+
+TEST(Start, ExclusivePartition) {
+  World w(1);
+  auto config = *w.view().config;
+  config.partitions[0].oversubscribe = model::OverSubscribe::Exclusive;
+  w.must(SetConfig{config});
+  w.start(w.submit(spec()), World::on(0));
+  EXPECT_TRUE(w.node("n1").exclusive);
+  EXPECT_EQ(w.refusal(StartJob{JobId{w.submit(spec())}, {}, World::on(0, {1})}), ErrorCode::NodesBusy);
+}
+
+TEST(Start, TasksLeaveTheRestOneByOne) {
+  World w(1);
+  const auto array = w.submit(array_spec(1, 3));
+  const auto second = w.start(array, World::on(0, {0}), 2);
+  EXPECT_NE(second, array);
+  EXPECT_EQ(w.job(second).array_task, 2u);
+  EXPECT_EQ(model::display_id(w.job(array)), "1_[1,3]");
+  EXPECT_EQ(model::find_array_task(w.view(), JobId{array}, 2), &w.job(second));
+  EXPECT_EQ(w.refusal(StartJob{JobId{array}, 2, World::on(0, {1})}), ErrorCode::InvalidArray);
+  EXPECT_EQ(w.refusal(StartJob{JobId{array}, {}, World::on(0, {1})}), ErrorCode::InvalidArray);
+  const auto first = w.start(array, World::on(0, {1}), 1);
+  EXPECT_NE(first, array);
+  EXPECT_EQ(w.start(array, World::on(0, {2}), 3), array);  // the last one takes the array's own record
+  EXPECT_EQ(w.job(array).array_task, 3u);
+  EXPECT_FALSE(w.job(array).is_array_rest());
+  EXPECT_EQ(model::find_array_task(w.view(), JobId{array}, 3), &w.job(array));
+  EXPECT_EQ(w.view().jobs.size(), 3u);
+}
+
+TEST(Start, TaskLimit) {
+  World w(1);
+  const auto array = w.submit(array_spec(1, 9, 2));
+  const auto first = w.start(array, World::on(0, {0}), 1);
+  w.start(array, World::on(0, {1}), 2);
+  EXPECT_EQ(w.refusal(StartJob{JobId{array}, 3, World::on(0, {2})}), ErrorCode::ResourceLimit);
+  w.done(first, "n1");
+  w.start(array, World::on(0, {2}), 3);
+}
+
+}  // namespace
+}  // namespace spur::state

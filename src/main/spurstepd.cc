@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "stepd/batch_run.h"
+#include "stepd/step_run.h"
 
 namespace {
 
-constexpr int kRecordFd = 3, kOrdersFd = 4;
+constexpr int kRecordFd = 3, kOrdersFd = 4, kStreamFd = 5;
 
 int usage() {
   fmt::print(stderr, "spurstepd is started by spurd; it is of no use by hand.\n");
@@ -39,42 +40,60 @@ void be_unkillable() {
   ::close(fd);
 }
 
+// What the agent put into our environment.
+struct Handed {
+  std::string identity, token;
+  int agent = 0;
+  std::vector<std::string> of_node;
+};
+
+Handed take_environment() {
+  Handed out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("SPURSTEPD_IDENTITY="))
+      out.identity = text.substr(19);
+    else if (text.starts_with("SPURSTEPD_TOKEN="))
+      out.token = text.substr(16);
+    else if (text.starts_with("SPURSTEPD_PARENT="))
+      out.agent = std::atoi(*entry + 17);
+    else if (!text.starts_with("TZ="))
+      out.of_node.emplace_back(text);
+  }
+  return out;
+}
+
 bool take_fd(int fd) { return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3 || !take_fd(kRecordFd) || !take_fd(kOrdersFd)) return usage();
+  const bool is_batch = std::strcmp(argv[1], "--batch") == 0;
+  if (!is_batch && (std::strcmp(argv[1], "--step") != 0 || !take_fd(kStreamFd))) return usage();
   ignore_signals();
   be_unkillable();
   spur::os::RunFile record{spur::os::UniqueFd(kRecordFd)};
-  if (auto noted = record.note_started(::getpid()); !noted) return usage();
+  if (is_batch && !record.note_started(::getpid())) return usage();
 
-  std::string identity_text, token;
-  int agent = 0;
-  std::vector<std::string> of_node;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (text.starts_with("SPURSTEPD_IDENTITY="))
-      identity_text = text.substr(19);
-    else if (text.starts_with("SPURSTEPD_TOKEN="))
-      token = text.substr(16);
-    else if (text.starts_with("SPURSTEPD_PARENT="))
-      agent = std::atoi(*entry + 17);
-    else if (!text.starts_with("TZ="))
-      of_node.emplace_back(text);
-  }
-  const auto identity = spur::os::decode_identity(identity_text);
+  const Handed handed = take_environment();
+  auto identity = spur::os::decode_identity(handed.identity);
   if (!identity) return usage();
-  if (std::strcmp(argv[1], "--batch") == 0) {
+  if (is_batch) {
     spur::stepd::run_batch({.directory = argv[2],
                             .record = std::move(record),
                             .orders = spur::os::UniqueFd(kOrdersFd),
-                            .identity = *identity,
-                            .of_node = std::move(of_node),
-                            .token = std::move(token),
-                            .agent = agent});
-    ::_exit(0);
+                            .identity = std::move(*identity),
+                            .of_node = handed.of_node,
+                            .token = handed.token,
+                            .agent = handed.agent});
+  } else {
+    spur::stepd::run_step({.record = std::move(record),
+                           .orders = spur::os::UniqueFd(kOrdersFd),
+                           .stream = spur::os::UniqueFd(kStreamFd),
+                           .identity = std::move(*identity),
+                           .of_node = handed.of_node,
+                           .token = handed.token});
   }
-  return usage();
+  ::_exit(0);
 }

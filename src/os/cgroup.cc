@@ -197,6 +197,8 @@ Status Cgroup::limit_memory(std::uint64_t mib) const {
   return write_at(fd_.get(), path_, "memory.max", std::to_string(mib << 20));
 }
 
+void Cgroup::delegate_memory() const { (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+memory"); }
+
 std::uint64_t Cgroup::oom_kills() const { return value_of(read_at(fd_.get(), "memory.events"), "oom_kill"); }
 
 std::uint64_t Cgroup::peak_memory_bytes() const {

@@ -47,6 +47,7 @@ class Cgroup {
 
   // Where the memory controller is on; otherwise NotSupported.
   Status limit_memory(std::uint64_t mib) const;
+  void delegate_memory() const;                    // lets groups below have limits of their own; where it can be had
   // How many processes here and below were killed for want of memory; 0 where that is not counted.
   std::uint64_t oom_kills() const;
   std::uint64_t peak_memory_bytes() const;         // 0 where not counted

@@ -52,7 +52,7 @@ class StepLauncher final : public io::Launcher {
   void forget(model::JobRun run) override;
 
   // Starts a spurstepd for tasks of step `step` of a run that this node holds, and gives the caller a connected stream socket.
-  // The caller then writes and reads frames (os/frame.h): first the StepInput with the start, then further StepInputs;
+  // The caller then writes and reads frames (wire/grpc_framing.h): first the StepInput with the start, then further StepInputs;
   // StepOutputs come back. Closing the socket ends the step. `ready` may be called before start_step returns.
   using StepReady = std::function<void(Result<UniqueFd>)>;
   void start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready);

@@ -15,14 +15,26 @@ namespace spur::stepd {
 
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-Result<ProcessSet> ProcessSet::make(const std::string& job_cgroup, const std::string& step_name, std::uint64_t memory_mib) {
+namespace {
+
+Status limit(const os::Cgroup& group, std::uint64_t mib) {
+  if (mib == 0) return {};
+  auto limited = group.limit_memory(mib);
+  if (!limited && limited.error().code == ErrorCode::NotSupported) return {};
+  return limited;
+}
+
+}  // namespace
+
+Result<ProcessSet> ProcessSet::make(const std::string& job_cgroup, const std::string& step_name, std::uint64_t job_memory_mib,
+                                    std::uint64_t step_memory_mib) {
   ProcessSet out;
   if (job_cgroup.empty()) return out;
   SPUR_ASSIGN(auto job, os::Cgroup::create(job_cgroup));
-  if (memory_mib > 0)
-    if (auto limited = job.limit_memory(memory_mib); !limited && limited.error().code != ErrorCode::NotSupported)
-      return std::unexpected(limited.error());
+  SPUR_TRY(limit(job, job_memory_mib));
+  if (step_memory_mib > 0) job.delegate_memory();
   SPUR_ASSIGN(auto step, os::Cgroup::create(job_cgroup + "/" + step_name));
+  SPUR_TRY(limit(step, step_memory_mib));
   out.job_ = std::move(job);
   out.step_ = std::move(step);
   return out;

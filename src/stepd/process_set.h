@@ -18,9 +18,10 @@ void adopt_orphans();
 
 class ProcessSet {
  public:
-  // `job_cgroup` is the path of the job's group (made if missing), or empty: no cgroups. A memory limit of 0 is none. An error
-  // leaves the set without cgroup only where cgroups were not asked for.
-  static Result<ProcessSet> make(const std::string& job_cgroup, const std::string& step_name, std::uint64_t memory_mib);
+  // `job_cgroup` is the path of the job's group (made if missing), or empty: no cgroups. Limits of 0 are none; where the kernel
+  // offers none they are left out (the agent has warned of that).
+  static Result<ProcessSet> make(const std::string& job_cgroup, const std::string& step_name, std::uint64_t job_memory_mib,
+                                 std::uint64_t step_memory_mib = 0);
 
   int cgroup_fd() const { return step_ ? step_->fd() : -1; }
   void signal(int signal) const;

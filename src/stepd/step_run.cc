@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepd/step_run.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "os/event_loop.h"
+#include "os/files.h"
+#include "os/process.h"
+#include "os/step_control.h"
+#include "spur/v1/agent.pb.h"
+#include "stepd/frame_stream.h"
+#include "stepd/job_message.h"
+#include "stepd/process_set.h"
+#include "stepd/step_plan.h"
+#include "stepd/task_pipes.h"
+#include "wire/agent_codec.h"
+
+namespace spur::stepd {
+namespace {
+
+constexpr std::size_t kMaxQueuedOutput = std::size_t{1} << 20;   // then tasks wait
+constexpr std::size_t kMaxQueuedInput = std::size_t{8} << 20;    // then the caller waits
+constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
+constexpr int kFilesPatienceMs = 10'000;
+
+Time wall_clock() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+class StepRun {
+ public:
+  StepRun(StepRunInput input, os::EventLoop& loop)
+      : input_(std::move(input)), loop_(loop), stream_(loop, std::move(input_.stream)) {}
+  Status open();
+
+ private:
+  struct Task {
+    std::uint32_t rank = 0;
+    StartedTask started;
+    std::unique_ptr<TaskPipes> pipes;
+    bool over = false;
+  };
+
+  // input
+  void on_message(std::string_view bytes);
+  Status start(const v1::StepStart& start);
+  Status start_tasks(StepPlan plan, const v1::StepStart& start);
+  Status start_one(TaskPlan plan, const v1::StepStart& start);
+  void on_stdin(const v1::StepStdin& input);
+  void on_orders();
+  void obey(const os::StepOrder& order);
+  void end_all(model::JobState why);
+  // output
+  void send(const v1::StepOutput& message) { stream_.send(message.SerializeAsString()); }
+  void send_data(std::uint32_t rank, std::string_view data, bool is_stderr, bool eof);
+  void send_exit(const Task& task, int wait_status);
+  void send_error(const Error& error);
+  void pace();
+  // ends
+  void on_children();
+  void on_task_over(Task& task, int wait_status);
+  void clear();
+  void finish();
+  void leave_when_sent();
+
+  StepRunInput input_;
+  os::EventLoop& loop_;
+  FrameStream stream_;
+  model::ControllerLaunch launch_;
+  std::string job_cgroup_, node_;
+  std::uint32_t step_ = 0;
+  ProcessSet processes_;
+  std::vector<std::unique_ptr<Task>> tasks_;
+  os::UniqueFd children_;
+  bool started_ = false, announced_ = false, clearing_ = false, finished_ = false;
+  Duration clearing_since_{0};
+};
+
+Status StepRun::open() {
+  SPUR_ASSIGN(const auto header, input_.record.header());
+  job_cgroup_ = header.cgroup;
+  SPUR_ASSIGN(const auto bytes, input_.record.launch());
+  SPUR_ASSIGN(auto message, wire::decode_controller_message(bytes));
+  auto* launch = std::get_if<model::ControllerLaunch>(&message);
+  if (launch == nullptr || !launch->spec || launch->this_part >= launch->parts.size())
+    return fail(ErrorCode::Corrupt, "the record holds no launch");
+  launch_ = std::move(*launch);
+  node_ = launch_.parts[launch_.this_part].node;
+  if (launch_.spec->uid != input_.identity.uid) return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
+  sigset_t chld;
+  ::sigemptyset(&chld);
+  ::sigaddset(&chld, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &chld, nullptr);
+  children_ = os::UniqueFd(::signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!children_) return os::fail_errno("cannot watch for ended processes", errno);
+  SPUR_TRY(loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { on_children(); }));
+  SPUR_TRY(loop_.watch(input_.orders.get(), EPOLLIN, [this](std::uint32_t) { on_orders(); }));
+  return stream_.open({.on_message = [this](std::string_view message_bytes) { on_message(message_bytes); },
+                       // srun or the agent is gone: nobody is left to run for.
+                       .on_closed = [this] { finished_ ? leave_when_sent() : clear(); },
+                       .on_drained = [this] { finished_ ? leave_when_sent() : pace(); }});
+}
+
+// ---- input
+
+void StepRun::on_message(std::string_view bytes) {
+  v1::StepInput input;
+  if (clearing_) return;
+  if (!input.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    send_error({ErrorCode::Corrupt, "garbled step input"});
+    return clear();
+  }
+  if (input.has_start() && !std::exchange(started_, true)) {
+    if (auto begun = start(input.start()); !begun) {
+      send_error(begun.error());
+      clear();
+    }
+    return;
+  }
+  if (!started_ || input.has_start()) {
+    send_error({ErrorCode::InvalidArgument, "a step begins with its one start"});
+    return clear();
+  }
+  if (input.has_stdin_data()) return on_stdin(input.stdin_data());
+  if (input.has_signal()) return obey({.kind = os::StepOrder::Kind::Signal, .signal = input.signal().signal()});
+  if (input.has_window())
+    for (auto& task : tasks_) task->pipes->resize(input.window().rows(), input.window().columns());
+}
+
+Status StepRun::start(const v1::StepStart& start) {
+  step_ = start.step();
+  SPUR_ASSIGN(auto plan, plan_step({.launch = launch_,
+                                    .identity = input_.identity,
+                                    .start = start,
+                                    .of_node = input_.of_node,
+                                    .token = os::run_token(input_.token, launch_.run)}));
+  SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_), launch_.parts[launch_.this_part].memory_mib,
+                                           start.memory_mib_per_node()));
+  SPUR_TRY(start_tasks(std::move(plan), start));
+  v1::StepOutput message;
+  auto* told = message.mutable_started();
+  told->set_node(node_);
+  told->set_step(step_);
+  for (const auto& task : tasks_) {
+    told->add_ranks(task->rank);
+    told->add_pids(static_cast<std::uint32_t>(task->started.pid));
+  }
+  send(message);
+  if (const auto limit = TimeLimit::from_raw(start.has_time_limit() ? start.time_limit() : TimeLimit().raw()); limit.is_finite())
+    loop_.call_after(limit.duration(), [this] { end_all(model::JobState::Timeout); });
+  return {};
+}
+
+Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
+  for (auto& task : plan.tasks) {
+    task.cgroup_fd = processes_.cgroup_fd();
+    SPUR_TRY(start_one(std::move(task), start));
+  }
+  return {};
+}
+
+Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {
+  auto task = std::make_unique<Task>();
+  task->rank = plan.rank;
+  task->pipes = std::make_unique<TaskPipes>(loop_);
+  TaskPipes::Ends ends;
+  if (start.pty() && plan.rank == 0) {
+    SPUR_ASSIGN(ends, task->pipes->make_terminal(plan.identity.uid, start.pty_rows(), start.pty_columns()));
+    plan.in_fd = plan.out_fd = plan.err_fd = ends.in.get();
+    plan.is_terminal = true;
+  } else {
+    const bool in = plan.in_path.empty(), out = plan.out_path.empty(), err = out && plan.err_path.empty();
+    SPUR_ASSIGN(ends, task->pipes->make_pipes(in, out, err));
+    plan.in_fd = ends.in.get();
+    plan.out_fd = ends.out.get();
+    plan.err_fd = ends.err.get();
+  }
+  SPUR_ASSIGN(task->started, start_task(plan));
+  ends = {};
+  const std::uint32_t rank = plan.rank;
+  SPUR_TRY(task->pipes->watch({.on_output = [this, rank](std::string_view data, bool is_stderr) { send_data(rank, data, is_stderr, false); },
+                               .on_end = [this, rank](bool is_stderr) { send_data(rank, {}, is_stderr, true); },
+                               .on_input_taken = [this] { pace(); }}));
+  tasks_.push_back(std::move(task));
+  // A file that several tasks share is emptied by the first: it must have done so before the next one writes.
+  if (!plan.out_path.empty()) {
+    pollfd wait{.fd = tasks_.back()->started.reports.get(), .events = POLLIN, .revents = 0};
+    ::poll(&wait, 1, kFilesPatienceMs);
+  }
+  return {};
+}
+
+void StepRun::on_stdin(const v1::StepStdin& input) {
+  for (auto& task : tasks_) {
+    if (input.has_task() && input.task() != task->rank) continue;
+    task->pipes->write_input(input.data());
+    if (input.eof()) task->pipes->end_input();
+  }
+  pace();
+}
+
+void StepRun::on_orders() {
+  while (const auto order = os::receive_order(input_.orders.get())) obey(*order);
+}
+
+void StepRun::obey(const os::StepOrder& order) {
+  using Kind = os::StepOrder::Kind;
+  if (!started_ && order.kind != Kind::Kill && order.kind != Kind::Terminate) return;
+  switch (order.kind) {
+    case Kind::Terminate:
+      return end_all(order.why);
+    case Kind::Kill:
+      return clear();
+    case Kind::Signal:
+      return order.signal == SIGKILL ? processes_.kill() : processes_.signal(order.signal);
+    case Kind::SignalShell:
+      for (const auto& task : tasks_)
+        if (!task->over) ::kill(task->started.pid, order.signal);
+      return;
+    case Kind::Suspend:
+      return processes_.freeze(true);
+    case Kind::Resume:
+      return processes_.freeze(false);
+  }
+}
+
+void StepRun::end_all(model::JobState why) {
+  if (clearing_) return;
+  if (!std::exchange(announced_, true) && !tasks_.empty()) {
+    const auto text = end_message(fmt::format("STEP {}.{}", launch_.run.job.value, step_), node_, wall_clock(), why);
+    send_data(tasks_.front()->rank, message_prefix(node_) + text + "\n", true, false);
+  }
+  processes_.freeze(false);
+  processes_.signal(SIGCONT);
+  processes_.signal(SIGTERM);
+  loop_.call_after(launch_.kill_wait, [this] { processes_.kill(); });
+  if (tasks_.empty()) clear();
+}
+
+// ---- output
+
+void StepRun::send_data(std::uint32_t rank, std::string_view data, bool is_stderr, bool eof) {
+  v1::StepOutput message;
+  auto* out = message.mutable_data();
+  out->set_rank(rank);
+  out->set_data(std::string(data));
+  out->set_is_stderr(is_stderr);
+  out->set_eof(eof);
+  send(message);
+  pace();
+}
+
+void StepRun::send_exit(const Task& task, int wait_status) {
+  v1::StepOutput message;
+  auto* out = message.mutable_task_exit();
+  const auto exit = os::exit_status_of(wait_status);
+  out->set_rank(task.rank);
+  out->set_code(exit.code);
+  out->set_signal(exit.signal);
+  out->set_node(node_);
+  out->set_core_dumped(WIFSIGNALED(wait_status) && WCOREDUMP(wait_status));
+  out->set_out_of_memory(exit.signal == SIGKILL && processes_.out_of_memory());
+  send(message);
+}
+
+void StepRun::send_error(const Error& error) {
+  v1::StepOutput message;
+  message.mutable_error()->set_code(static_cast<std::uint32_t>(error.code));
+  message.mutable_error()->set_text(error.message);
+  message.mutable_error()->set_node(node_);
+  send(message);
+}
+
+// Tasks wait while the caller is slow to read, and the caller while a task is.
+void StepRun::pace() {
+  if (clearing_) return;
+  const bool slow_caller = stream_.queued_bytes() > kMaxQueuedOutput;
+  std::size_t queued = 0;
+  for (auto& task : tasks_) {
+    task->pipes->pause(slow_caller);
+    queued = std::max(queued, task->pipes->queued_input());
+  }
+  stream_.pause(queued > kMaxQueuedInput);
+}
+
+// ---- ends
+
+void StepRun::on_children() {
+  signalfd_siginfo info;
+  while (::read(children_.get(), &info, sizeof info) == sizeof info) {
+  }
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    for (auto& task : tasks_)
+      if (task->started.pid == pid && !task->over) on_task_over(*task, status);
+  if (!clearing_ && !tasks_.empty() && std::ranges::all_of(tasks_, [](const auto& t) { return t->over; })) clear();
+}
+
+void StepRun::on_task_over(Task& task, int wait_status) {
+  task.over = true;
+  task.pipes->drain();  // before the news of its end
+  for (auto report = next_report(task.started.reports.get()); report; report = next_report(task.started.reports.get())) {
+    if (!report->launch_failed) continue;
+    send_error({ErrorCode::Internal, report->error});
+    processes_.kill();  // a step with a task that could not be started is none
+  }
+  send_exit(task, wait_status);
+}
+
+void StepRun::clear() {
+  if (finished_) return;
+  if (!std::exchange(clearing_, true)) clearing_since_ = os::EventLoop::now();
+  on_children();
+  if (processes_.any_left()) {
+    processes_.kill();
+    const Duration so_far = os::EventLoop::now() - clearing_since_;
+    loop_.call_after(std::clamp(so_far / 4, kFirstLook, kSlowestLook), [this] { clear(); });
+    return;
+  }
+  on_children();
+  finish();
+}
+
+void StepRun::finish() {
+  if (std::exchange(finished_, true)) return;
+  for (auto& task : tasks_) task->pipes->drain();
+  processes_.remove(false);
+  v1::StepOutput message;
+  message.mutable_done();
+  send(message);
+  leave_when_sent();
+}
+
+// What is queued goes out as fast as it is read; a reader that goes away ends that, too.
+void StepRun::leave_when_sent() {
+  if (stream_.closed() || stream_.queued_bytes() == 0) loop_.stop();
+}
+
+}  // namespace
+
+void run_step(StepRunInput input) {
+  adopt_orphans();
+  auto loop = os::EventLoop::open();
+  if (!loop) return;
+  StepRun run(std::move(input), **loop);
+  if (auto opened = run.open(); !opened) {
+    fmt::print(stderr, "spurstepd: error: {}\n", opened.error().message);
+    return;
+  }
+  (*loop)->run();
+}
+
+}  // namespace spur::stepd

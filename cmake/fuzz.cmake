@@ -1,11 +1,27 @@
 # spur_fuzz_smoke: all targets of tests/fuzz under one deterministic driver, part of every test run. With clang, each
-# <name>_fuzz.cc is a libFuzzer program spur_fuzz_<name> as well. A target that needs more than text/ adds its library
-# to SPUR_FUZZ_LIBRARIES before this file is included.
+# <name>_fuzz.cc is a libFuzzer program spur_fuzz_<name> as well. A target links the folders of src/ it includes.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cc)
-set(fuzz_libraries spur_text ${SPUR_FUZZ_LIBRARIES} spur_warnings)
+
+# spur_fuzz_libraries(<variable> <source>...): spur_<ring> for every #include "<ring>/..." in the sources.
+function(spur_fuzz_libraries variable)
+  set(libraries ${SPUR_FUZZ_LIBRARIES})
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} lines REGEX "^#include \"[a-z_]+/")
+    set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"([a-z_]+)/.*" "\\1" ring "${line}")
+      if(ring IN_LIST SPUR_RINGS)
+        list(APPEND libraries spur_${ring})
+      endif()
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES libraries)
+  set(${variable} ${libraries} PARENT_SCOPE)
+endfunction()
 
 add_executable(spur_fuzz_smoke ${CMAKE_SOURCE_DIR}/tests/fuzz/smoke.cc ${fuzz_sources})
-target_link_libraries(spur_fuzz_smoke PRIVATE ${fuzz_libraries})
+spur_fuzz_libraries(libraries ${fuzz_sources})
+target_link_libraries(spur_fuzz_smoke PRIVATE ${libraries} spur_warnings)
 add_test(NAME fuzz.smoke COMMAND spur_fuzz_smoke)
 set_tests_properties(fuzz.smoke PROPERTIES TIMEOUT 600
   ENVIRONMENT "ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1")
@@ -18,6 +34,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_definitions(spur_fuzz_${stem} PRIVATE SPUR_LIBFUZZER)
     target_compile_options(spur_fuzz_${stem} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_options(spur_fuzz_${stem} PRIVATE -fsanitize=fuzzer,address,undefined)
-    target_link_libraries(spur_fuzz_${stem} PRIVATE ${fuzz_libraries})
+    spur_fuzz_libraries(libraries ${source})
+    target_link_libraries(spur_fuzz_${stem} PRIVATE ${libraries} spur_warnings)
   endforeach()
 endif()

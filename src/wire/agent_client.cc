@@ -16,7 +16,7 @@ namespace spur::wire {
 namespace {
 
 constexpr std::uint16_t kAgentPort = 6818;
-constexpr std::size_t kInputAhead = 256u << 10;     // accepted before the socket has taken it
+constexpr std::size_t kInputAhead = 256u << 10;  // accepted before the socket has taken it
 // Connecting may take as long as the timeout; a step may be silent for hours, its agent may not.
 constexpr LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(30), .timeout = std::chrono::seconds(20)};
 
@@ -75,14 +75,20 @@ struct AgentClient::Link {
         if (events.output && !message.data().data().empty())
           events.output(message.data().rank(), message.data().data(), message.data().is_stderr());
         break;
-      case v1::StepOutput::kTaskExit: on_exit(message.task_exit()); break;
+      case v1::StepOutput::kTaskExit:
+        on_exit(message.task_exit());
+        break;
       case v1::StepOutput::kError:
         if (events.failed)
-          events.failed(message.error().node(), {parse_error_number(std::to_string(message.error().code())).value_or(ErrorCode::Internal),
-                                                 message.error().text()});
+          events.failed(message.error().node(),
+                        {parse_error_number(std::to_string(message.error().code())).value_or(ErrorCode::Internal),
+                         message.error().text()});
         break;
-      case v1::StepOutput::kDone: done = true; break;
-      case v1::StepOutput::KIND_NOT_SET: break;  // a newer agent's news that the step does not depend on
+      case v1::StepOutput::kDone:
+        done = true;
+        break;
+      case v1::StepOutput::KIND_NOT_SET:
+        break;  // a newer agent's news that the step does not depend on
     }
   }
   void on_exit(const v1::StepTaskExit& exit) {
@@ -109,8 +115,8 @@ Result<std::unique_ptr<AgentClient>> AgentClient::run_step(const std::string& ad
       [raw = link.get()](std::string_view bytes) { raw->on_message(bytes); },
       [raw = link.get()](const CallEnd& end) { raw->end = end; },
   };
-  SPUR_ASSIGN(link->stream,
-              LeanStream::open(peer, "/spur.v1.NodeAgent/RunStep", CallOptions{}, std::move(stream_events), kKeepAlive));
+  SPUR_ASSIGN(link->stream, LeanStream::open(peer, "/spur.v1.NodeAgent/RunStep", CallOptions{},
+                                             std::move(stream_events), kKeepAlive));
   link->send(start_message(request));
   return std::unique_ptr<AgentClient>(new AgentClient(std::move(link)));
 }
@@ -122,7 +128,8 @@ bool AgentClient::turn(int input, Duration longest) {
   stream.on_timer(now);
   if (ended()) return false;
   const Duration wait = std::clamp(std::min(longest, stream.next_timer() - now), Duration{0}, Duration{hours(1)});
-  pollfd watched[2] = {{stream.fd(), static_cast<short>(POLLIN | (stream.wants_write() ? POLLOUT : 0)), 0}, {input, POLLIN, 0}};
+  pollfd watched[2] = {{stream.fd(), static_cast<short>(POLLIN | (stream.wants_write() ? POLLOUT : 0)), 0},
+                       {input, POLLIN, 0}};
   // A negative descriptor is not watched.
   if (::poll(watched, 2, static_cast<int>(std::chrono::ceil<milliseconds>(wait).count())) <= 0) return false;
   if (watched[0].revents & POLLOUT) stream.on_writable();
@@ -130,7 +137,9 @@ bool AgentClient::turn(int input, Duration longest) {
   return watched[1].revents != 0;
 }
 
-bool AgentClient::ended() const { return link_->end.has_value(); }
+bool AgentClient::ended() const {
+  return link_->end.has_value();
+}
 
 Status AgentClient::result() const {
   if (link_->damaged) return fail(ErrorCode::Corrupt, "The agent sent a message that cannot be read");
@@ -155,7 +164,9 @@ void AgentClient::end_input() {
   link_->send(input);
 }
 
-bool AgentClient::input_is_full() const { return link_->stream->queued_bytes() >= kInputAhead; }
+bool AgentClient::input_is_full() const {
+  return link_->stream->queued_bytes() >= kInputAhead;
+}
 
 void AgentClient::send_signal(int signal) {
   v1::StepInput input;

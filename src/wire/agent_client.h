@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one step through the agent of the job's first node, as srun does: start it, turn the crank, get events. The agent
-// checks the ticket, spreads the step over the other nodes and brings their output back on the same stream.
+// Runs one step through the agent of the job's first node, as srun does: start it, turn the crank, get events. The
+// agent checks the ticket, spreads the step over the other nodes and brings their output back on the same stream.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@
 namespace spur::wire {
 
 struct StepRequest {
-  std::string ticket;                                // from ControllerClient::step_ticket
+  std::string ticket;  // from ControllerClient::step_ticket
   std::string name;
-  std::vector<std::string> arguments, environment;   // argv; NAME=VALUE
+  std::vector<std::string> arguments, environment;  // argv; NAME=VALUE
   std::string directory;
-  std::vector<std::string> nodes, addresses;         // of the step, in order; the first address is dialled
-  std::vector<std::uint32_t> tasks_per_node;         // parallel to nodes
-  std::uint32_t tasks = 1, cpus_per_task = 0;        // 0: as the job
+  std::vector<std::string> nodes, addresses;   // of the step, in order; the first address is dialled
+  std::vector<std::uint32_t> tasks_per_node;   // parallel to nodes
+  std::uint32_t tasks = 1, cpus_per_task = 0;  // 0: as the job
   bool label = false, overlap = false, exclusive = false, kill_on_bad_exit = false, unbuffered = false, pty = false;
   std::uint32_t pty_rows = 0, pty_columns = 0;
   std::uint32_t umask = 022;
   std::vector<model::ResourceLimit> rlimits;
   TimeLimit time_limit;
-  std::vector<model::GresRequest> gres;              // empty: as the job
-  std::uint64_t memory_mib_per_node = 0;             // 0: as the job
-  std::string std_in, std_out, std_err;              // patterns opened on the nodes; empty: over this stream
+  std::vector<model::GresRequest> gres;   // empty: as the job
+  std::uint64_t memory_mib_per_node = 0;  // 0: as the job
+  std::string std_in, std_out, std_err;   // patterns opened on the nodes; empty: over this stream
 };
 
 struct StepEvents {
@@ -50,25 +50,26 @@ struct StepEvents {
 
 class AgentClient {
  public:
-  // Dials `address` and sends the request; what fails later is an event or the result. Events come only inside turn(), and
-  // must not destroy the client.
-  static Result<std::unique_ptr<AgentClient>> run_step(const std::string& address, const StepRequest& request, StepEvents events);
+  // Dials `address` and sends the request; what fails later is an event or the result. Events come only inside
+  // turn(), and must not destroy the client.
+  static Result<std::unique_ptr<AgentClient>> run_step(const std::string& address, const StepRequest& request,
+                                                       StepEvents events);
   ~AgentClient();
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
 
-  // Waits until the step, `input` (a descriptor, or -1) or a signal has something, at most for `longest`, and hands out the
-  // step's events. True: `input` can be read.
+  // Waits until the step, `input` (a descriptor, or -1) or a signal has something, at most for `longest`, and hands
+  // out the step's events. True: `input` can be read.
   bool turn(int input, Duration longest);
   bool ended() const;
   // After the end: success, or what broke the stream. How the tasks ended came as events.
   Status result() const;
 
-  void send_input(std::string_view data, std::optional<std::uint32_t> rank);   // no rank: to all tasks
+  void send_input(std::string_view data, std::optional<std::uint32_t> rank);  // no rank: to all tasks
   void end_input();
-  bool input_is_full() const;                        // hold further input back
+  bool input_is_full() const;  // hold further input back
   void send_signal(int signal);
-  void resize(std::uint32_t rows, std::uint32_t columns);   // of the terminal, with pty
+  void resize(std::uint32_t rows, std::uint32_t columns);  // of the terminal, with pty
 
  private:
   struct Link;

@@ -10,32 +10,44 @@
 
 namespace spur::wire {
 
-#define SPUR_HELLO_FIELDS(F)                                                                                     \
-  F(PLAIN, node) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch)              \
+// clang-format off
+#define SPUR_HELLO_FIELDS(F) \
+  F(PLAIN, node) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) \
   F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, started) F(MSGS, holding)
-static void to_proto(const model::AgentHello& m, v1::AgentHello* p) { SPUR_HELLO_FIELDS(SPUR_TO) }
+// clang-format on
+static void to_proto(const model::AgentHello& m, v1::AgentHello* p) {
+  SPUR_HELLO_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::AgentHello& p, model::AgentHello* m) {
   SPUR_HELLO_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_HEARTBEAT_FIELDS(F) F(PLAIN, sequence) F(PLAIN, load_hundredths) F(PLAIN, free_memory_mib)
-static void to_proto(const model::AgentHeartbeat& m, v1::AgentHeartbeat* p) { SPUR_HEARTBEAT_FIELDS(SPUR_TO) }
+static void to_proto(const model::AgentHeartbeat& m, v1::AgentHeartbeat* p) {
+  SPUR_HEARTBEAT_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::AgentHeartbeat& p, model::AgentHeartbeat* m) {
   SPUR_HEARTBEAT_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_LAUNCHED_FIELDS(F) F(MSG, run) F(PLAIN, accepted) F(PLAIN, error)
-static void to_proto(const model::AgentLaunched& m, v1::AgentLaunched* p) { SPUR_LAUNCHED_FIELDS(SPUR_TO) }
+static void to_proto(const model::AgentLaunched& m, v1::AgentLaunched* p) {
+  SPUR_LAUNCHED_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::AgentLaunched& p, model::AgentLaunched* m) {
   SPUR_LAUNCHED_FIELDS(SPUR_FROM)
   return {};
 }
 
-#define SPUR_JOB_DONE_FIELDS(F)                                                                                        \
+// clang-format off
+#define SPUR_JOB_DONE_FIELDS(F) \
   F(MSG, run) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) F(PLAIN, launch_failed) F(PLAIN, error)
-static void to_proto(const model::AgentJobDone& m, v1::AgentJobDone* p) { SPUR_JOB_DONE_FIELDS(SPUR_TO) }
+// clang-format on
+static void to_proto(const model::AgentJobDone& m, v1::AgentJobDone* p) {
+  SPUR_JOB_DONE_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::AgentJobDone& p, model::AgentJobDone* m) {
   SPUR_JOB_DONE_FIELDS(SPUR_FROM)
   return {};
@@ -55,16 +67,20 @@ static Status from_proto(const v1::ControllerWelcome& p, model::ControllerWelcom
 }
 
 #define SPUR_LAUNCH_PART_FIELDS(F) F(PLAIN, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices)
-static void to_proto(const model::LaunchPart& m, v1::LaunchPart* p) { SPUR_LAUNCH_PART_FIELDS(SPUR_TO) }
+static void to_proto(const model::LaunchPart& m, v1::LaunchPart* p) {
+  SPUR_LAUNCH_PART_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::LaunchPart& p, model::LaunchPart* m) {
   SPUR_LAUNCH_PART_FIELDS(SPUR_FROM)
   return {};
 }
 
-#define SPUR_LAUNCH_FIELDS(F)                                                                                        \
-  F(MSG, run) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_count) F(PLAIN, array_min) F(PLAIN, array_max)      \
-  F(PLAIN, array_step) F(PLAIN, partition) F(PLAIN, cluster_name) F(PLAIN, restarts) F(LIMIT, time_limit)            \
+// clang-format off
+#define SPUR_LAUNCH_FIELDS(F) \
+  F(MSG, run) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_count) F(PLAIN, array_min) F(PLAIN, array_max) \
+  F(PLAIN, array_step) F(PLAIN, partition) F(PLAIN, cluster_name) F(PLAIN, restarts) F(LIMIT, time_limit) \
   F(TIME, started) F(MSGS, parts) F(TEXTS, addresses) F(PLAIN, this_part)
+// clang-format on
 void to_proto(const model::ControllerLaunch& m, v1::ControllerLaunch* p) {
   SPUR_LAUNCH_FIELDS(SPUR_TO)
   p->set_kill_wait_seconds(m.kill_wait.count());
@@ -83,28 +99,36 @@ Status from_proto(const v1::ControllerLaunch& p, model::ControllerLaunch* m) {
 }
 
 #define SPUR_END_FIELDS(F) F(MSG, run) F(PLAIN, kill) F(ENUM, why)
-static void to_proto(const model::ControllerEnd& m, v1::ControllerEnd* p) { SPUR_END_FIELDS(SPUR_TO) }
+static void to_proto(const model::ControllerEnd& m, v1::ControllerEnd* p) {
+  SPUR_END_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::ControllerEnd& p, model::ControllerEnd* m) {
   SPUR_END_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_SIGNAL_FIELDS(F) F(MSG, run) F(PLAIN, signal) F(PLAIN, batch_only) F(PLAIN, steps_only)
-static void to_proto(const model::ControllerSignal& m, v1::ControllerSignal* p) { SPUR_SIGNAL_FIELDS(SPUR_TO) }
+static void to_proto(const model::ControllerSignal& m, v1::ControllerSignal* p) {
+  SPUR_SIGNAL_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::ControllerSignal& p, model::ControllerSignal* m) {
   SPUR_SIGNAL_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_SUSPEND_FIELDS(F) F(MSG, run) F(PLAIN, resume)
-static void to_proto(const model::ControllerSuspend& m, v1::ControllerSuspend* p) { SPUR_SUSPEND_FIELDS(SPUR_TO) }
+static void to_proto(const model::ControllerSuspend& m, v1::ControllerSuspend* p) {
+  SPUR_SUSPEND_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::ControllerSuspend& p, model::ControllerSuspend* m) {
   SPUR_SUSPEND_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_DONE_ACK_FIELDS(F) F(MSG, run)
-static void to_proto(const model::ControllerDoneAck& m, v1::ControllerDoneAck* p) { SPUR_DONE_ACK_FIELDS(SPUR_TO) }
+static void to_proto(const model::ControllerDoneAck& m, v1::ControllerDoneAck* p) {
+  SPUR_DONE_ACK_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::ControllerDoneAck& p, model::ControllerDoneAck* m) {
   SPUR_DONE_ACK_FIELDS(SPUR_FROM)
   return {};
@@ -113,16 +137,36 @@ static Status from_proto(const v1::ControllerDoneAck& p, model::ControllerDoneAc
 namespace {
 
 // Which alternative of the oneof carries which struct.
-auto* slot(v1::AgentMessage* p, const model::AgentHello&) { return p->mutable_hello(); }
-auto* slot(v1::AgentMessage* p, const model::AgentHeartbeat&) { return p->mutable_heartbeat(); }
-auto* slot(v1::AgentMessage* p, const model::AgentLaunched&) { return p->mutable_launched(); }
-auto* slot(v1::AgentMessage* p, const model::AgentJobDone&) { return p->mutable_job_done(); }
-auto* slot(v1::ControllerMessage* p, const model::ControllerWelcome&) { return p->mutable_welcome(); }
-auto* slot(v1::ControllerMessage* p, const model::ControllerLaunch&) { return p->mutable_launch(); }
-auto* slot(v1::ControllerMessage* p, const model::ControllerEnd&) { return p->mutable_end(); }
-auto* slot(v1::ControllerMessage* p, const model::ControllerSignal&) { return p->mutable_signal(); }
-auto* slot(v1::ControllerMessage* p, const model::ControllerSuspend&) { return p->mutable_suspend(); }
-auto* slot(v1::ControllerMessage* p, const model::ControllerDoneAck&) { return p->mutable_done_ack(); }
+auto* slot(v1::AgentMessage* p, const model::AgentHello&) {
+  return p->mutable_hello();
+}
+auto* slot(v1::AgentMessage* p, const model::AgentHeartbeat&) {
+  return p->mutable_heartbeat();
+}
+auto* slot(v1::AgentMessage* p, const model::AgentLaunched&) {
+  return p->mutable_launched();
+}
+auto* slot(v1::AgentMessage* p, const model::AgentJobDone&) {
+  return p->mutable_job_done();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerWelcome&) {
+  return p->mutable_welcome();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerLaunch&) {
+  return p->mutable_launch();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerEnd&) {
+  return p->mutable_end();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerSignal&) {
+  return p->mutable_signal();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerSuspend&) {
+  return p->mutable_suspend();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerDoneAck&) {
+  return p->mutable_done_ack();
+}
 
 template <class Proto, class Message>
 Result<Message> decode(std::string_view bytes, const char* what) {
@@ -142,11 +186,16 @@ void to_proto(const model::AgentMessage& from, v1::AgentMessage* to) {
 
 Status from_proto(const v1::AgentMessage& p, model::AgentMessage* m) {
   switch (p.kind_case()) {
-    case v1::AgentMessage::kHello: return from_proto(p.hello(), &m->emplace<model::AgentHello>());
-    case v1::AgentMessage::kHeartbeat: return from_proto(p.heartbeat(), &m->emplace<model::AgentHeartbeat>());
-    case v1::AgentMessage::kLaunched: return from_proto(p.launched(), &m->emplace<model::AgentLaunched>());
-    case v1::AgentMessage::kJobDone: return from_proto(p.job_done(), &m->emplace<model::AgentJobDone>());
-    case v1::AgentMessage::KIND_NOT_SET: break;
+    case v1::AgentMessage::kHello:
+      return from_proto(p.hello(), &m->emplace<model::AgentHello>());
+    case v1::AgentMessage::kHeartbeat:
+      return from_proto(p.heartbeat(), &m->emplace<model::AgentHeartbeat>());
+    case v1::AgentMessage::kLaunched:
+      return from_proto(p.launched(), &m->emplace<model::AgentLaunched>());
+    case v1::AgentMessage::kJobDone:
+      return from_proto(p.job_done(), &m->emplace<model::AgentJobDone>());
+    case v1::AgentMessage::KIND_NOT_SET:
+      break;
   }
   return fail(ErrorCode::VersionMismatch, "A message from an agent is of a kind that this version does not know");
 }
@@ -157,15 +206,23 @@ void to_proto(const model::ControllerMessage& from, v1::ControllerMessage* to) {
 
 Status from_proto(const v1::ControllerMessage& p, model::ControllerMessage* m) {
   switch (p.kind_case()) {
-    case v1::ControllerMessage::kWelcome: return from_proto(p.welcome(), &m->emplace<model::ControllerWelcome>());
-    case v1::ControllerMessage::kLaunch: return from_proto(p.launch(), &m->emplace<model::ControllerLaunch>());
-    case v1::ControllerMessage::kEnd: return from_proto(p.end(), &m->emplace<model::ControllerEnd>());
-    case v1::ControllerMessage::kSignal: return from_proto(p.signal(), &m->emplace<model::ControllerSignal>());
-    case v1::ControllerMessage::kSuspend: return from_proto(p.suspend(), &m->emplace<model::ControllerSuspend>());
-    case v1::ControllerMessage::kDoneAck: return from_proto(p.done_ack(), &m->emplace<model::ControllerDoneAck>());
-    case v1::ControllerMessage::KIND_NOT_SET: break;
+    case v1::ControllerMessage::kWelcome:
+      return from_proto(p.welcome(), &m->emplace<model::ControllerWelcome>());
+    case v1::ControllerMessage::kLaunch:
+      return from_proto(p.launch(), &m->emplace<model::ControllerLaunch>());
+    case v1::ControllerMessage::kEnd:
+      return from_proto(p.end(), &m->emplace<model::ControllerEnd>());
+    case v1::ControllerMessage::kSignal:
+      return from_proto(p.signal(), &m->emplace<model::ControllerSignal>());
+    case v1::ControllerMessage::kSuspend:
+      return from_proto(p.suspend(), &m->emplace<model::ControllerSuspend>());
+    case v1::ControllerMessage::kDoneAck:
+      return from_proto(p.done_ack(), &m->emplace<model::ControllerDoneAck>());
+    case v1::ControllerMessage::KIND_NOT_SET:
+      break;
   }
-  return fail(ErrorCode::VersionMismatch, "A message from the controller is of a kind that this version does not know");
+  return fail(ErrorCode::VersionMismatch,
+              "A message from the controller is of a kind that this version does not know");
 }
 
 std::string encode_agent_message(const model::AgentMessage& message) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of the agent's stream (model/agent_message.h) as protobuf, and as bytes for whoever holds no protobuf object
-// (the agent's lean stream, spool files).
+// The messages of the agent's stream (model/agent_message.h) as protobuf, and as bytes for whoever holds no protobuf
+// object (the agent's lean stream, spool files).
 #pragma once
 
 #include <string>

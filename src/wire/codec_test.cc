@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round trips of everything that travels, filled with random values that are never the default: a field that a codec forgets
-// comes back as its default, and is found.
+// Round trips of everything that travels, filled with random values that are never the default: a field that a codec
+// forgets comes back as its default, and is found.
 #include <gtest/gtest.h>
 
 #include "spur/v1/agent.pb.h"
@@ -57,13 +57,27 @@ void expect_round_trip(unsigned rounds = 50) {
   EXPECT_TRUE(same(T{}, back));
 }
 
-TEST(Codec, JobSpec) { expect_round_trip<model::JobSpec, v1::JobSpec>(); }
-TEST(Codec, Node) { expect_round_trip<model::Node, v1::Node>(); }
-TEST(Codec, UpdateNode) { expect_round_trip<state::UpdateNode, v1::NodeUpdate>(); }
-TEST(Codec, Allocation) { expect_round_trip<model::Allocation, v1::Allocation>(); }
-TEST(Codec, ClusterConfig) { expect_round_trip<model::ClusterConfig, v1::ClusterConfig>(); }
-TEST(Codec, Partition) { expect_round_trip<model::Partition, v1::Partition>(); }
-TEST(Codec, JobTarget) { expect_round_trip<state::JobTarget, v1::JobTarget>(); }
+TEST(Codec, JobSpec) {
+  expect_round_trip<model::JobSpec, v1::JobSpec>();
+}
+TEST(Codec, Node) {
+  expect_round_trip<model::Node, v1::Node>();
+}
+TEST(Codec, UpdateNode) {
+  expect_round_trip<state::UpdateNode, v1::NodeUpdate>();
+}
+TEST(Codec, Allocation) {
+  expect_round_trip<model::Allocation, v1::Allocation>();
+}
+TEST(Codec, ClusterConfig) {
+  expect_round_trip<model::ClusterConfig, v1::ClusterConfig>();
+}
+TEST(Codec, Partition) {
+  expect_round_trip<model::Partition, v1::Partition>();
+}
+TEST(Codec, JobTarget) {
+  expect_round_trip<state::JobTarget, v1::JobTarget>();
+}
 
 TEST(Codec, Job) {
   for (unsigned seed = 0; seed < 50; ++seed) {
@@ -142,8 +156,16 @@ TEST(Codec, IndexSets) {
   struct {
     std::vector<std::uint32_t> bounds;
     bool good;
-  } cases[] = {{{}, true},           {{1}, false},          {{1, 1}, true},      {{2, 1}, false},        {{1, 3, 5, 7}, true},
-               {{1, 3, 4, 7}, false}, {{1, 3, 3, 7}, false}, {{5, 7, 1, 2}, false}, {{0, 0xffffffff}, true}, {{0, 0xffffffff, 0, 1}, false}};
+  } cases[] = {{{}, true},
+               {{1}, false},
+               {{1, 1}, true},
+               {{2, 1}, false},
+               {{1, 3, 5, 7}, true},
+               {{1, 3, 4, 7}, false},
+               {{1, 3, 3, 7}, false},
+               {{5, 7, 1, 2}, false},
+               {{0, 0xffffffff}, true},
+               {{0, 0xffffffff, 0, 1}, false}};
   for (const auto& c : cases) {
     v1::IndexSet proto;
     proto.mutable_bounds()->Add(c.bounds.begin(), c.bounds.end());
@@ -202,7 +224,8 @@ TEST(Codec, MergeTakesTheNamedFieldsOnly) {
   model::JobSpec to;
   ASSERT_TRUE(merge_spec(from, {"name", "time_limit", "begin_us", "array", "script", "gres", "requeue"}, &to));
   model::JobSpec expected;
-  expected.name = from.name, expected.time_limit = from.time_limit, expected.begin = from.begin, expected.array = from.array;
+  expected.name = from.name, expected.time_limit = from.time_limit, expected.begin = from.begin,
+  expected.array = from.array;
   expected.script = from.script, expected.gres = from.gres, expected.requeue = from.requeue;
   EXPECT_TRUE(same(to, expected));
   for (const char* name : {"uid", "gid", "kind", "begin", "Name", ""}) {

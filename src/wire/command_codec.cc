@@ -19,8 +19,7 @@ static void to_proto(const state::SetReasons::Row& m, v1::SetReasons::Row* p) {
   SPUR_TO(ID, job) SPUR_TO(ENUM, reason) SPUR_TO(TIME, expected_start)
 }
 static Status from_proto(const v1::SetReasons::Row& p, state::SetReasons::Row* m) {
-  SPUR_FROM(ID, job) SPUR_FROM(ENUM, reason) SPUR_FROM(TIME, expected_start)
-  return {};
+  SPUR_FROM(ID, job) SPUR_FROM(ENUM, reason) SPUR_FROM(TIME, expected_start) return {};
 }
 
 namespace {
@@ -35,8 +34,12 @@ struct Texts {
   const BlobList* list = nullptr;
 };
 
-void put(const state::SetConfig& m, v1::Command* c, Texts) { to_proto(m.config, c->mutable_set_config()->mutable_config()); }
-Status take(const v1::SetConfig& p, state::SetConfig* m, Texts) { return from_proto(p.config(), &m->config); }
+void put(const state::SetConfig& m, v1::Command* c, Texts) {
+  to_proto(m.config, c->mutable_set_config()->mutable_config());
+}
+Status take(const v1::SetConfig& p, state::SetConfig* m, Texts) {
+  return from_proto(p.config(), &m->config);
+}
 
 Status take_spec(const v1::JobSpec& p, Texts texts, std::shared_ptr<const model::JobSpec>* to) {
   auto spec = std::make_shared<model::JobSpec>();
@@ -106,12 +109,15 @@ Status take(const v1::UpdateJob& p, state::UpdateJob* m, Texts texts) {
   SPUR_TRY(from_proto(p.target(), &m->target));
   if (p.has_spec()) SPUR_TRY(take_spec(p.spec(), texts, &m->spec));
   if (p.has_time_limit()) m->time_limit = TimeLimit::from_raw(p.time_limit());
-  SPUR_FROM(OPT, priority) SPUR_FROM(OPT, array_max_running) SPUR_FROM(PLAIN, dependencies_changed)
-  return {};
+  SPUR_FROM(OPT, priority) SPUR_FROM(OPT, array_max_running) SPUR_FROM(PLAIN, dependencies_changed) return {};
 }
 
-void put(const state::UpdateNode& m, v1::Command* c, Texts) { to_proto(m, c->mutable_update_node()); }
-Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) { return from_proto(p, m); }
+void put(const state::UpdateNode& m, v1::Command* c, Texts) {
+  to_proto(m, c->mutable_update_node());
+}
+Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
+  return from_proto(p, m);
+}
 
 // The others are plain lists of fields.
 #define SPUR_PLAIN_COMMAND(Name, slot, FIELDS)                                              \
@@ -123,16 +129,20 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) { return from_
     FIELDS(SPUR_FROM) return {};                                                            \
   }
 
-#define SPUR_NODE_JOB_DONE_FIELDS(F)                                                                                  \
-  F(ID, job) F(ID, epoch) F(PLAIN, node) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory)                 \
+// clang-format off
+#define SPUR_NODE_JOB_DONE_FIELDS(F) \
+  F(ID, job) F(ID, epoch) F(PLAIN, node) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) \
   F(PLAIN, launch_failed) F(PLAIN, error)
+// clang-format on
 #define SPUR_TARGET_FIELDS(F) F(MSG, target)
 #define SPUR_HOLD_FIELDS(F) F(MSG, target) F(ENUM, hold)
 #define SPUR_REQUEUE_FIELDS(F) F(MSG, target) F(ENUM, how)
 #define SPUR_MARK_KILL_FIELDS(F) F(ID, job) F(ID, epoch)
-#define SPUR_REGISTER_FIELDS(F)                                                                                       \
-  F(PLAIN, name) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch)                   \
+// clang-format off
+#define SPUR_REGISTER_FIELDS(F) \
+  F(PLAIN, name) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) \
   F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, agent_started)
+// clang-format on
 #define SPUR_NODE_LOST_FIELDS(F) F(PLAIN, node)
 #define SPUR_RESPONDING_FIELDS(F) F(PLAIN, node) F(PLAIN, responding)
 #define SPUR_PURGE_FIELDS(F) F(IDS, jobs)
@@ -151,7 +161,8 @@ SPUR_PLAIN_COMMAND(PurgeJobs, purge_jobs, SPUR_PURGE_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
-  case v1::Command::Kind: return take(p.slot(), &m->emplace<state::Name>(), texts);
+  case v1::Command::Kind:           \
+    return take(p.slot(), &m->emplace<state::Name>(), texts);
   switch (p.kind_case()) {
     SPUR_CASE(kSetConfig, set_config, SetConfig)
     SPUR_CASE(kSubmitJob, submit_job, SubmitJob)
@@ -171,7 +182,8 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kNodeResponding, node_responding, NodeResponding)
     SPUR_CASE(kUpdateNode, update_node, UpdateNode)
     SPUR_CASE(kPurgeJobs, purge_jobs, PurgeJobs)
-    case v1::Command::KIND_NOT_SET: break;
+    case v1::Command::KIND_NOT_SET:
+      break;
   }
 #undef SPUR_CASE
   return fail(ErrorCode::Corrupt, "A journal entry holds a command of an unknown kind");

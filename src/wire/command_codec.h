@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Journal entries and snapshots as bytes: protobuf messages of proto/spur/v1/journal.proto with a format version in front of
-// the fields. Decoding refuses a newer version (VersionMismatch) and damaged bytes (Corrupt); it never guesses.
+// Journal entries and snapshots as bytes: protobuf messages of proto/spur/v1/journal.proto with a format version in
+// front of the fields. Decoding refuses a newer version (VersionMismatch) and damaged bytes (Corrupt); it never
+// guesses.
 #pragma once
 
 #include <string>

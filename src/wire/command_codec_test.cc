@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Journal entries and snapshots: round trips, damage, versions, and files that an earlier build wrote. SPUR_REWRITE=1 writes
-// testdata/ anew; that is for a new format version only, under new names.
+// Journal entries and snapshots: round trips, damage, versions, and files that an earlier build wrote. SPUR_REWRITE=1
+// writes testdata/ anew; that is for a new format version only, under new names.
 #include "wire/command_codec.h"
 
 #include <fmt/format.h>
@@ -128,11 +128,14 @@ TEST(CommandCodec, NewerFormatsAndUnknownContentAreRefused) {
   EXPECT_EQ(decode_batch(seal("SPRB", 0, "")).error().code, ErrorCode::Corrupt);
   EXPECT_EQ(decode_image(seal("SPRI", 1, "")).error().code, ErrorCode::Corrupt);                  // no head
   EXPECT_EQ(decode_batch(seal("SPRB", 1, "\x12\x02\xfa\x7f")).error().code, ErrorCode::Corrupt);  // half a command
-  EXPECT_EQ(decode_batch(seal("SPRB", 1, std::string_view("\x12\x00", 2))).error().code, ErrorCode::Corrupt);  // no kind
+  EXPECT_EQ(decode_batch(seal("SPRB", 1, std::string_view("\x12\x00", 2))).error().code,
+            ErrorCode::Corrupt);  // no kind
   EXPECT_EQ(decode_image(seal("SPRI", 1, std::string_view("\xff\xff\xff\xff", 4))).error().code, ErrorCode::Corrupt);
 }
 
-std::string data_path(const char* name) { return std::string(SPUR_SOURCE_DIR "/src/wire/testdata/") + name; }
+std::string data_path(const char* name) {
+  return std::string(SPUR_SOURCE_DIR "/src/wire/testdata/") + name;
+}
 
 std::string read_all(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -8,39 +8,45 @@
 
 namespace spur::wire {
 
-#define SPUR_NODE_CONFIG_FIELDS(F)                                                                                     \
-  F(PLAIN, name) F(PLAIN, hostname) F(PLAIN, address) F(PLAIN, port) F(OPT, cpus) F(OPT, boards) F(OPT, sockets)       \
-  F(OPT, cores_per_socket) F(OPT, threads_per_core) F(OPT, memory_mib) F(OPT, tmp_disk_mib) F(MSGS, gres)              \
+// clang-format off
+#define SPUR_NODE_CONFIG_FIELDS(F) \
+  F(PLAIN, name) F(PLAIN, hostname) F(PLAIN, address) F(PLAIN, port) F(OPT, cpus) F(OPT, boards) F(OPT, sockets) \
+  F(OPT, cores_per_socket) F(OPT, threads_per_core) F(OPT, memory_mib) F(OPT, tmp_disk_mib) F(MSGS, gres) \
   F(TEXTS, features) F(DEF, weight) F(PLAIN, state) F(PLAIN, reason) F(PLAIN, comment)
-void to_proto(const model::NodeConfig& m, v1::NodeConfig* p) { SPUR_NODE_CONFIG_FIELDS(SPUR_TO) }
-Status from_proto(const v1::NodeConfig& p, model::NodeConfig* m) {
+// clang-format on
+void to_proto(const model::NodeConfig& m, v1::NodeConfig* p){SPUR_NODE_CONFIG_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::NodeConfig& p, model::NodeConfig* m) {
   SPUR_NODE_CONFIG_FIELDS(SPUR_FROM)
   return {};
 }
 
-#define SPUR_PARTITION_CONFIG_FIELDS(F)                                                                                \
-  F(PLAIN, name) F(PLAIN, is_default) F(PLAIN, hidden) F(PLAIN, root_only) F(PLAIN, exclusive_user) F(PLAIN, lln)      \
-  F(ENUM, state) F(PLAIN, nodes) F(LIMIT, max_time) F(LIMIT, default_time) F(PLAIN, min_nodes) F(OPT, max_nodes)       \
-  F(OPT, max_cpus_per_node) F(TEXTS, allow_groups) F(TEXTS, allow_accounts) F(TEXTS, deny_accounts)                    \
-  F(TEXTS, allow_qos) F(TEXTS, deny_qos) F(TEXTS, alloc_nodes) F(PLAIN, qos) F(PLAIN, alternate)                       \
-  F(DEF, priority_tier) F(DEF, priority_job_factor) F(ENUM, oversubscribe) F(DEF, oversubscribe_count)                 \
-  F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib)               \
+// clang-format off
+#define SPUR_PARTITION_CONFIG_FIELDS(F) \
+  F(PLAIN, name) F(PLAIN, is_default) F(PLAIN, hidden) F(PLAIN, root_only) F(PLAIN, exclusive_user) F(PLAIN, lln) \
+  F(ENUM, state) F(PLAIN, nodes) F(LIMIT, max_time) F(LIMIT, default_time) F(PLAIN, min_nodes) F(OPT, max_nodes) \
+  F(OPT, max_cpus_per_node) F(TEXTS, allow_groups) F(TEXTS, allow_accounts) F(TEXTS, deny_accounts) \
+  F(TEXTS, allow_qos) F(TEXTS, deny_qos) F(TEXTS, alloc_nodes) F(PLAIN, qos) F(PLAIN, alternate) \
+  F(DEF, priority_tier) F(DEF, priority_job_factor) F(ENUM, oversubscribe) F(DEF, oversubscribe_count) \
+  F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, preempt_mode) F(PLAIN, grace_time_seconds)
-void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p) { SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO) }
-Status from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
+// clang-format on
+void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
   SPUR_PARTITION_CONFIG_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_PARTITION_FIELDS(F) F(MSG, config) F(RUNS, nodes)
-void to_proto(const model::Partition& m, v1::Partition* p) { SPUR_PARTITION_FIELDS(SPUR_TO) }
-Status from_proto(const v1::Partition& p, model::Partition* m) {
+void to_proto(const model::Partition& m, v1::Partition* p){SPUR_PARTITION_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::Partition& p, model::Partition* m) {
   SPUR_PARTITION_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_LICENSE_CONFIG_FIELDS(F) F(PLAIN, name) F(PLAIN, count)
-static void to_proto(const model::LicenseConfig& m, v1::LicenseConfig* p) { SPUR_LICENSE_CONFIG_FIELDS(SPUR_TO) }
+static void to_proto(const model::LicenseConfig& m, v1::LicenseConfig* p) {
+  SPUR_LICENSE_CONFIG_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::LicenseConfig& p, model::LicenseConfig* m) {
   SPUR_LICENSE_CONFIG_FIELDS(SPUR_FROM)
   return {};
@@ -56,17 +62,19 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   return {};
 }
 
-#define SPUR_CLUSTER_CONFIG_FIELDS(F)                                                                                  \
-  F(DEF, cluster_name) F(MSGS, nodes) F(MSGS, partitions) F(MSGS, licenses) F(TEXTS, gres_types)                       \
-  F(DEF, first_job_id) F(DEF, max_job_id) F(DEF, max_job_count) F(DEF, max_array_size) F(DEF, max_script_bytes)        \
-  F(DEF, max_batch_requeue) F(SECONDS, min_job_age) F(SECONDS, node_timeout) F(SECONDS, kill_wait)                     \
-  F(SECONDS, over_time_limit) F(SECONDS, complete_wait) F(SECONDS, scheduler_tick) F(DEF, requeue_default)             \
-  F(DEF, return_to_service) F(ENUM, enforce_partition_limits) F(ENUM, memory_as) F(DEF, cores_whole)                   \
-  F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib)               \
-  F(OPT, max_memory_per_cpu_mib) F(PLAIN, kill_invalid_dependency) F(DEF, age_weight) F(SECONDS, age_full)             \
+// clang-format off
+#define SPUR_CLUSTER_CONFIG_FIELDS(F) \
+  F(DEF, cluster_name) F(MSGS, nodes) F(MSGS, partitions) F(MSGS, licenses) F(TEXTS, gres_types) \
+  F(DEF, first_job_id) F(DEF, max_job_id) F(DEF, max_job_count) F(DEF, max_array_size) F(DEF, max_script_bytes) \
+  F(DEF, max_batch_requeue) F(SECONDS, min_job_age) F(SECONDS, node_timeout) F(SECONDS, kill_wait) \
+  F(SECONDS, over_time_limit) F(SECONDS, complete_wait) F(SECONDS, scheduler_tick) F(DEF, requeue_default) \
+  F(DEF, return_to_service) F(ENUM, enforce_partition_limits) F(ENUM, memory_as) F(DEF, cores_whole) \
+  F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
+  F(OPT, max_memory_per_cpu_mib) F(PLAIN, kill_invalid_dependency) F(DEF, age_weight) F(SECONDS, age_full) \
   F(NUMBERS, admin_uids) F(PLAIN, config_overrides) F(PLAIN, accept_unknown_nodes) F(MSGS, shown)
-void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p) { SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO) }
-Status from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {
+// clang-format on
+void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {
   SPUR_CLUSTER_CONFIG_FIELDS(SPUR_FROM)
   return {};
 }

@@ -24,13 +24,15 @@ namespace {
 
 constexpr std::uint16_t kControllerPort = 6817;
 constexpr Duration kCredentialTimeout = std::chrono::seconds(10);
-constexpr Duration kCredentialLife = std::chrono::seconds(60);   // where it does not say when it expires
+constexpr Duration kCredentialLife = std::chrono::seconds(60);  // where it does not say when it expires
 constexpr Duration kCredentialMargin = std::chrono::seconds(5);
 // WaitJob is asked anew this often; between attempts to reach a controller that is away we sleep up to a second.
 constexpr Duration kWaitSlice = std::chrono::seconds(60);
 constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;
 
-std::string path_of(std::string_view method) { return fmt::format("/spur.v1.Controller/{}", method); }
+std::string path_of(std::string_view method) {
+  return fmt::format("/spur.v1.Controller/{}", method);
+}
 
 }  // namespace
 
@@ -39,11 +41,12 @@ struct ControllerClient::Channel {
     lean.interrupted = options.interrupted;
   }
 
-  // Asked for at the first call, and again only when it is about to expire (a long wait). A refusal is remembered: asking
-  // once more would not help.
+  // Asked for at the first call, and again only when it is about to expire (a long wait). A refusal is remembered:
+  // asking once more would not help.
   Status renew_credential() {
     const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-    if (credential && (*credential ? now < renew_at : credential->error().code == ErrorCode::Unauthenticated)) return {};
+    if (credential && (*credential ? now < renew_at : credential->error().code == ErrorCode::Unauthenticated))
+      return {};
     credential = ask_credential(options.auth_socket, "controller", std::min(options.timeout, kCredentialTimeout));
     if (!*credential) return std::unexpected(credential->error());
     v1::Credential whole;
@@ -96,7 +99,9 @@ struct ControllerClient::Channel {
 ControllerClient::ControllerClient(ClientOptions options) : channel_(std::make_unique<Channel>(std::move(options))) {}
 ControllerClient::~ControllerClient() = default;
 
-std::size_t ControllerClient::controller_count() const { return channel_->lean.peer_count(); }
+std::size_t ControllerClient::controller_count() const {
+  return channel_->lean.peer_count();
+}
 
 Result<JobId> ControllerClient::submit(const model::JobSpec& spec, const std::string& token) {
   v1::SubmitJobRequest request;
@@ -152,7 +157,8 @@ Result<model::ClusterConfig> ControllerClient::config() {
   return config;
 }
 
-// Anybody may ask this, so it works without a credential, and shows a controller that runs where the auth socket does not.
+// Anybody may ask this, so it works without a credential, and shows a controller that runs where the auth socket does
+// not.
 Result<PingReply> ControllerClient::ping(std::size_t controller_number) {
   if (controller_number >= controller_count())
     return fail(ErrorCode::InvalidArgument, fmt::format("There is no controller number {}", controller_number));
@@ -161,7 +167,8 @@ Result<PingReply> ControllerClient::ping(std::size_t controller_number) {
   SPUR_ASSIGN(const auto bytes, channel_->lean.call_peer(controller_number, path_of("Ping"), "", call));
   v1::PingReply reply;
   SPUR_TRY(Channel::parse(bytes, &reply));
-  return PingReply{reply.host(), reply.version(), reply.cluster_name(), reply.is_leader(), from_micros(reply.started_us())};
+  return PingReply{reply.host(), reply.version(), reply.cluster_name(), reply.is_leader(),
+                   from_micros(reply.started_us())};
 }
 
 Status ControllerClient::cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) {
@@ -217,9 +224,13 @@ Status ControllerClient::update_node(const state::UpdateNode& update) {
   return channel_->order("UpdateNode", request);
 }
 
-Status ControllerClient::reconfigure() { return channel_->order("Reconfigure", v1::ReconfigureRequest{}); }
+Status ControllerClient::reconfigure() {
+  return channel_->order("Reconfigure", v1::ReconfigureRequest{});
+}
 
-Status ControllerClient::shutdown() { return channel_->order("Shutdown", v1::ShutdownRequest{}); }
+Status ControllerClient::shutdown() {
+  return channel_->order("Shutdown", v1::ShutdownRequest{});
+}
 
 Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {
   v1::WaitJobRequest request;
@@ -235,8 +246,8 @@ Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {
       return found;
     }
     const ErrorCode code = status.error().code;
-    const bool again = code == ErrorCode::TimedOut || code == ErrorCode::Unreachable || code == ErrorCode::NotLeader ||
-                       code == ErrorCode::Busy;
+    const bool again = code == ErrorCode::TimedOut || code == ErrorCode::Unreachable ||
+                       code == ErrorCode::NotLeader || code == ErrorCode::Busy;
     if (!again) return std::unexpected(status.error());
     if (channel_->options.interrupted && channel_->options.interrupted())
       return fail(ErrorCode::TimedOut, fmt::format("Interrupted while waiting for job {}", job.value));
@@ -266,7 +277,8 @@ Result<ControllerClient::StepTicket> ControllerClient::step_ticket(JobId job) {
   ticket.nodes.assign(reply.nodes().begin(), reply.nodes().end());
   ticket.addresses.assign(reply.addresses().begin(), reply.addresses().end());
   ticket.tasks_per_node.assign(reply.tasks_per_node().begin(), reply.tasks_per_node().end());
-  if (ticket.nodes.empty() || ticket.addresses.size() != ticket.nodes.size() || ticket.tasks_per_node.size() != ticket.nodes.size())
+  if (ticket.nodes.empty() || ticket.addresses.size() != ticket.nodes.size() ||
+      ticket.tasks_per_node.size() != ticket.nodes.size())
     return fail(ErrorCode::Corrupt, "The controller's step ticket does not fit together");
   return ticket;
 }

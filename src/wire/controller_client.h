@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command (sbatch, squeue, ...) can ask of the controller, in the model's own types; the lean gRPC channel is
-// underneath. Tries the configured controllers in turn; every call has a deadline. Errors carry the ErrorCode the controller
-// answered with, so that a command prints Slurm's words for it.
+// underneath. Tries the configured controllers in turn; every call has a deadline. Errors carry the ErrorCode the
+// controller answered with, so that a command prints Slurm's words for it.
 #pragma once
 
 #include <functional>
@@ -21,31 +21,32 @@
 namespace spur::wire {
 
 struct ClientOptions {
-  std::vector<std::string> controllers;   // "unix:/path", "host:port", "http://host:port"; tried in order
-  std::string auth_socket;                // where a credential is had; empty: none (anonymous)
+  std::vector<std::string> controllers;  // "unix:/path", "host:port", "http://host:port"; tried in order
+  std::string auth_socket;               // where a credential is had; empty: none (anonymous)
   Duration timeout{std::chrono::seconds(60)};
   // Asked when a signal arrives while a call waits: true gives the call up (TimedOut). Empty: calls go on waiting.
   std::function<bool()> interrupted = {};
 };
 
-struct JobFilter {                        // empty: all
-  std::vector<state::JobTarget> jobs;     // -j
+struct JobFilter {                     // empty: all
+  std::vector<state::JobTarget> jobs;  // -j
   std::vector<Uid> users;
   std::vector<std::string> partitions, accounts, names, nodes;
-  std::vector<model::StateFilter> states; // empty: squeue's default (pending, running, suspended, completing, configuring)
+  std::vector<model::StateFilter>
+      states;  // empty: squeue's default (pending, running, suspended, completing, configuring)
   bool all_states = false;
-  bool with_script = false;               // also scripts and environments; only of own jobs, or as admin
+  bool with_script = false;  // also scripts and environments; only of own jobs, or as admin
 };
 struct JobTable {
   Time as_of;
   std::string cluster_name;
-  std::vector<model::JobPtr> jobs;        // ascending id
+  std::vector<model::JobPtr> jobs;  // ascending id
   // What a job's allocation and nodes_left index into; names by NodeIndex. Empty names where not needed by the rows.
   std::vector<std::string> node_names;
-  bool unknown_job = false;               // jobs were asked for by id and none of them exists
-  std::vector<Time> expected_starts;      // parallel to jobs
+  bool unknown_job = false;           // jobs were asked for by id and none of them exists
+  std::vector<Time> expected_starts;  // parallel to jobs
 };
-struct ClusterTable {                     // nodes and partitions together: what sinfo and scontrol show need
+struct ClusterTable {  // nodes and partitions together: what sinfo and scontrol show need
   Time as_of;
   std::string cluster_name;
   std::vector<model::NodePtr> nodes;
@@ -84,8 +85,10 @@ class ControllerClient {
   Status release(const state::JobTarget& target);
   Status requeue(const state::JobTarget& target, model::AfterCompleting how);
   Status suspend(const state::JobTarget& target, bool resume);
-  // `changed` names the fields of `spec` that are to change (names of the proto's JobSpec fields); the controller merges them.
-  Status update_job(const state::JobTarget& target, const model::JobSpec& spec, const std::vector<std::string>& changed);
+  // `changed` names the fields of `spec` that are to change (names of the proto's JobSpec fields); the controller
+  // merges them.
+  Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
+                    const std::vector<std::string>& changed);
   Status update_node(const state::UpdateNode& update);
   Status reconfigure();
   Status shutdown();
@@ -95,7 +98,7 @@ class ControllerClient {
   // A credential, signed by the controller, that lets the caller run steps in his job; opaque, for the agent.
   struct StepTicket {
     std::string ticket;
-    std::vector<std::string> nodes, addresses;      // of the job's allocation, in order
+    std::vector<std::string> nodes, addresses;  // of the job's allocation, in order
     std::vector<std::uint32_t> tasks_per_node;
   };
   Result<StepTicket> step_ticket(JobId job);

@@ -94,7 +94,9 @@ const Time kNever = from_unix_seconds(4'000'000'000);
 
 class ControllerClientTest : public testing::Test {
  protected:
-  ClientOptions options() { return {.controllers = {server_.unix_address()}, .auth_socket = "", .timeout = seconds(20)}; }
+  ClientOptions options() {
+    return {.controllers = {server_.unix_address()}, .auth_socket = "", .timeout = seconds(20)};
+  }
   std::string auth_path() const { return server_.directory() + "/auth"; }
   TestServer server_;
 };
@@ -116,7 +118,8 @@ TEST_F(ControllerClientTest, CallsAndErrorsComeThrough) {
   EXPECT_EQ(config->cluster_name.size(), std::size_t{5} << 20);
   const state::JobTarget target{JobId(static_cast<std::uint32_t>(ErrorCode::JobAlreadyDone)), {}};
   EXPECT_EQ(client.cancel(target, 0, false, false).error().code, ErrorCode::JobAlreadyDone);
-  EXPECT_EQ(client.hold(target, model::Hold::User).error().code, ErrorCode::NotSupported);  // the test server lacks it
+  EXPECT_EQ(client.hold(target, model::Hold::User).error().code,
+            ErrorCode::NotSupported);  // the test server lacks it
   EXPECT_EQ(client.update_job(target, {}, {"nonsense"}).error().code, ErrorCode::InvalidArgument);
 }
 

@@ -37,7 +37,8 @@ Status connect_to(const std::string& path, Duration timeout, int fd) {
   if (path.size() >= sizeof address.sun_path) return unreachable(path, ENAMETOOLONG);
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   const auto whole = std::chrono::duration_cast<seconds>(timeout);
-  const timeval limit{.tv_sec = whole.count(), .tv_usec = std::max<std::int64_t>((timeout - whole).count(), whole.count() ? 0 : 1)};
+  const timeval limit{.tv_sec = whole.count(),
+                      .tv_usec = std::max<std::int64_t>((timeout - whole).count(), whole.count() ? 0 : 1)};
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   int done;
@@ -52,7 +53,8 @@ Status receive(const std::string& path, int fd, char* to, std::size_t size) {
     const ssize_t got = ::recv(fd, to, size, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return unreachable(path, errno);
-    if (got == 0) return fail(ErrorCode::Unreachable, fmt::format("Cannot get a credential from {}: it hung up", path));
+    if (got == 0)
+      return fail(ErrorCode::Unreachable, fmt::format("Cannot get a credential from {}: it hung up", path));
     to += got;
     size -= static_cast<std::size_t>(got);
   }
@@ -83,11 +85,13 @@ Result<std::string> ask_credential(const std::string& auth_socket, std::string_v
   SPUR_TRY(receive(path, socket.fd, length, sizeof length));
   const std::uint32_t size = get_u32(length);
   if (size == 0 || size > kMaxReplyBytes)
-    return fail(ErrorCode::Unauthenticated, fmt::format("{} answered with {} bytes, which is no credential", path, size));
+    return fail(ErrorCode::Unauthenticated,
+                fmt::format("{} answered with {} bytes, which is no credential", path, size));
   std::string reply(size, '\0');
   SPUR_TRY(receive(path, socket.fd, reply.data(), reply.size()));
   v1::Credential credential;
-  if (!credential.ParseFromString(reply)) return fail(ErrorCode::Unauthenticated, fmt::format("{} answered with what is no credential", path));
+  if (!credential.ParseFromString(reply))
+    return fail(ErrorCode::Unauthenticated, fmt::format("{} answered with what is no credential", path));
   if (!credential.error().empty()) return fail(ErrorCode::Unauthenticated, credential.error());
   if (credential.payload().empty() || credential.signature().empty())
     return fail(ErrorCode::Unauthenticated, fmt::format("{} answered with an unsigned credential", path));

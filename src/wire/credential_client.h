@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the daemon of this host who we are: over its auth socket, where the kernel tells it our uid, we get a signed credential
-// that lives for a short time and goes along with each call as metadata (credential.proto).
+// Asks the daemon of this host who we are: over its auth socket, where the kernel tells it our uid, we get a signed
+// credential that lives for a short time and goes along with each call as metadata (credential.proto).
 #pragma once
 
 #include <string>

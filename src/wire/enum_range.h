@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last enumerator of each enumeration that travels: a larger number in a message is refused. Raise it when you append an
-// enumerator, and append it in types.proto too (id_codec.cc compares the two when it is compiled).
+// The last enumerator of each enumeration that travels: a larger number in a message is refused. Raise it when you
+// append an enumerator, and append it in types.proto too (id_codec.cc compares the two when it is compiled).
 #pragma once
 
 #include "model/cluster_config.h"
@@ -12,18 +12,44 @@
 
 namespace spur::wire {
 
-constexpr auto last_of(model::JobState) { return model::JobState::OutOfMemory; }
-constexpr auto last_of(model::Reason) { return model::Reason::Preempted; }
-constexpr auto last_of(model::Hold) { return model::Hold::Admin; }
-constexpr auto last_of(model::AfterCompleting) { return model::AfterCompleting::SpecialExit; }
-constexpr auto last_of(model::Exclusive) { return model::Exclusive::Mcs; }
-constexpr auto last_of(model::JobKind) { return model::JobKind::Interactive; }
-constexpr auto last_of(model::GresRequest::Per) { return model::GresRequest::Per::Socket; }
-constexpr auto last_of(model::Dependency::Kind) { return model::Dependency::Kind::Singleton; }
-constexpr auto last_of(model::PartitionState) { return model::PartitionState::Inactive; }
-constexpr auto last_of(model::OverSubscribe) { return model::OverSubscribe::Exclusive; }
-constexpr auto last_of(model::EnforcePartitionLimits) { return model::EnforcePartitionLimits::All; }
-constexpr auto last_of(model::MemoryAs) { return model::MemoryAs::Consumable; }
-constexpr auto last_of(state::UpdateNode::Action) { return state::UpdateNode::Action::Fail; }
+constexpr auto last_of(model::JobState) {
+  return model::JobState::OutOfMemory;
+}
+constexpr auto last_of(model::Reason) {
+  return model::Reason::Preempted;
+}
+constexpr auto last_of(model::Hold) {
+  return model::Hold::Admin;
+}
+constexpr auto last_of(model::AfterCompleting) {
+  return model::AfterCompleting::SpecialExit;
+}
+constexpr auto last_of(model::Exclusive) {
+  return model::Exclusive::Mcs;
+}
+constexpr auto last_of(model::JobKind) {
+  return model::JobKind::Interactive;
+}
+constexpr auto last_of(model::GresRequest::Per) {
+  return model::GresRequest::Per::Socket;
+}
+constexpr auto last_of(model::Dependency::Kind) {
+  return model::Dependency::Kind::Singleton;
+}
+constexpr auto last_of(model::PartitionState) {
+  return model::PartitionState::Inactive;
+}
+constexpr auto last_of(model::OverSubscribe) {
+  return model::OverSubscribe::Exclusive;
+}
+constexpr auto last_of(model::EnforcePartitionLimits) {
+  return model::EnforcePartitionLimits::All;
+}
+constexpr auto last_of(model::MemoryAs) {
+  return model::MemoryAs::Consumable;
+}
+constexpr auto last_of(state::UpdateNode::Action) {
+  return state::UpdateNode::Action::Fail;
+}
 
 }  // namespace spur::wire

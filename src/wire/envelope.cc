@@ -16,8 +16,8 @@ std::uint64_t get_u64(const char* from) {
   return std::uint64_t{get_u32(from)} | std::uint64_t{get_u32(from + 4)} << 32;
 }
 
-// Each step is a bijection of the running value for a fixed word and of the word for a fixed running value: so a change of
-// one word always changes the result.
+// Each step is a bijection of the running value for a fixed word and of the word for a fixed running value: so a
+// change of one word always changes the result.
 constexpr std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
   sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
   return sum ^ (sum >> 29);
@@ -72,8 +72,9 @@ Result<std::string_view> unseal(std::string_view kind, std::uint32_t newest, std
   const std::uint32_t version = get_u32(bytes.data() + kVersionAt);
   if (version == 0) return fail(ErrorCode::Corrupt, "A stored record is damaged: it has no version");
   if (version > newest)
-    return fail(ErrorCode::VersionMismatch,
-                fmt::format("A stored record has format {}, and this version reads formats up to {}", version, newest));
+    return fail(
+        ErrorCode::VersionMismatch,
+        fmt::format("A stored record has format {}, and this version reads formats up to {}", version, newest));
   return content;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in front of everything we store: four bytes that say what it is, the format version and a checksum of the rest.
-// The checksum finds any damage within one aligned group of eight bytes, and any other but for one case in 2^64; it does not
-// resist somebody who writes on purpose.
+// What stands in front of everything we store: four bytes that say what it is, the format version and a checksum of
+// the rest. The checksum finds any damage within one aligned group of eight bytes, and any other but for one case in
+// 2^64; it does not resist somebody who writes on purpose.
 //
-//   0  kind, four characters     4  version, 32 bits     8  checksum, 64 bits     16  the content      (little-endian)
+//   0  kind, four characters     4  version, 32 bits     8  checksum, 64 bits     16  the content (little-endian)
 #pragma once
 
 #include <cstdint>

@@ -8,22 +8,38 @@ namespace spur::wire {
 // No default: a new ErrorCode without a row does not compile.
 int grpc_status_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Internal: return kGrpcInternal;
-    case ErrorCode::InvalidArgument: return kGrpcInvalidArgument;
-    case ErrorCode::NotSupported: return kGrpcUnimplemented;
-    case ErrorCode::NotFound: return kGrpcNotFound;
-    case ErrorCode::PermissionDenied: return kGrpcPermissionDenied;
-    case ErrorCode::InvalidUser: return kGrpcPermissionDenied;
-    case ErrorCode::Unauthenticated: return kGrpcUnauthenticated;
-    case ErrorCode::Unreachable: return kGrpcUnavailable;
-    case ErrorCode::TimedOut: return kGrpcDeadlineExceeded;
-    case ErrorCode::Busy: return kGrpcUnavailable;
-    case ErrorCode::NotLeader: return kGrpcUnavailable;
-    case ErrorCode::OutOfSpace: return kGrpcResourceExhausted;
-    case ErrorCode::Corrupt: return kGrpcDataLoss;
-    case ErrorCode::VersionMismatch: return kGrpcFailedPrecondition;
-    case ErrorCode::AlreadyExists: return kGrpcAlreadyExists;
-    case ErrorCode::InvalidJobId: return kGrpcNotFound;
+    case ErrorCode::Internal:
+      return kGrpcInternal;
+    case ErrorCode::InvalidArgument:
+      return kGrpcInvalidArgument;
+    case ErrorCode::NotSupported:
+      return kGrpcUnimplemented;
+    case ErrorCode::NotFound:
+      return kGrpcNotFound;
+    case ErrorCode::PermissionDenied:
+      return kGrpcPermissionDenied;
+    case ErrorCode::InvalidUser:
+      return kGrpcPermissionDenied;
+    case ErrorCode::Unauthenticated:
+      return kGrpcUnauthenticated;
+    case ErrorCode::Unreachable:
+      return kGrpcUnavailable;
+    case ErrorCode::TimedOut:
+      return kGrpcDeadlineExceeded;
+    case ErrorCode::Busy:
+      return kGrpcUnavailable;
+    case ErrorCode::NotLeader:
+      return kGrpcUnavailable;
+    case ErrorCode::OutOfSpace:
+      return kGrpcResourceExhausted;
+    case ErrorCode::Corrupt:
+      return kGrpcDataLoss;
+    case ErrorCode::VersionMismatch:
+      return kGrpcFailedPrecondition;
+    case ErrorCode::AlreadyExists:
+      return kGrpcAlreadyExists;
+    case ErrorCode::InvalidJobId:
+      return kGrpcNotFound;
     case ErrorCode::JobAlreadyDone:
     case ErrorCode::JobPending:
     case ErrorCode::JobNotPending:
@@ -31,22 +47,28 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::JobNotPendingNorRunning:
     case ErrorCode::JobSuspended:
     case ErrorCode::RequestDisabled:
-    case ErrorCode::TransitionNotAllowed: return kGrpcFailedPrecondition;
+    case ErrorCode::TransitionNotAllowed:
+      return kGrpcFailedPrecondition;
     case ErrorCode::JobScriptMissing:
     case ErrorCode::JobScriptTooLarge:
     case ErrorCode::InvalidPartition:
-    case ErrorCode::DefaultPartitionMissing: return kGrpcInvalidArgument;
+    case ErrorCode::DefaultPartitionMissing:
+      return kGrpcInvalidArgument;
     case ErrorCode::PartitionUnavailable:
-    case ErrorCode::PartitionDown: return kGrpcFailedPrecondition;
+    case ErrorCode::PartitionDown:
+      return kGrpcFailedPrecondition;
     case ErrorCode::PartitionGroupDenied:
-    case ErrorCode::PartitionUserDenied: return kGrpcPermissionDenied;
+    case ErrorCode::PartitionUserDenied:
+      return kGrpcPermissionDenied;
     case ErrorCode::InvalidNode:
     case ErrorCode::InvalidNodeState:
     case ErrorCode::InvalidNodeCount:
     case ErrorCode::TooManyTasks:
     case ErrorCode::NodeConfigUnavailable:
-    case ErrorCode::PartitionConfigUnavailable: return kGrpcInvalidArgument;
-    case ErrorCode::NodesBusy: return kGrpcResourceExhausted;
+    case ErrorCode::PartitionConfigUnavailable:
+      return kGrpcInvalidArgument;
+    case ErrorCode::NodesBusy:
+      return kGrpcResourceExhausted;
     case ErrorCode::InvalidTimeLimit:
     case ErrorCode::InvalidFeature:
     case ErrorCode::InvalidGres:
@@ -58,12 +80,17 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::InvalidQos:
     case ErrorCode::InvalidAccount:
     case ErrorCode::InvalidNice:
-    case ErrorCode::InvalidMemory: return kGrpcInvalidArgument;
+    case ErrorCode::InvalidMemory:
+      return kGrpcInvalidArgument;
     case ErrorCode::TooManyJobs:
-    case ErrorCode::ResourceLimit: return kGrpcResourceExhausted;
-    case ErrorCode::StaleEpoch: return kGrpcAborted;
-    case ErrorCode::StepTooLarge: return kGrpcInvalidArgument;
-    case ErrorCode::ConfigInvalid: return kGrpcFailedPrecondition;
+    case ErrorCode::ResourceLimit:
+      return kGrpcResourceExhausted;
+    case ErrorCode::StaleEpoch:
+      return kGrpcAborted;
+    case ErrorCode::StepTooLarge:
+      return kGrpcInvalidArgument;
+    case ErrorCode::ConfigInvalid:
+      return kGrpcFailedPrecondition;
   }
   return kGrpcInternal;
 }
@@ -71,18 +98,30 @@ int grpc_status_of(ErrorCode code) {
 ErrorCode error_code_of(int grpc_status) {
   switch (grpc_status) {
     case kGrpcInvalidArgument:
-    case kGrpcOutOfRange: return ErrorCode::InvalidArgument;
-    case kGrpcDeadlineExceeded: return ErrorCode::TimedOut;
-    case kGrpcNotFound: return ErrorCode::NotFound;
-    case kGrpcAlreadyExists: return ErrorCode::AlreadyExists;
-    case kGrpcPermissionDenied: return ErrorCode::PermissionDenied;
-    case kGrpcResourceExhausted: return ErrorCode::ResourceLimit;
-    case kGrpcFailedPrecondition: return ErrorCode::TransitionNotAllowed;
-    case kGrpcUnimplemented: return ErrorCode::NotSupported;
-    case kGrpcUnavailable: return ErrorCode::Unreachable;
-    case kGrpcDataLoss: return ErrorCode::Corrupt;
-    case kGrpcUnauthenticated: return ErrorCode::Unauthenticated;
-    default: return ErrorCode::Internal;
+    case kGrpcOutOfRange:
+      return ErrorCode::InvalidArgument;
+    case kGrpcDeadlineExceeded:
+      return ErrorCode::TimedOut;
+    case kGrpcNotFound:
+      return ErrorCode::NotFound;
+    case kGrpcAlreadyExists:
+      return ErrorCode::AlreadyExists;
+    case kGrpcPermissionDenied:
+      return ErrorCode::PermissionDenied;
+    case kGrpcResourceExhausted:
+      return ErrorCode::ResourceLimit;
+    case kGrpcFailedPrecondition:
+      return ErrorCode::TransitionNotAllowed;
+    case kGrpcUnimplemented:
+      return ErrorCode::NotSupported;
+    case kGrpcUnavailable:
+      return ErrorCode::Unreachable;
+    case kGrpcDataLoss:
+      return ErrorCode::Corrupt;
+    case kGrpcUnauthenticated:
+      return ErrorCode::Unauthenticated;
+    default:
+      return ErrorCode::Internal;
   }
 }
 

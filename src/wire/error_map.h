@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our errors on gRPC. A failed call carries a gRPC status code, for tools that know nothing of us, our sentence as the status
-// message, and the number of our ErrorCode as trailing metadata `spur-error`. Where that is missing (the answer came from a
-// proxy, or from gRPC itself) the status code alone decides. Status codes are plain numbers here, as in the gRPC protocol.
+// Our errors on gRPC. A failed call carries a gRPC status code, for tools that know nothing of us, our sentence as
+// the status message, and the number of our ErrorCode as trailing metadata `spur-error`. Where that is missing (the
+// answer came from a proxy, or from gRPC itself) the status code alone decides. Status codes are plain numbers here,
+// as in the gRPC protocol.
 #pragma once
 
 #include <optional>

@@ -20,14 +20,15 @@ TEST(ErrorMap, EveryCodeHasAFailingStatusAndTravelsByNumber) {
 
 TEST(ErrorMap, GeneralCodesComeBackFromTheStatusAlone) {
   for (auto code : {ErrorCode::Internal, ErrorCode::InvalidArgument, ErrorCode::NotSupported, ErrorCode::NotFound,
-                    ErrorCode::PermissionDenied, ErrorCode::Unauthenticated, ErrorCode::Unreachable, ErrorCode::TimedOut,
-                    ErrorCode::Corrupt, ErrorCode::AlreadyExists})
+                    ErrorCode::PermissionDenied, ErrorCode::Unauthenticated, ErrorCode::Unreachable,
+                    ErrorCode::TimedOut, ErrorCode::Corrupt, ErrorCode::AlreadyExists})
     EXPECT_EQ(error_code_of(grpc_status_of(code)), code);
   for (int status : {-1, 1, 2, 10, 17, 99}) EXPECT_EQ(error_code_of(status), ErrorCode::Internal) << status;
 }
 
 TEST(ErrorMap, NumbersWeDoNotKnowAreNotTaken) {
-  for (const char* text : {"", "x", "1x", "-1", " 1", "99999", "4294967296"}) EXPECT_FALSE(parse_error_number(text)) << text;
+  for (const char* text : {"", "x", "1x", "-1", " 1", "99999", "4294967296"})
+    EXPECT_FALSE(parse_error_number(text)) << text;
 }
 
 }  // namespace

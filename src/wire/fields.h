@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row per field: the codecs list the fields of a struct once, and these macros turn the list into encoding, decoding and
-// merging, so that the directions cannot drift apart. For the *_codec.cc files only.
+// One row per field: the codecs list the fields of a struct once, and these macros turn the list into encoding,
+// decoding and merging, so that the directions cannot drift apart. For the *_codec.cc files only.
 //
 //   #define SPUR_POINT_FIELDS(F) F(PLAIN, x) F(TIME, seen)
 //   void to_proto(const Point& m, v1::Point* p) { SPUR_POINT_FIELDS(SPUR_TO) }
 //   Status from_proto(const v1::Point& p, Point* m) { SPUR_POINT_FIELDS(SPUR_FROM) return {}; }
 //
-// The parameters must be called m and p. Decoding writes into a freshly made struct: what the message leaves out keeps its
-// default. Kinds: PLAIN zero-default number, bool or text; ENUM; ID; TIME (proto name + _us); SECONDS (proto name +
-// _seconds, optional); LIMIT a TimeLimit; OPT std::optional; DEF a default that is not zero; TEXTS, NUMBERS, IDS, MSGS
-// vectors; MSG a struct; RUNS a vector of numbers as runs.
+// The parameters must be called m and p. Decoding writes into a freshly made struct: what the message leaves out
+// keeps its default. Kinds: PLAIN zero-default number, bool or text; ENUM; ID; TIME (proto name + _us); SECONDS
+// (proto name + _seconds, optional); LIMIT a TimeLimit; OPT std::optional; DEF a default that is not zero; TEXTS,
+// NUMBERS, IDS, MSGS vectors; MSG a struct; RUNS a vector of numbers as runs.
 #pragma once
 
 #include <concepts>
-#include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -30,30 +30,28 @@ const T& default_of() {
   return value;
 }
 
-// The message's number in the model's narrower type, or Corrupt.
+// The message's value in the model's type; false if it does not fit. These run for every field of every row of a long list,
+// so the good case makes no Status.
 template <class To, class From>
-Status take_number(const From& from, To* to, const char* name) {
+bool take_plain(const From& from, To* to) {
   if constexpr (std::integral<To> && !std::same_as<To, From> && !std::same_as<To, bool>) {
-    if (from < static_cast<From>(std::numeric_limits<To>::min()) && std::is_signed_v<From>)
-      return fail(ErrorCode::Corrupt, std::string(name) + " is out of range in a message");
-    if (static_cast<std::make_unsigned_t<From>>(from) > static_cast<std::make_unsigned_t<To>>(std::numeric_limits<To>::max()) &&
-        from > From{})
-      return fail(ErrorCode::Corrupt, std::string(name) + " is out of range in a message");
+    if (!std::in_range<To>(from)) return false;
   }
   *to = static_cast<To>(from);
-  return {};
+  return true;
 }
-inline Status take_number(const std::string& from, std::string* to, const char*) {
+inline bool take_plain(const std::string& from, std::string* to) {
   if (!from.empty()) *to = from;
-  return {};
+  return true;
 }
-
 template <class E>
-Status take_enum(int from, E* to, const char* name) {
-  if (from < 0 || from > static_cast<int>(last_of(E{})))
-    return fail(ErrorCode::Corrupt, std::string(name) + " has an unknown value in a message");
+bool take_enum(int from, E* to) {
+  if (from < 0 || from > static_cast<int>(last_of(E{}))) return false;
   *to = static_cast<E>(from);
-  return {};
+  return true;
+}
+inline std::unexpected<Error> bad_field(const char* name) {
+  return fail(ErrorCode::Corrupt, std::string("A message holds an impossible value of ") + name);
 }
 
 }  // namespace spur::wire
@@ -63,10 +61,12 @@ Status take_enum(int from, E* to, const char* name) {
 
 #define SPUR_TO_PLAIN(f) \
   if (m.f != std::remove_cvref_t<decltype(m.f)>{}) p->set_##f(m.f);
-#define SPUR_FROM_PLAIN(f) SPUR_TRY(take_number(p.f(), &m->f, #f));
+#define SPUR_FROM_PLAIN(f) \
+  if (!take_plain(p.f(), &m->f)) return bad_field(#f);
 
 #define SPUR_TO_ENUM(f) p->set_##f(static_cast<decltype(p->f())>(m.f));
-#define SPUR_FROM_ENUM(f) SPUR_TRY(take_enum(p.f(), &m->f, #f));
+#define SPUR_FROM_ENUM(f) \
+  if (!take_enum(p.f(), &m->f)) return bad_field(#f);
 
 #define SPUR_TO_ID(f) p->set_##f(m.f.value);
 #define SPUR_FROM_ID(f) m->f.value = p.f();
@@ -102,7 +102,7 @@ Status take_enum(int from, E* to, const char* name) {
 
 #define SPUR_TO_IDS(f) \
   for (auto id : m.f) p->add_##f(id.value);
-#define SPUR_FROM_IDS(f) \
+#define SPUR_FROM_IDS(f)                                \
   m->f.reserve(static_cast<std::size_t>(p.f##_size())); \
   for (auto id : p.f()) m->f.emplace_back(id);
 
@@ -113,7 +113,7 @@ Status take_enum(int from, E* to, const char* name) {
 
 #define SPUR_TO_MSGS(f) \
   for (const auto& item : m.f) to_proto(item, p->add_##f());
-#define SPUR_FROM_MSGS(f) \
+#define SPUR_FROM_MSGS(f)                               \
   m->f.reserve(static_cast<std::size_t>(p.f##_size())); \
   for (const auto& item : p.f()) SPUR_TRY(from_proto(item, &m->f.emplace_back()));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gRPC on HTTP/2 streams: request headers, framed messages, the answer's headers and trailers, and what each way of ending
-// means (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). Nothing the peer sends may do more than end a call
-// or the connection.
+// gRPC on HTTP/2 streams: request headers, framed messages, the answer's headers and trailers, and what each way of
+// ending means (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). Nothing the peer sends may do more
+// than end a call or the connection.
 #include "wire/grpc_call.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,9 @@ namespace {
 constexpr std::size_t kMaxHeaderBytes = 256u << 10;  // of one call, over all its header blocks
 
 nghttp2_nv header(std::string_view name, std::string_view value) {
-  const auto bytes = [](std::string_view text) { return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data())); };
+  const auto bytes = [](std::string_view text) {
+    return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
+  };
   return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
@@ -31,25 +33,36 @@ bool printable(std::string_view text) {
 // What gRPC makes of an HTTP status that is not 200.
 int grpc_status_of_http(int status) {
   switch (status) {
-    case 400: return kGrpcInternal;
-    case 401: return kGrpcUnauthenticated;
-    case 403: return kGrpcPermissionDenied;
-    case 404: return kGrpcUnimplemented;
+    case 400:
+      return kGrpcInternal;
+    case 401:
+      return kGrpcUnauthenticated;
+    case 403:
+      return kGrpcPermissionDenied;
+    case 404:
+      return kGrpcUnimplemented;
     case 429:
     case 502:
     case 503:
-    case 504: return kGrpcUnavailable;
-    default: return kGrpcUnknown;
+    case 504:
+      return kGrpcUnavailable;
+    default:
+      return kGrpcUnknown;
   }
 }
 
 int grpc_status_of_reset(std::uint32_t error_code) {
   switch (error_code) {
-    case NGHTTP2_REFUSED_STREAM: return kGrpcUnavailable;
-    case NGHTTP2_CANCEL: return kGrpcCancelled;
-    case NGHTTP2_ENHANCE_YOUR_CALM: return kGrpcResourceExhausted;
-    case NGHTTP2_INADEQUATE_SECURITY: return kGrpcPermissionDenied;
-    default: return kGrpcInternal;
+    case NGHTTP2_REFUSED_STREAM:
+      return kGrpcUnavailable;
+    case NGHTTP2_CANCEL:
+      return kGrpcCancelled;
+    case NGHTTP2_ENHANCE_YOUR_CALM:
+      return kGrpcResourceExhausted;
+    case NGHTTP2_INADEQUATE_SECURITY:
+      return kGrpcPermissionDenied;
+    default:
+      return kGrpcInternal;
   }
 }
 
@@ -64,19 +77,17 @@ CallEnd unreachable_end(std::string message) {
 
 Status CallEnd::status() const {
   if (grpc_status == kGrpcOk) return {};
-  return fail(code ? *code : error_code_of(grpc_status), message.empty() ? fmt::format("gRPC status {}", grpc_status) : message);
+  return fail(code ? *code : error_code_of(grpc_status),
+              message.empty() ? fmt::format("gRPC status {}", grpc_status) : message);
 }
 
-Result<GrpcConnection::CallId> GrpcConnection::start(std::string_view path, const CallOptions& options, Handler handler) {
+Result<GrpcConnection::CallId> GrpcConnection::start(std::string_view path, const CallOptions& options,
+                                                     Handler handler) {
   if (!usable()) return fail(ErrorCode::Unreachable, closed() ? why_closed_.message : "The server is going away");
-  std::vector<nghttp2_nv> headers{header(":method", "POST"),
-                                  header(":scheme", "http"),
-                                  header(":path", path),
-                                  header(":authority", authority_),
-                                  header("te", "trailers"),
-                                  header("content-type", "application/grpc"),
-                                  header("user-agent", "spur"),
-                                  header("grpc-accept-encoding", "identity")};
+  std::vector<nghttp2_nv> headers{header(":method", "POST"),    header(":scheme", "http"),
+                                  header(":path", path),        header(":authority", authority_),
+                                  header("te", "trailers"),     header("content-type", "application/grpc"),
+                                  header("user-agent", "spur"), header("grpc-accept-encoding", "identity")};
   std::string timeout;
   if (options.timeout.count() > 0) {
     timeout = grpc_timeout(options.timeout);
@@ -90,7 +101,8 @@ Result<GrpcConnection::CallId> GrpcConnection::start(std::string_view path, cons
     } else if (printable(value)) {
       headers.push_back(header(name, value));
     } else {
-      return fail(ErrorCode::InvalidArgument, fmt::format("Metadata {} holds a character that is not printable", name));
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("Metadata {} holds a character that is not printable", name));
     }
   }
   auto call = std::make_shared<Call>(std::move(handler), options.max_message_bytes);
@@ -145,7 +157,8 @@ std::size_t GrpcConnection::queued_bytes(CallId id) const {
   return at == calls_.end() ? 0 : at->second->out.size() - at->second->out_taken + (out_.size() - out_sent_);
 }
 
-// nghttp2 may read from the request's body until the reset is out: the call stays in calls_ until the stream is closed.
+// nghttp2 may read from the request's body until the reset is out: the call stays in calls_ until the stream is
+// closed.
 void GrpcConnection::reset(CallId id, std::uint32_t error_code) {
   const auto at = calls_.find(id);
   if (at == calls_.end()) return;
@@ -187,7 +200,8 @@ void GrpcConnection::Call::take_header(std::string_view name, std::string_view v
     content_type = value;
   } else if (name == "grpc-status") {
     const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), end.grpc_status);
-    if (error != std::errc{} || stop != value.data() + value.size() || end.grpc_status < 0) end.grpc_status = kGrpcUnknown;
+    if (error != std::errc{} || stop != value.data() + value.size() || end.grpc_status < 0)
+      end.grpc_status = kGrpcUnknown;
     has_grpc_status = true;
   } else if (name == "grpc-message") {
     end.message = percent_decode(value);
@@ -203,7 +217,8 @@ void GrpcConnection::Call::take_header(std::string_view name, std::string_view v
 // Whether the answer so far can be gRPC; a header block has just ended.
 Status GrpcConnection::Call::check_headers() const {
   if (has_grpc_status || http_status / 100 == 1) return {};
-  if (http_status != 200) return fail(ErrorCode::Internal, fmt::format("The server answered with HTTP status {}", http_status));
+  if (http_status != 200)
+    return fail(ErrorCode::Internal, fmt::format("The server answered with HTTP status {}", http_status));
   if (!content_type.starts_with("application/grpc"))
     return fail(ErrorCode::Internal, fmt::format("The server answered with {}, not with gRPC",
                                                  content_type.empty() ? "no content type" : content_type));
@@ -237,17 +252,20 @@ struct GrpcConnection::Callbacks {
       refuse(user, frame->hd.stream_id, kGrpcResourceExhausted, "The server sent too many headers");
       return 0;
     }
-    call->take_header({reinterpret_cast<const char*>(name), name_size}, {reinterpret_cast<const char*>(value), value_size});
+    call->take_header({reinterpret_cast<const char*>(name), name_size},
+                      {reinterpret_cast<const char*>(value), value_size});
     return 0;
   }
 
-  static int on_data(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size, void* user) {
+  static int on_data(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size,
+                     void* user) {
     const auto call = live_call(user, id);
     if (!call) return 0;
-    const auto status = call->reader.take({reinterpret_cast<const char*>(data), size}, [&call](std::string_view message) {
-      call->end.answered = true;
-      if (const auto handler = call->handler; handler && handler->on_message) handler->on_message(message);
-    });
+    const auto status =
+        call->reader.take({reinterpret_cast<const char*>(data), size}, [&call](std::string_view message) {
+          call->end.answered = true;
+          if (const auto handler = call->handler; handler && handler->on_message) handler->on_message(message);
+        });
     if (!status && call->handler)
       refuse(user, id, status.error().code == ErrorCode::ResourceLimit ? kGrpcResourceExhausted : kGrpcInternal,
              status.error().message);

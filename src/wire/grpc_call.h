@@ -15,14 +15,14 @@ struct GrpcConnection::Call {
       : handler(std::make_shared<Handler>(std::move(handler_given))), reader(max_message) {}
   void take_header(std::string_view name, std::string_view value);
   Status check_headers() const;
-  CallEnd conclusion() const;      // from the headers and trailers that came
+  CallEnd conclusion() const;  // from the headers and trailers that came
 
   std::shared_ptr<Handler> handler;  // null once the call has ended or was cancelled
   FrameReader reader;
-  std::string out;                 // framed messages, not yet taken by nghttp2
+  std::string out;  // framed messages, not yet taken by nghttp2
   std::size_t out_taken = 0;
-  bool finished_sending = false;   // no more will be added to `out`
-  bool deferred = false;           // nghttp2 waits for resume_data
+  bool finished_sending = false;  // no more will be added to `out`
+  bool deferred = false;          // nghttp2 waits for resume_data
   // what the peer said
   int http_status = 0;
   bool has_grpc_status = false;

@@ -22,8 +22,8 @@ namespace spur::wire {
 namespace {
 
 constexpr std::size_t kReadBytes = 128u << 10;
-constexpr std::size_t kWriteAhead = 256u << 10;       // serialise no more than this ahead of the socket
-constexpr int kWindowBytes = 16 << 20;                // so that a long answer never waits for our acknowledgements
+constexpr std::size_t kWriteAhead = 256u << 10;  // serialise no more than this ahead of the socket
+constexpr int kWindowBytes = 16 << 20;           // so that a long answer never waits for our acknowledgements
 constexpr int kLocalConnectSeconds = 5;
 
 Result<int> connect_unix(const PeerAddress& peer) {
@@ -39,7 +39,8 @@ Result<int> connect_unix(const PeerAddress& peer) {
   do done = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   while (done != 0 && errno == EINTR);
   if (done != 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
-    auto error = fail(ErrorCode::Unreachable, fmt::format("Cannot connect to {}: {}", peer.text(), std::strerror(errno)));
+    auto error =
+        fail(ErrorCode::Unreachable, fmt::format("Cannot connect to {}: {}", peer.text(), std::strerror(errno)));
     ::close(fd);
     return error;
   }
@@ -169,8 +170,8 @@ void GrpcConnection::on_readable() {
     if (size <= 0) return broken("The connection was lost", size < 0 ? errno : 0);
     received_ += static_cast<std::uint64_t>(size);
     receiving_ = true;
-    const ssize_t taken =
-        nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(in_.get()), static_cast<std::size_t>(size));
+    const ssize_t taken = nghttp2_session_mem_recv(session_, reinterpret_cast<const std::uint8_t*>(in_.get()),
+                                                   static_cast<std::size_t>(size));
     receiving_ = false;
     if (closed()) return;  // a handler closed it
     if (taken < 0) return broken("The peer does not speak gRPC");
@@ -231,7 +232,8 @@ void GrpcConnection::close(Error why) {
   fd_ = -1;
   connecting_ = false;
   why_closed_ = std::move(why);
-  const auto ended = std::move(calls_);  // a handler may look at the connection, and finds it closed and without calls
+  const auto ended =
+      std::move(calls_);  // a handler may look at the connection, and finds it closed and without calls
   calls_.clear();
   for (const auto& [id, call] : ended) {
     CallEnd end = unreachable_end(why_closed_.message);

@@ -8,6 +8,8 @@
 namespace spur::wire {
 namespace {
 
+constexpr std::size_t kReserveAtMost = 1u << 20;  // a peer's word for it is not worth more
+
 std::size_t length_of(std::string_view prefix) {
   std::size_t length = 0;
   for (std::size_t i = 1; i < kFramePrefixBytes; ++i) length = length << 8 | static_cast<unsigned char>(prefix[i]);
@@ -25,10 +27,12 @@ void append_frame(std::string_view message, std::string* out) {
 
 Status FrameReader::take(std::string_view bytes, const std::function<void(std::string_view)>& on_message) {
   const auto check = [this](std::string_view prefix) -> Status {
-    if (prefix[0] != 0) return fail(ErrorCode::NotSupported, "The peer sent a compressed message, which was not offered");
+    if (prefix[0] != 0)
+      return fail(ErrorCode::NotSupported, "The peer sent a compressed message, which was not offered");
     if (length_of(prefix) > max_)
-      return fail(ErrorCode::ResourceLimit,
-                  fmt::format("The peer sent a message of {} bytes; at most {} are accepted", length_of(prefix), max_));
+      return fail(
+          ErrorCode::ResourceLimit,
+          fmt::format("The peer sent a message of {} bytes; at most {} are accepted", length_of(prefix), max_));
     return {};
   };
   while (!bytes.empty()) {
@@ -46,7 +50,10 @@ Status FrameReader::take(std::string_view bytes, const std::function<void(std::s
     const std::size_t piece = std::min(wanted - held_.size(), bytes.size());
     held_.append(bytes.substr(0, piece));
     bytes.remove_prefix(piece);
-    if (held_.size() == kFramePrefixBytes) SPUR_TRY(check(held_));
+    if (held_.size() == kFramePrefixBytes) {
+      SPUR_TRY(check(held_));
+      held_.reserve(std::min(kFramePrefixBytes + length_of(held_), kReserveAtMost));
+    }
     if (held_.size() >= kFramePrefixBytes && held_.size() == kFramePrefixBytes + length_of(held_)) {
       std::string message;
       message.swap(held_);  // on_message may be slow; the buffer of a huge message is not kept

@@ -13,15 +13,15 @@ namespace {
 
 TEST(GrpcText, PercentDecoding) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", ""},           {"plain", "plain"}, {"a%20b", "a b"},   {"%", "%"},     {"%4", "%4"},     {"%zz", "%zz"},
-      {"50%25", "50%"},   {"%41%", "A%"},     {"%c3%BC", "\xc3\xbc"}, {"x%2", "x%2"}, {"%%41", "%A"}, {"%0a", "\n"},
+      {"", ""},         {"plain", "plain"}, {"a%20b", "a b"},       {"%", "%"},     {"%4", "%4"},   {"%zz", "%zz"},
+      {"50%25", "50%"}, {"%41%", "A%"},     {"%c3%BC", "\xc3\xbc"}, {"x%2", "x%2"}, {"%%41", "%A"}, {"%0a", "\n"},
   };
   for (const auto& [in, out] : cases) EXPECT_EQ(percent_decode(in), out) << in;
 }
 
 TEST(GrpcText, Base64) {
   const std::pair<std::string, const char*> cases[] = {
-      {"", ""},          {"f", "Zg"},         {"fo", "Zm8"},         {"foo", "Zm9v"},
+      {"", ""},           {"f", "Zg"},          {"fo", "Zm8"},          {"foo", "Zm9v"},
       {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}, {std::string("\xff\xfe\0", 3), "//4A"},
   };
   for (const auto& [bytes, text] : cases) {
@@ -35,12 +35,16 @@ TEST(GrpcText, Base64) {
 
 TEST(GrpcText, Timeouts) {
   const std::pair<Duration, const char*> cases[] = {
-      {Duration(-5), "1u"},         {Duration(0), "1u"},          {Duration(1), "1u"},
-      {seconds(60), "60000000u"},   {Duration(99'999'999), "99999999u"}, {Duration(100'000'000), "100000m"},
-      {Duration(100'000'001), "100001m"}, {hours(24 * 365), "31536000S"},
+      {Duration(-5), "1u"},
+      {Duration(0), "1u"},
+      {Duration(1), "1u"},
+      {seconds(60), "60000000u"},
+      {Duration(99'999'999), "99999999u"},
+      {Duration(100'000'000), "100000m"},
+      {Duration(100'000'001), "100001m"},
+      {hours(24 * 365), "31536000S"},
   };
-  for (const auto& [timeout, text] : cases)
-    EXPECT_EQ(grpc_timeout(timeout), text);
+  for (const auto& [timeout, text] : cases) EXPECT_EQ(grpc_timeout(timeout), text);
   EXPECT_LE(grpc_timeout(Duration::max()).size(), 9u);
 }
 
@@ -52,7 +56,8 @@ TEST(GrpcFraming, MessagesInAnyPieces) {
     FrameReader reader(1 << 20);
     std::vector<std::string> seen;
     for (std::size_t at = 0; at < stream.size(); at += piece) {
-      ASSERT_TRUE(reader.take(std::string_view(stream).substr(at, piece), [&](std::string_view m) { seen.emplace_back(m); }));
+      ASSERT_TRUE(
+          reader.take(std::string_view(stream).substr(at, piece), [&](std::string_view m) { seen.emplace_back(m); }));
     }
     EXPECT_EQ(seen, messages) << piece;
     EXPECT_TRUE(reader.between_messages());
@@ -80,10 +85,18 @@ TEST(GrpcFraming, CompressedAndTooLargeAreRefused) {
 
 TEST(PeerAddress, Texts) {
   const std::pair<const char*, const char*> good[] = {
-      {"unix:/run/s", "unix:/run/s"},  {"unix:///run/s", "unix:/run/s"}, {"/run/s", "unix:/run/s"},
-      {"host:1", "host:1"},            {"host", "host:6817"},            {"http://host:80", "host:80"},
-      {"http://host:80/", "host:80"},  {"http://host", "host:6817"},     {"127.0.0.1:65535", "127.0.0.1:65535"},
-      {"[::1]:5", "[::1]:5"},          {"[::1]", "[::1]:6817"},          {"::1", "[::1]:6817"},
+      {"unix:/run/s", "unix:/run/s"},
+      {"unix:///run/s", "unix:/run/s"},
+      {"/run/s", "unix:/run/s"},
+      {"host:1", "host:1"},
+      {"host", "host:6817"},
+      {"http://host:80", "host:80"},
+      {"http://host:80/", "host:80"},
+      {"http://host", "host:6817"},
+      {"127.0.0.1:65535", "127.0.0.1:65535"},
+      {"[::1]:5", "[::1]:5"},
+      {"[::1]", "[::1]:6817"},
+      {"::1", "[::1]:6817"},
       {"http://[fe80::1]:9", "[fe80::1]:9"},
   };
   for (const auto& [in, out] : good) {
@@ -92,8 +105,9 @@ TEST(PeerAddress, Texts) {
     EXPECT_EQ(address->text(), out) << in;
   }
   const std::string long_path = "unix:/" + std::string(107, 'p');
-  for (const char* bad : {"", ":5", "host:", "host:0", "host:65536", "host:x", "host:-1", "[::1", "[::1]x", "[]:4", "unix:", "unix:rel",
-                          "a b:5", "ftp://host:5", "http://user@host:5", "http://host:5/path", long_path.c_str()})
+  for (const char* bad :
+       {"", ":5", "host:", "host:0", "host:65536", "host:x", "host:-1", "[::1", "[::1]x", "[]:4", "unix:", "unix:rel",
+        "a b:5", "ftp://host:5", "http://user@host:5", "http://host:5/path", long_path.c_str()})
     EXPECT_EQ(parse_peer_address(bad, 6817).error().code, ErrorCode::InvalidArgument) << bad;
   EXPECT_EQ(parse_peer_address("https://host:5", 6817).error().code, ErrorCode::NotSupported);
 }

@@ -66,7 +66,8 @@ void put_runs(const std::vector<Number>& from, v1::IndexSet* to) {
 template <class Number>
 Status take_runs(const v1::IndexSet& from, std::vector<Number>* to, std::uint32_t largest) {
   const auto& bounds = from.bounds();
-  if (bounds.size() % 2 != 0) return fail(ErrorCode::Corrupt, "A list of numbers in a message lacks the end of a run");
+  if (bounds.size() % 2 != 0)
+    return fail(ErrorCode::Corrupt, "A list of numbers in a message lacks the end of a run");
   std::uint64_t members = 0;
   for (int i = 0; i < bounds.size(); i += 2) {
     if (bounds[i] > bounds[i + 1] || bounds[i + 1] > largest)
@@ -74,17 +75,22 @@ Status take_runs(const v1::IndexSet& from, std::vector<Number>* to, std::uint32_
     members += std::uint64_t{bounds[i + 1]} - bounds[i] + 1;
     if (members > kMaxRunMembers) return fail(ErrorCode::Corrupt, "A list of numbers in a message is too long");
   }
-  to->reserve(members);
+  to->resize(members);
+  auto at = to->begin();
   for (int i = 0; i < bounds.size(); i += 2)
     for (std::uint64_t n = bounds[i]; n <= bounds[i + 1]; ++n)
-      to->emplace_back(static_cast<decltype(plain(Number{}))>(n));
+      *at++ = Number(static_cast<decltype(plain(Number{}))>(n));
   return {};
 }
 
 }  // namespace
 
-void runs_to_proto(const std::vector<std::uint16_t>& from, v1::IndexSet* to) { put_runs(from, to); }
-void runs_to_proto(const std::vector<NodeIndex>& from, v1::IndexSet* to) { put_runs(from, to); }
+void runs_to_proto(const std::vector<std::uint16_t>& from, v1::IndexSet* to) {
+  put_runs(from, to);
+}
+void runs_to_proto(const std::vector<NodeIndex>& from, v1::IndexSet* to) {
+  put_runs(from, to);
+}
 
 Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint16_t>* to) {
   return take_runs(from, to, std::numeric_limits<std::uint16_t>::max());
@@ -94,15 +100,15 @@ Status runs_from_proto(const v1::IndexSet& from, std::vector<NodeIndex>* to) {
 }
 
 #define SPUR_EXIT_STATUS_FIELDS(F) F(PLAIN, code) F(PLAIN, signal)
-void to_proto(const model::ExitStatus& m, v1::ExitStatus* p) { SPUR_EXIT_STATUS_FIELDS(SPUR_TO) }
-Status from_proto(const v1::ExitStatus& p, model::ExitStatus* m) {
+void to_proto(const model::ExitStatus& m, v1::ExitStatus* p){SPUR_EXIT_STATUS_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::ExitStatus& p, model::ExitStatus* m) {
   SPUR_EXIT_STATUS_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_JOB_RUN_FIELDS(F) F(ID, job) F(ID, epoch)
-void to_proto(const model::JobRun& m, v1::JobRun* p) { SPUR_JOB_RUN_FIELDS(SPUR_TO) }
-Status from_proto(const v1::JobRun& p, model::JobRun* m) {
+void to_proto(const model::JobRun& m, v1::JobRun* p){SPUR_JOB_RUN_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::JobRun& p, model::JobRun* m) {
   SPUR_JOB_RUN_FIELDS(SPUR_FROM)
   return {};
 }
@@ -122,7 +128,7 @@ void to_proto(const model::StateFilter& m, v1::StateFilter* p) {
   p->set_flag(m.flag);
 }
 Status from_proto(const v1::StateFilter& p, model::StateFilter* m) {
-  if (p.has_state()) SPUR_TRY(take_enum(p.state(), &m->state.emplace(), "state"));
+  if (p.has_state() && !take_enum(p.state(), &m->state.emplace())) return bad_field("state");
   m->flag = p.flag();
   return {};
 }

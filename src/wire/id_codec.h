@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small shared pieces of messages: index sets, runs of numbers, job targets, exit statuses, filters. As everywhere in this
-// folder, to_proto writes into an empty message and from_proto into a freshly made struct; from_proto answers Corrupt when the
-// message holds what the model cannot.
+// The small shared pieces of messages: index sets, runs of numbers, job targets, exit statuses, filters. As
+// everywhere in this folder, to_proto writes into an empty message and from_proto into a freshly made struct;
+// from_proto answers Corrupt when the message holds what the model cannot.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ Status from_proto(const v1::JobTarget& from, state::JobTarget* to);
 void to_proto(const model::StateFilter& from, v1::StateFilter* to);
 Status from_proto(const v1::StateFilter& from, model::StateFilter* to);
 
-// Any sequence of numbers, compactly where neighbours are consecutive. Decoding refuses more than kMaxRunMembers numbers, so
-// that a message of ten bytes cannot ask for 32 GiB.
+// Any sequence of numbers, compactly where neighbours are consecutive. Decoding refuses more than kMaxRunMembers
+// numbers, so that a message of ten bytes cannot ask for 32 GiB.
 inline constexpr std::uint64_t kMaxRunMembers = 1u << 22;
 void runs_to_proto(const std::vector<std::uint16_t>& from, v1::IndexSet* to);
 void runs_to_proto(const std::vector<NodeIndex>& from, v1::IndexSet* to);

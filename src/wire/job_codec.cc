@@ -9,22 +9,24 @@
 namespace spur::wire {
 
 #define SPUR_DEVICE_GRANT_FIELDS(F) F(PLAIN, gres) F(PLAIN, type) F(NUMBERS, indices)
-void to_proto(const model::DeviceGrant& m, v1::DeviceGrant* p) { SPUR_DEVICE_GRANT_FIELDS(SPUR_TO) }
-Status from_proto(const v1::DeviceGrant& p, model::DeviceGrant* m) {
+void to_proto(const model::DeviceGrant& m, v1::DeviceGrant* p){SPUR_DEVICE_GRANT_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::DeviceGrant& p, model::DeviceGrant* m) {
   SPUR_DEVICE_GRANT_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_NODE_GRANT_FIELDS(F) F(ID, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices)
-static void to_proto(const model::NodeGrant& m, v1::NodeGrant* p) { SPUR_NODE_GRANT_FIELDS(SPUR_TO) }
+static void to_proto(const model::NodeGrant& m, v1::NodeGrant* p) {
+  SPUR_NODE_GRANT_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::NodeGrant& p, model::NodeGrant* m) {
   SPUR_NODE_GRANT_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_ALLOCATION_FIELDS(F) F(MSGS, nodes) F(PLAIN, partition)
-void to_proto(const model::Allocation& m, v1::Allocation* p) { SPUR_ALLOCATION_FIELDS(SPUR_TO) }
-Status from_proto(const v1::Allocation& p, model::Allocation* m) {
+void to_proto(const model::Allocation& m, v1::Allocation* p){SPUR_ALLOCATION_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::Allocation& p, model::Allocation* m) {
   SPUR_ALLOCATION_FIELDS(SPUR_FROM)
   return {};
 }
@@ -41,15 +43,17 @@ std::uint32_t SpecWriter::number_of(const SpecPtr& spec) {
   return last_number_ = at->second;
 }
 
-#define SPUR_JOB_FIELDS(F)                                                                                             \
-  F(ID, id) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_max_running)                                            \
-  F(ENUM, state) F(PLAIN, flags) F(ENUM, reason) F(PLAIN, reason_detail) F(ENUM, hold) F(ENUM, after_completing)       \
-  F(PLAIN, restarts) F(DEF, priority) F(PLAIN, priority_by_hand) F(MSGS, dependencies_left)                            \
-  F(PLAIN, dependency_never)                                                                                           \
-  F(TIME, submitted) F(TIME, eligible) F(TIME, accrue) F(TIME, started) F(TIME, ended) F(TIME, last_eval)              \
-  F(TIME, suspended_at) F(LIMIT, time_limit) F(TIME, kill_began)                                                       \
-  F(RUNS, nodes_left) F(PLAIN, last_nodes) F(PLAIN, batch_host) F(PLAIN, cpus_allocated) F(MSG, exit)                  \
+// clang-format off
+#define SPUR_JOB_FIELDS(F) \
+  F(ID, id) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_max_running) \
+  F(ENUM, state) F(PLAIN, flags) F(ENUM, reason) F(PLAIN, reason_detail) F(ENUM, hold) F(ENUM, after_completing) \
+  F(PLAIN, restarts) F(DEF, priority) F(PLAIN, priority_by_hand) F(MSGS, dependencies_left) \
+  F(PLAIN, dependency_never) \
+  F(TIME, submitted) F(TIME, eligible) F(TIME, accrue) F(TIME, started) F(TIME, ended) F(TIME, last_eval) \
+  F(TIME, suspended_at) F(LIMIT, time_limit) F(TIME, kill_began) \
+  F(RUNS, nodes_left) F(PLAIN, last_nodes) F(PLAIN, batch_host) F(PLAIN, cpus_allocated) F(MSG, exit) \
   F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token)
+// clang-format on
 
 void record_to_proto(const model::Job& m, v1::Job* p) {
   SPUR_JOB_FIELDS(SPUR_TO)
@@ -79,7 +83,8 @@ Status from_proto(const v1::Job& p, model::Job* m, const SpecList* specs) {
     m->allocation = std::move(allocation);
   }
   if (p.spec_ref() != 0) {
-    if (!specs || p.spec_ref() > specs->size()) return fail(ErrorCode::Corrupt, "A job refers to a specification that is not there");
+    if (!specs || p.spec_ref() > specs->size())
+      return fail(ErrorCode::Corrupt, "A job refers to a specification that is not there");
     m->spec = (*specs)[p.spec_ref() - 1];
   } else if (p.has_spec()) {
     auto spec = std::make_shared<model::JobSpec>();

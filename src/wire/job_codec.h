@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job and its allocation as messages. The specification is not part of this: where it goes (inside, or into a list that many
-// jobs share) is the business of whoever encodes, see SpecWriter.
+// A job and its allocation as messages. The specification is not part of this: where it goes (inside, or into a list
+// that many jobs share) is the business of whoever encodes, see SpecWriter.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class SpecWriter {
   std::uint32_t number_of(const SpecPtr& spec);
 
  private:
-  std::function<void(const model::JobSpec&)> emit_;  // called for each that is new
+  std::function<void(const model::JobSpec&)> emit_;        // called for each that is new
   std::unordered_map<SpecPtr, std::uint32_t> by_address_;  // holding them, so that no address is used twice
   SpecPtr last_;
   std::uint32_t count_ = 0, last_number_ = 0;
@@ -38,7 +38,8 @@ class SpecWriter {
 
 // All of a job but its specification.
 void record_to_proto(const model::Job& from, v1::Job* to);
-// The specification comes from `specs` where the message has a reference, else from the message itself; one is required.
+// The specification comes from `specs` where the message has a reference, else from the message itself; one is
+// required.
 Status from_proto(const v1::Job& from, model::Job* to, const SpecList* specs = nullptr);
 // With the specification inside.
 void to_proto(const model::Job& from, v1::Job* to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question and the stream of chunks of ListJobs. What repeats is sent once per stream, specifications that jobs share and
-// the names of nodes: so one decoder per call, which keeps them from chunk to chunk.
+// The question and the stream of chunks of ListJobs. What repeats is sent once per stream, specifications that jobs
+// share and the names of nodes: so one decoder per call, which keeps them from chunk to chunk.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class JobListDecoder {
   Status take_chunk(std::string_view bytes, JobTable* table);
 
  private:
-  struct Memory;                        // reused for each chunk
+  struct Memory;  // reused for each chunk
   std::unique_ptr<Memory> memory_;
   SpecList specs_;
 };

@@ -17,8 +17,8 @@ LeanChannel::LeanChannel(const std::vector<std::string>& peers, std::uint16_t de
   for (const auto& text : peers) peers_.push_back(parse_peer_address(text, default_port));
 }
 
-// Moves bytes until done() holds; an error if the deadline comes first or the wait is given up. A closed connection has ended
-// its calls, which is for done() to know.
+// Moves bytes until done() holds; an error if the deadline comes first or the wait is given up. A closed connection
+// has ended its calls, which is for done() to know.
 Status LeanChannel::drive(Deadline deadline, const std::function<bool()>& done) {
   while (!done()) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
@@ -39,11 +39,15 @@ Status LeanChannel::drive(Deadline deadline, const std::function<bool()>& done) 
   return {};
 }
 
-CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::string_view request, const CallOptions& options,
-                             Deadline deadline, Deadline connect_deadline, const OnMessage& on_message,
-                             Status* handler_status) {
+CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::string_view request,
+                             const CallOptions& options, Deadline deadline, Deadline connect_deadline,
+                             const OnMessage& on_message, Status* handler_status) {
   const auto local_end = [](const Error& error) {
-    CallEnd end = {.grpc_status = grpc_status_of(error.code), .message = error.message, .code = error.code, .answered = false, .trailers = {}};
+    CallEnd end = {.grpc_status = grpc_status_of(error.code),
+                   .message = error.message,
+                   .code = error.code,
+                   .answered = false,
+                   .trailers = {}};
     return end;
   };
   if (!connection_) {
@@ -57,8 +61,9 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
     if (connection_->closed()) return local_end(connection_->why_closed());
     if (!connected) {
       connection_.reset();
-      return local_end(gave_up_ ? connected.error()
-                                : Error{ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text())});
+      return local_end(gave_up_
+                           ? connected.error()
+                           : Error{ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text())});
     }
   }
 
@@ -105,20 +110,22 @@ Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, s
     // A host that swallows packets must leave time for the others.
     const auto share = (deadline - steady_clock::now()) / static_cast<std::int64_t>(order.size() - i);
     Status handler_status;
-    const CallEnd end = attempt(order[i], path, request, options, deadline, steady_clock::now() + share, on_message, &handler_status);
+    const CallEnd end =
+        attempt(order[i], path, request, options, deadline, steady_clock::now() + share, on_message, &handler_status);
     if (!handler_status) return handler_status;
     last = end.status();
     const bool next = end.grpc_status == kGrpcUnavailable && !end.answered;
     if (!next) return last;
-    const bool stale = reused && connection_ && connection_->closed();  // the server was restarted since the last call
+    const bool stale =
+        reused && connection_ && connection_->closed();  // the server was restarted since the last call
     connection_.reset();
-    if (stale) --i;                                      // same peer once more, over a new connection
+    if (stale) --i;  // same peer once more, over a new connection
   }
   return last;
 }
 
-Result<std::string> LeanChannel::one_answer(std::vector<std::size_t> order, std::string_view path, std::string_view request,
-                                            const CallOptions& options) {
+Result<std::string> LeanChannel::one_answer(std::vector<std::size_t> order, std::string_view path,
+                                            std::string_view request, const CallOptions& options) {
   std::string reply;
   int replies = 0;
   SPUR_TRY(run(std::move(order), path, request, options, [&](std::string_view message) -> Status {

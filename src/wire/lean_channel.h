@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking gRPC calls for commands: small enough that a whole one-call process costs about a millisecond. The connection is
-// kept for the next call. Peers are tried in turn: the next one is asked when a connection fails, or when the answer is
-// UNAVAILABLE (not the leader, shutting down) and nothing else had come before. So a request may reach two peers, or one peer
-// twice; what must happen once carries a token.
+// Blocking gRPC calls for commands: small enough that a whole one-call process costs about a millisecond. The
+// connection is kept for the next call. Peers are tried in turn: the next one is asked when a connection fails, or
+// when the answer is UNAVAILABLE (not the leader, shutting down) and nothing else had come before. So a request may
+// reach two peers, or one peer twice; what must happen once carries a token.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,11 @@ class LeanChannel {
   // One request, one answer. Needs a timeout in the options.
   Result<std::string> call(std::string_view path, std::string_view request, const CallOptions& options);
   // The same, of one peer and no other.
-  Result<std::string> call_peer(std::size_t peer, std::string_view path, std::string_view request, const CallOptions& options);
+  Result<std::string> call_peer(std::size_t peer, std::string_view path, std::string_view request,
+                                const CallOptions& options);
   // One request, any number of answers; an error from on_message ends the call and is the result.
-  Status stream(std::string_view path, std::string_view request, const CallOptions& options, const OnMessage& on_message);
+  Status stream(std::string_view path, std::string_view request, const CallOptions& options,
+                const OnMessage& on_message);
   std::size_t peer_count() const { return peers_.size(); }
 
   // Asked when a signal interrupts the wait: true ends the call with TimedOut.
@@ -37,11 +39,11 @@ class LeanChannel {
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;
-  std::vector<std::size_t> all_peers() const;   // the one that answered last comes first
+  std::vector<std::size_t> all_peers() const;  // the one that answered last comes first
   Result<std::string> one_answer(std::vector<std::size_t> order, std::string_view path, std::string_view request,
                                  const CallOptions& options);
-  Status run(std::vector<std::size_t> order, std::string_view path, std::string_view request, const CallOptions& options,
-             const OnMessage& on_message);
+  Status run(std::vector<std::size_t> order, std::string_view path, std::string_view request,
+             const CallOptions& options, const OnMessage& on_message);
   CallEnd attempt(std::size_t peer, std::string_view path, std::string_view request, const CallOptions& options,
                   Deadline deadline, Deadline connect_deadline, const OnMessage& on_message, Status* handler_status);
   Status drive(Deadline deadline, const std::function<bool()>& done);
@@ -49,7 +51,7 @@ class LeanChannel {
   std::vector<Result<PeerAddress>> peers_;
   std::unique_ptr<GrpcConnection> connection_;  // to peers_[current_]; null: none yet
   std::size_t current_ = 0;
-  bool gave_up_ = false;                        // interrupted() said so
+  bool gave_up_ = false;  // interrupted() said so
 };
 
 }  // namespace spur::wire

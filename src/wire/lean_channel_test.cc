@@ -28,7 +28,9 @@ CallOptions within(Duration timeout) {
 }
 const CallOptions kSoon = within(seconds(20));
 
-std::string ping_request() { return v1::PingRequest{}.SerializeAsString(); }
+std::string ping_request() {
+  return v1::PingRequest{}.SerializeAsString();
+}
 std::string list_request(std::uint32_t count, bool fails = false) {
   v1::ListJobsRequest request;
   request.add_users(count);
@@ -64,7 +66,8 @@ class LeanChannelTest : public testing::Test {
 };
 
 TEST_F(LeanChannelTest, UnaryOverUnixAndTcp) {
-  for (const std::string& address : {server_.unix_address(), server_.tcp_address(), "http://" + server_.tcp_address()}) {
+  for (const std::string& address :
+       {server_.unix_address(), server_.tcp_address(), "http://" + server_.tcp_address()}) {
     LeanChannel channel({address}, 1);
     for (int i = 0; i < 3; ++i) {
       const auto bytes = channel.call("/spur.v1.Controller/Ping", ping_request(), kSoon);
@@ -81,12 +84,13 @@ TEST_F(LeanChannelTest, ServerStreamKeepsOrder) {
   LeanChannel channel({server_.unix_address()}, 1);
   for (std::uint32_t count : {0u, 1u, 10'000u}) {
     std::uint32_t seen = 0;
-    const auto status = channel.stream("/spur.v1.Controller/ListJobs", list_request(count), kSoon, [&](std::string_view bytes) -> Status {
-      v1::JobChunk chunk;
-      EXPECT_TRUE(chunk.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-      EXPECT_EQ(chunk.as_of_us(), ++seen);
-      return {};
-    });
+    const auto status = channel.stream(
+        "/spur.v1.Controller/ListJobs", list_request(count), kSoon, [&](std::string_view bytes) -> Status {
+          v1::JobChunk chunk;
+          EXPECT_TRUE(chunk.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+          EXPECT_EQ(chunk.as_of_us(), ++seen);
+          return {};
+        });
     EXPECT_TRUE(status) << status.error().message;
     EXPECT_EQ(seen, count);
   }
@@ -95,13 +99,15 @@ TEST_F(LeanChannelTest, ServerStreamKeepsOrder) {
 TEST_F(LeanChannelTest, AHandlerCanEndAStream) {
   LeanChannel channel({server_.unix_address()}, 1);
   int seen = 0;
-  const auto status = channel.stream("/spur.v1.Controller/ListJobs", list_request(10'000), kSoon, [&](std::string_view) -> Status {
-    if (++seen == 5) return fail(ErrorCode::OutOfSpace, "enough");
-    return {};
-  });
+  const auto status =
+      channel.stream("/spur.v1.Controller/ListJobs", list_request(10'000), kSoon, [&](std::string_view) -> Status {
+        if (++seen == 5) return fail(ErrorCode::OutOfSpace, "enough");
+        return {};
+      });
   EXPECT_EQ(status.error(), (Error{ErrorCode::OutOfSpace, "enough"}));
   EXPECT_EQ(seen, 5);
-  EXPECT_TRUE(channel.call("/spur.v1.Controller/Ping", ping_request(), kSoon));  // the connection is as good as before
+  EXPECT_TRUE(
+      channel.call("/spur.v1.Controller/Ping", ping_request(), kSoon));  // the connection is as good as before
 }
 
 TEST_F(LeanChannelTest, LargeMessagesBothWays) {
@@ -144,10 +150,12 @@ TEST_F(LeanChannelTest, WhatTheServerLacksIsNotSupported) {
 TEST_F(LeanChannelTest, DeadlinesHold) {
   LeanChannel channel({server_.unix_address()}, 1);
   const auto began = steady_clock::now();
-  EXPECT_EQ(channel.call("/spur.v1.Controller/WaitJob", "", within(milliseconds(50))).error().code, ErrorCode::TimedOut);
+  EXPECT_EQ(channel.call("/spur.v1.Controller/WaitJob", "", within(milliseconds(50))).error().code,
+            ErrorCode::TimedOut);
   EXPECT_LT(steady_clock::now() - began, seconds(10));
   EXPECT_TRUE(channel.call("/spur.v1.Controller/Ping", ping_request(), kSoon));
-  EXPECT_EQ(channel.call("/spur.v1.Controller/Ping", ping_request(), within(Duration(0))).error().code, ErrorCode::TimedOut);
+  EXPECT_EQ(channel.call("/spur.v1.Controller/Ping", ping_request(), within(Duration(0))).error().code,
+            ErrorCode::TimedOut);
 }
 
 TEST_F(LeanChannelTest, TheNextPeerIsAskedOnlyBeforeAnAnswer) {
@@ -163,20 +171,24 @@ TEST_F(LeanChannelTest, TheNextPeerIsAskedOnlyBeforeAnAnswer) {
     TestServer other;
     LeanChannel channel({server_.unix_address(), other.unix_address()}, 1);
     const int before = server_.calls;
-    EXPECT_EQ(channel.call("/spur.v1.Controller/CancelJob", cancel_request(ErrorCode::NotLeader), kSoon).error().code, ErrorCode::NotLeader);
+    EXPECT_EQ(channel.call("/spur.v1.Controller/CancelJob", cancel_request(ErrorCode::NotLeader), kSoon).error().code,
+              ErrorCode::NotLeader);
     EXPECT_EQ(server_.calls, before + 1);
     EXPECT_EQ(other.calls, 1);
     // any other error: only one is
-    EXPECT_EQ(channel.call("/spur.v1.Controller/CancelJob", cancel_request(ErrorCode::InvalidJobId), kSoon).error().code, ErrorCode::InvalidJobId);
+    EXPECT_EQ(
+        channel.call("/spur.v1.Controller/CancelJob", cancel_request(ErrorCode::InvalidJobId), kSoon).error().code,
+        ErrorCode::InvalidJobId);
     EXPECT_EQ(server_.calls + other.calls, before + 3);
   }
   {  // UNAVAILABLE after some of the answer: it is not begun again
     LeanChannel channel({server_.unix_address(), server_.tcp_address()}, 1);
     int seen = 0;
-    const auto status = channel.stream("/spur.v1.Controller/ListJobs", list_request(3, true), kSoon, [&](std::string_view) -> Status {
-      ++seen;
-      return {};
-    });
+    const auto status =
+        channel.stream("/spur.v1.Controller/ListJobs", list_request(3, true), kSoon, [&](std::string_view) -> Status {
+          ++seen;
+          return {};
+        });
     EXPECT_EQ(status.error(), (Error{ErrorCode::Unreachable, "gone"}));
     EXPECT_EQ(seen, 3);
   }
@@ -204,7 +216,8 @@ TEST_F(LeanChannelTest, MetadataTravelsAsBytes) {
   ASSERT_TRUE(channel.call("/spur.v1.Controller/Ping", ping_request(), options));
   EXPECT_EQ(server_.last_credential(), all);
   options.metadata = {{"plain", "a\nb"}};
-  EXPECT_EQ(channel.call("/spur.v1.Controller/Ping", ping_request(), options).error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(channel.call("/spur.v1.Controller/Ping", ping_request(), options).error().code,
+            ErrorCode::InvalidArgument);
 }
 
 TEST(LeanChannelAlone, SilenceAndNobodyAreToldApart) {
@@ -222,13 +235,13 @@ TEST(LeanChannelAlone, SilenceAndNobodyAreToldApart) {
 TEST(LeanChannelAlone, GarbageIsACleanError) {
   const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
   const std::string cases[] = {
-      "",                                                     // hangs up at once
+      "",  // hangs up at once
       "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
       "SSH-2.0-OpenSSH_9.2\r\n",
       std::string(100'000, '\xff'),
       std::string(100'000, '\0'),
-      settings + std::string("\0\0\1\1\4\0\0\0\1\xff", 10),    // a header block that HPACK cannot read
-      settings + std::string("\0\0\5\0\1\0\0\0\7hello", 14),   // data of a call that was never made
+      settings + std::string("\0\0\1\1\4\0\0\0\1\xff", 10),               // a header block that HPACK cannot read
+      settings + std::string("\0\0\5\0\1\0\0\0\7hello", 14),              // data of a call that was never made
       settings + std::string("\0\0\10\7\0\0\0\0\0\0\0\0\0\0\0\0\2", 17),  // a goodbye
   };
   for (const auto& garbage : cases) {
@@ -258,14 +271,15 @@ TEST(LeanChannelAlone, GarbageIsACleanError) {
 struct StreamOwner {
   explicit StreamOwner(const std::string& address, LeanStream::KeepAlive keep_alive = {}) {
     const auto peer = parse_peer_address(address, 1);
-    auto opened = LeanStream::open(*peer, "/spur.v1.AgentLink/Connect", CallOptions{},
-                                   {[this](std::string_view bytes) {
-                                      v1::ControllerMessage message;
-                                      EXPECT_TRUE(message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-                                      signals.push_back(message.signal().signal());
-                                    },
-                                    [this](const CallEnd& how) { end = how; }},
-                                   keep_alive);
+    auto opened =
+        LeanStream::open(*peer, "/spur.v1.AgentLink/Connect", CallOptions{},
+                         {[this](std::string_view bytes) {
+                            v1::ControllerMessage message;
+                            EXPECT_TRUE(message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+                            signals.push_back(message.signal().signal());
+                          },
+                          [this](const CallEnd& how) { end = how; }},
+                         keep_alive);
     EXPECT_TRUE(opened) << opened.error().message;
     stream = *std::move(opened);
   }

@@ -7,7 +7,8 @@ LeanStream::LeanStream(std::unique_ptr<GrpcConnection> connection, Events events
     : connection_(std::move(connection)), events_(std::move(events)), keep_alive_(keep_alive) {}
 
 Result<std::unique_ptr<LeanStream>> LeanStream::open(const PeerAddress& peer, std::string_view path,
-                                                     const CallOptions& options, Events events, KeepAlive keep_alive) {
+                                                     const CallOptions& options, Events events,
+                                                     KeepAlive keep_alive) {
   SPUR_ASSIGN(auto connection, GrpcConnection::dial(peer));
   std::unique_ptr<LeanStream> stream(new LeanStream(std::move(connection), std::move(events), keep_alive));
   GrpcConnection::Handler handler;

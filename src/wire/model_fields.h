@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the fields of every struct that travels, as tuples. The structured bindings name each field, so that a field added
-// to a struct fails to compile here, and from then on has to survive the round trip. On top of them: filling a struct with
-// random values of which none is the default, comparing two structs by content (shared pointers by what they point to), and
-// writing one out as text, one line per value that is not the default.
+// For tests: the fields of every struct that travels, as tuples. The structured bindings name each field, so that a
+// field added to a struct fails to compile here, and from then on has to survive the round trip. On top of them:
+// filling a struct with random values of which none is the default, comparing two structs by content (shared pointers
+// by what they point to), and writing one out as text, one line per value that is not the default.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,16 +29,18 @@
 
 namespace spur::wire::fields {
 
-#define SPUR_STRUCT(Type, ...)        \
-  inline auto of(Type& value) {       \
-    auto& [__VA_ARGS__] = value;      \
-    return std::tie(__VA_ARGS__);     \
-  }                                   \
-  inline auto of(const Type& value) { \
-    auto& [__VA_ARGS__] = value;      \
-    return std::tie(__VA_ARGS__);     \
-  }                                   \
-  inline std::string_view names_of(const Type&) { return #__VA_ARGS__; }
+#define SPUR_STRUCT(Type, ...)                    \
+  inline auto of(Type& value) {                   \
+    auto& [__VA_ARGS__] = value;                  \
+    return std::tie(__VA_ARGS__);                 \
+  }                                               \
+  inline auto of(const Type& value) {             \
+    auto& [__VA_ARGS__] = value;                  \
+    return std::tie(__VA_ARGS__);                 \
+  }                                               \
+  inline std::string_view names_of(const Type&) { \
+    return #__VA_ARGS__;                          \
+  }
 
 SPUR_STRUCT(model::GresRequest, name, type, count, per)
 SPUR_STRUCT(model::LicenseRequest, name, count)
@@ -46,51 +48,56 @@ SPUR_STRUCT(model::Dependency, kind, job, array_task, whole_array, delay_minutes
 SPUR_STRUCT(model::SignalBeforeEnd, signal, seconds_before, batch_only)
 SPUR_STRUCT(model::ResourceLimit, resource, soft, hard)
 SPUR_STRUCT(model::ArrayRequest, tasks, max_running)
-SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, admin_comment, extra, partitions, reservation,
-            script, environment, arguments, command, work_dir, std_in, std_out, std_err, open_append, open_truncate, umask,
-            rlimits, submit_line, submit_host, session_id, min_nodes, max_nodes, nodes_given, tasks, tasks_per_node,
-            cpus_per_task, cpus_per_task_given, min_cpus_per_node, memory_per_node_mib, memory_per_cpu_mib, tmp_disk_mib, gres,
-            licenses, exclusive, oversubscribe, overcommit, contiguous, features, required_nodes, excluded_nodes, time_limit,
-            time_min, begin, deadline, dependencies, dependencies_any, kill_on_invalid_dependency, nice, priority, hold,
-            requeue, signal, array, immediate_seconds, mail_types, mail_user)
+SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, admin_comment, extra, partitions,
+            reservation, script, environment, arguments, command, work_dir, std_in, std_out, std_err, open_append,
+            open_truncate, umask, rlimits, submit_line, submit_host, session_id, min_nodes, max_nodes, nodes_given,
+            tasks, tasks_per_node, cpus_per_task, cpus_per_task_given, min_cpus_per_node, memory_per_node_mib,
+            memory_per_cpu_mib, tmp_disk_mib, gres, licenses, exclusive, oversubscribe, overcommit, contiguous,
+            features, required_nodes, excluded_nodes, time_limit, time_min, begin, deadline, dependencies,
+            dependencies_any, kill_on_invalid_dependency, nice, priority, hold, requeue, signal, array,
+            immediate_seconds, mail_types, mail_user)
 SPUR_STRUCT(model::ExitStatus, code, signal)
 SPUR_STRUCT(model::DeviceGrant, gres, type, indices)
 SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices)
 SPUR_STRUCT(model::Allocation, nodes, partition)
-SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, state, flags, reason, reason_detail,
-            hold, after_completing, epoch, restarts, priority, priority_by_hand, dependencies_left, dependency_never, submitted,
-            eligible, accrue, started, ended, last_eval, suspended_at, suspended_total, time_limit, kill_began, allocation,
-            nodes_left, last_nodes, batch_host, cpus_allocated, exit, derived_exit, ended_by, cancelled, submit_token)
+SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, state, flags, reason,
+            reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand, dependencies_left,
+            dependency_never, submitted, eligible, accrue, started, ended, last_eval, suspended_at, suspended_total,
+            time_limit, kill_began, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit,
+            derived_exit, ended_by, cancelled, submit_token)
 SPUR_STRUCT(model::NodeGres, name, type, count, file)
-SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib, gres)
+SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib,
+            gres)
 SPUR_STRUCT(model::Node::DevicesInUse, gres, bits)
-SPUR_STRUCT(model::Node, index, name, address, hostname, hardware, found, features, active_features, weight, comment, extra,
-            reason, reason_by, reason_at, down, flags, registered, registered_at, boot_time, agent_started, last_busy, version,
-            os, arch, public_key, cpus_allocated, memory_allocated_mib, cpus_in_use, devices_in_use, jobs, jobs_completing,
-            exclusive)
-SPUR_STRUCT(model::NodeConfig, name, hostname, address, port, cpus, boards, sockets, cores_per_socket, threads_per_core,
-            memory_mib, tmp_disk_mib, gres, features, weight, state, reason, comment)
+SPUR_STRUCT(model::Node, index, name, address, hostname, hardware, found, features, active_features, weight, comment,
+            extra, reason, reason_by, reason_at, down, flags, registered, registered_at, boot_time, agent_started,
+            last_busy, version, os, arch, public_key, cpus_allocated, memory_allocated_mib, cpus_in_use,
+            devices_in_use, jobs, jobs_completing, exclusive)
+SPUR_STRUCT(model::NodeConfig, name, hostname, address, port, cpus, boards, sockets, cores_per_socket,
+            threads_per_core, memory_mib, tmp_disk_mib, gres, features, weight, state, reason, comment)
 SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusive_user, lln, state, nodes, max_time,
-            default_time, min_nodes, max_nodes, max_cpus_per_node, allow_groups, allow_accounts, deny_accounts, allow_qos,
-            deny_qos, alloc_nodes, qos, alternate, priority_tier, priority_job_factor, oversubscribe, oversubscribe_count,
-            default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
-            preempt_mode, grace_time_seconds)
+            default_time, min_nodes, max_nodes, max_cpus_per_node, allow_groups, allow_accounts, deny_accounts,
+            allow_qos, deny_qos, alloc_nodes, qos, alternate, priority_tier, priority_job_factor, oversubscribe,
+            oversubscribe_count, default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
+            max_memory_per_cpu_mib, preempt_mode, grace_time_seconds)
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
-SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, first_job_id, max_job_id, max_job_count,
-            max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait, over_time_limit,
-            complete_wait, scheduler_tick, requeue_default, return_to_service, enforce_partition_limits, memory_as, cores_whole,
-            default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
-            kill_invalid_dependency, age_weight, age_full, admin_uids, accept_unknown_nodes, config_overrides, shown)
+SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, first_job_id, max_job_id,
+            max_job_count, max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait,
+            over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
+            enforce_partition_limits, memory_as, cores_whole, default_memory_per_node_mib, default_memory_per_cpu_mib,
+            max_memory_per_node_mib, max_memory_per_cpu_mib, kill_invalid_dependency, age_weight, age_full,
+            admin_uids, accept_unknown_nodes, config_overrides, shown)
 SPUR_STRUCT(model::JobRun, job, epoch)
-SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started, holding)
+SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
+            holding)
 SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib)
 SPUR_STRUCT(model::AgentLaunched, run, accepted, error)
 SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error)
 SPUR_STRUCT(model::ControllerWelcome, cluster_name, lease, heartbeat, controller_public_key, unknown)
 SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices)
-SPUR_STRUCT(model::ControllerLaunch, run, spec, array_job, array_task, array_count, array_min, array_max, array_step, partition,
-            cluster_name, restarts, time_limit, started, parts, addresses, this_part, kill_wait)
+SPUR_STRUCT(model::ControllerLaunch, run, spec, array_job, array_task, array_count, array_min, array_max, array_step,
+            partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, kill_wait)
 SPUR_STRUCT(model::ControllerEnd, run, kill, why)
 SPUR_STRUCT(model::ControllerSignal, run, signal, batch_only, steps_only)
 SPUR_STRUCT(model::ControllerSuspend, run, resume)
@@ -110,7 +117,8 @@ SPUR_STRUCT(state::SuspendJob, target)
 SPUR_STRUCT(state::ResumeJob, target)
 SPUR_STRUCT(state::UpdateJob, target, spec, time_limit, priority, array_max_running, dependencies_changed)
 SPUR_STRUCT(state::MarkKillSent, job, epoch)
-SPUR_STRUCT(state::RegisterNode, name, address, hostname, version, os, arch, public_key, found, boot_time, agent_started)
+SPUR_STRUCT(state::RegisterNode, name, address, hostname, version, os, arch, public_key, found, boot_time,
+            agent_started)
 SPUR_STRUCT(state::NodeLost, node)
 SPUR_STRUCT(state::NodeResponding, node, responding)
 SPUR_STRUCT(state::UpdateNode, nodes, action, reason, comment, extra, features, weight, by)
@@ -153,7 +161,9 @@ template <class Tag, class Rep>
 void fill_leaf(Id<Tag, Rep>& value, Random& random) {
   fill_leaf(value.value, random);
 }
-inline void fill_leaf(Time& value, Random& random) { value = from_micros(static_cast<std::int64_t>(1 + (random() >> 12))); }
+inline void fill_leaf(Time& value, Random& random) {
+  value = from_micros(static_cast<std::int64_t>(1 + (random() >> 12)));
+}
 template <class Period>
 void fill_leaf(std::chrono::duration<std::int64_t, Period>& value, Random& random) {
   value += std::chrono::duration<std::int64_t, Period>(1 + (random() >> 32));
@@ -161,7 +171,8 @@ void fill_leaf(std::chrono::duration<std::int64_t, Period>& value, Random& rando
 inline void fill_leaf(TimeLimit& value, Random& random) {
   const auto was = value;
   while (value == was)
-    value = random() % 4 == 0 ? TimeLimit::unlimited() : TimeLimit::of_minutes(static_cast<std::uint32_t>(random() >> 40));
+    value = random() % 4 == 0 ? TimeLimit::unlimited()
+                              : TimeLimit::of_minutes(static_cast<std::uint32_t>(random() >> 40));
 }
 inline void fill_leaf(IndexSet& value, Random& random) {
   std::uint32_t at = static_cast<std::uint32_t>(random() % 100);
@@ -252,7 +263,8 @@ bool same(const T& a, const T& b) {
   }
 }
 
-// "jobs[0].spec.name = "..."": lines of all that differs from a fresh struct, so that a field added later changes no old text.
+// "jobs[0].spec.name = "..."": lines of all that differs from a fresh struct, so that a field added later changes no
+// old text.
 template <class T>
 void dump(const T& value, const std::string& path, std::string* out);
 
@@ -273,12 +285,16 @@ template <class Tag, class Rep>
 void dump_leaf(Id<Tag, Rep> value, const std::string& path, std::string* out) {
   dump_leaf(value.value, path, out);
 }
-inline void dump_leaf(Time value, const std::string& path, std::string* out) { dump_leaf(to_micros(value), path, out); }
+inline void dump_leaf(Time value, const std::string& path, std::string* out) {
+  dump_leaf(to_micros(value), path, out);
+}
 template <class Period>
 void dump_leaf(std::chrono::duration<std::int64_t, Period> value, const std::string& path, std::string* out) {
   dump_leaf(value.count(), path, out);
 }
-inline void dump_leaf(TimeLimit value, const std::string& path, std::string* out) { dump_leaf(value.raw(), path, out); }
+inline void dump_leaf(TimeLimit value, const std::string& path, std::string* out) {
+  dump_leaf(value.raw(), path, out);
+}
 inline void dump_leaf(const IndexSet& value, const std::string& path, std::string* out) {
   for (const auto& range : value.ranges()) *out += fmt::format("{} += {}-{}\n", path, range.first, range.last);
 }

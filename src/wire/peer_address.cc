@@ -23,7 +23,8 @@ std::unexpected<Error> bad(std::string_view text, std::string_view why) {
 Result<PeerAddress> parse_unix(std::string_view whole, std::string_view path) {
   while (path.starts_with("//")) path.remove_prefix(1);
   if (!path.starts_with('/')) return bad(whole, "the path of a local socket begins with /");
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) return bad(whole, "the path of a local socket has at most 107 characters");
+  if (path.size() >= sizeof(sockaddr_un::sun_path))
+    return bad(whole, "the path of a local socket has at most 107 characters");
   if (path.find('\0') != path.npos) return bad(whole, "a path holds no NUL");
   return PeerAddress{.unix_path = std::string(path), .host = {}, .port = 0};
 }
@@ -38,7 +39,8 @@ std::string PeerAddress::text() const {
 Result<PeerAddress> parse_peer_address(std::string_view text, std::uint16_t default_port) {
   const std::string_view whole = text;
   if (take_prefix(&text, "unix:") || text.starts_with('/')) return parse_unix(whole, text);
-  if (text.starts_with("https://")) return fail(ErrorCode::NotSupported, fmt::format("Address {}: TLS is not supported", whole));
+  if (text.starts_with("https://"))
+    return fail(ErrorCode::NotSupported, fmt::format("Address {}: TLS is not supported", whole));
   if (take_prefix(&text, "http://") && text.ends_with('/')) text.remove_suffix(1);
 
   std::string_view host = text, port;
@@ -57,7 +59,9 @@ Result<PeerAddress> parse_peer_address(std::string_view text, std::uint16_t defa
     has_port = true;
   }
   if (host.empty()) return bad(whole, "the host is missing");
-  const auto odd = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '/' || c == '@' || c == '[' || c == 127; };
+  const auto odd = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '/' || c == '@' || c == '[' || c == 127;
+  };
   if (std::any_of(host.begin(), host.end(), odd)) return bad(whole, "no host has such a name");
   PeerAddress address{.unix_path = {}, .host = std::string(host), .port = default_port};
   if (has_port) {

@@ -12,10 +12,10 @@
 namespace spur::wire {
 
 struct PeerAddress {
-  std::string unix_path;    // not empty: a local socket, and the rest is unused
+  std::string unix_path;  // not empty: a local socket, and the rest is unused
   std::string host;
   std::uint16_t port = 0;
-  std::string text() const; // "unix:/path" or "host:port"
+  std::string text() const;  // "unix:/path" or "host:port"
   friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
 };
 

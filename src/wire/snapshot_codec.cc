@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// encode_image and decode_image of wire/command_codec.h. A snapshot is a row of SnapshotPart messages of about a thousand
-// records each, so that only one part at a time exists as protobuf; texts and specifications are written once and referred
-// to across parts.
+// encode_image and decode_image of wire/command_codec.h. A snapshot is a row of SnapshotPart messages of about a
+// thousand records each, so that only one part at a time exists as protobuf; texts and specifications are written
+// once and referred to across parts.
 #include <fmt/format.h>
 #include <google/protobuf/arena.h>
 
@@ -146,8 +146,9 @@ Result<state::Cluster::Image> decode_image(std::string_view bytes) {
     SPUR_TRY(reader.take_part(&part));
   }
   if (!reader.complete() || bytes.size() == kEnvelopeBytes)
-    return fail(ErrorCode::Corrupt, fmt::format("A snapshot is incomplete: {} of {} jobs, {} of {} nodes", reader.image.jobs.size(),
-                                                reader.jobs, reader.image.nodes.size(), reader.nodes));
+    return fail(ErrorCode::Corrupt,
+                fmt::format("A snapshot is incomplete: {} of {} jobs, {} of {} nodes", reader.image.jobs.size(),
+                            reader.jobs, reader.image.nodes.size(), reader.nodes));
   return std::move(reader.image);
 }
 

@@ -12,22 +12,22 @@
 namespace spur::wire {
 
 #define SPUR_GRES_REQUEST_FIELDS(F) F(PLAIN, name) F(PLAIN, type) F(DEF, count) F(ENUM, per)
-void to_proto(const model::GresRequest& m, v1::GresRequest* p) { SPUR_GRES_REQUEST_FIELDS(SPUR_TO) }
-Status from_proto(const v1::GresRequest& p, model::GresRequest* m) {
+void to_proto(const model::GresRequest& m, v1::GresRequest* p){SPUR_GRES_REQUEST_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::GresRequest& p, model::GresRequest* m) {
   SPUR_GRES_REQUEST_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_LICENSE_REQUEST_FIELDS(F) F(PLAIN, name) F(DEF, count)
-void to_proto(const model::LicenseRequest& m, v1::LicenseRequest* p) { SPUR_LICENSE_REQUEST_FIELDS(SPUR_TO) }
-Status from_proto(const v1::LicenseRequest& p, model::LicenseRequest* m) {
+void to_proto(const model::LicenseRequest& m, v1::LicenseRequest* p){SPUR_LICENSE_REQUEST_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::LicenseRequest& p, model::LicenseRequest* m) {
   SPUR_LICENSE_REQUEST_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_RESOURCE_LIMIT_FIELDS(F) F(PLAIN, resource) F(PLAIN, soft) F(PLAIN, hard)
-void to_proto(const model::ResourceLimit& m, v1::ResourceLimit* p) { SPUR_RESOURCE_LIMIT_FIELDS(SPUR_TO) }
-Status from_proto(const v1::ResourceLimit& p, model::ResourceLimit* m) {
+void to_proto(const model::ResourceLimit& m, v1::ResourceLimit* p){SPUR_RESOURCE_LIMIT_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::ResourceLimit& p, model::ResourceLimit* m) {
   SPUR_RESOURCE_LIMIT_FIELDS(SPUR_FROM)
   return {};
 }
@@ -38,13 +38,15 @@ void to_proto(const model::Dependency& m, v1::Dependency* p) {
   SPUR_DEPENDENCY_FIELDS(SPUR_TO)
 }
 Status from_proto(const v1::Dependency& p, model::Dependency* m) {
-  if (p.has_kind()) SPUR_TRY(take_enum(p.kind(), &m->kind, "kind"));
+  if (p.has_kind() && !take_enum(p.kind(), &m->kind)) return bad_field("kind");
   SPUR_DEPENDENCY_FIELDS(SPUR_FROM)
   return {};
 }
 
 #define SPUR_SIGNAL_FIELDS(F) F(PLAIN, signal) F(DEF, seconds_before) F(PLAIN, batch_only)
-static void to_proto(const model::SignalBeforeEnd& m, v1::SignalBeforeEnd* p) { SPUR_SIGNAL_FIELDS(SPUR_TO) }
+static void to_proto(const model::SignalBeforeEnd& m, v1::SignalBeforeEnd* p) {
+  SPUR_SIGNAL_FIELDS(SPUR_TO)
+}
 static Status from_proto(const v1::SignalBeforeEnd& p, model::SignalBeforeEnd* m) {
   SPUR_SIGNAL_FIELDS(SPUR_FROM)
   return {};
@@ -67,20 +69,22 @@ static Status from_proto(const v1::ArrayRequest& p, model::ArrayRequest* m) {
 #define SPUR_JOB_SPEC_UNLISTED(F) F(MSGS, rlimits)
 
 // All others but array.
-#define SPUR_JOB_SPEC_FIELDS(F)                                                                                        \
-  F(PLAIN, name) F(PLAIN, account) F(PLAIN, qos) F(PLAIN, wckey) F(PLAIN, comment) F(PLAIN, admin_comment)             \
-  F(PLAIN, extra) F(TEXTS, partitions) F(PLAIN, reservation)                                                           \
-  F(TEXTS, arguments) F(PLAIN, command) F(PLAIN, work_dir) F(PLAIN, std_in) F(PLAIN, std_out) F(PLAIN, std_err)        \
-  F(PLAIN, open_append) F(PLAIN, open_truncate) F(DEF, umask) F(PLAIN, submit_line)                                    \
-  F(PLAIN, submit_host) F(PLAIN, session_id)                                                                           \
-  F(DEF, min_nodes) F(OPT, max_nodes) F(PLAIN, nodes_given) F(OPT, tasks) F(PLAIN, tasks_per_node)                     \
-  F(DEF, cpus_per_task) F(PLAIN, cpus_per_task_given) F(OPT, min_cpus_per_node) F(OPT, memory_per_node_mib)            \
-  F(OPT, memory_per_cpu_mib) F(PLAIN, tmp_disk_mib) F(MSGS, gres) F(MSGS, licenses) F(ENUM, exclusive)                 \
-  F(PLAIN, oversubscribe) F(PLAIN, overcommit) F(PLAIN, contiguous) F(PLAIN, features) F(PLAIN, required_nodes)        \
-  F(PLAIN, excluded_nodes)                                                                                             \
-  F(LIMIT, time_limit) F(LIMIT, time_min) F(TIME, begin) F(TIME, deadline) F(MSGS, dependencies)                       \
-  F(PLAIN, dependencies_any) F(OPT, kill_on_invalid_dependency) F(PLAIN, nice) F(OPT, priority) F(PLAIN, hold)         \
+// clang-format off
+#define SPUR_JOB_SPEC_FIELDS(F) \
+  F(PLAIN, name) F(PLAIN, account) F(PLAIN, qos) F(PLAIN, wckey) F(PLAIN, comment) F(PLAIN, admin_comment) \
+  F(PLAIN, extra) F(TEXTS, partitions) F(PLAIN, reservation) \
+  F(TEXTS, arguments) F(PLAIN, command) F(PLAIN, work_dir) F(PLAIN, std_in) F(PLAIN, std_out) F(PLAIN, std_err) \
+  F(PLAIN, open_append) F(PLAIN, open_truncate) F(DEF, umask) F(PLAIN, submit_line) \
+  F(PLAIN, submit_host) F(PLAIN, session_id) \
+  F(DEF, min_nodes) F(OPT, max_nodes) F(PLAIN, nodes_given) F(OPT, tasks) F(PLAIN, tasks_per_node) \
+  F(DEF, cpus_per_task) F(PLAIN, cpus_per_task_given) F(OPT, min_cpus_per_node) F(OPT, memory_per_node_mib) \
+  F(OPT, memory_per_cpu_mib) F(PLAIN, tmp_disk_mib) F(MSGS, gres) F(MSGS, licenses) F(ENUM, exclusive) \
+  F(PLAIN, oversubscribe) F(PLAIN, overcommit) F(PLAIN, contiguous) F(PLAIN, features) F(PLAIN, required_nodes) \
+  F(PLAIN, excluded_nodes) \
+  F(LIMIT, time_limit) F(LIMIT, time_min) F(TIME, begin) F(TIME, deadline) F(MSGS, dependencies) \
+  F(PLAIN, dependencies_any) F(OPT, kill_on_invalid_dependency) F(PLAIN, nice) F(OPT, priority) F(PLAIN, hold) \
   F(OPT, requeue) F(MSG, signal) F(PLAIN, immediate_seconds) F(PLAIN, mail_types) F(PLAIN, mail_user)
+// clang-format on
 
 std::uint32_t BlobWriter::number_of(const model::Blob& blob) {
   if (!blob || blob->empty()) return 0;
@@ -114,7 +118,8 @@ namespace {
 
 Status take_blob(const std::string& inside, std::uint32_t ref, const BlobList* blobs, model::Blob* to) {
   if (ref != 0) {
-    if (!blobs || ref > blobs->size()) return fail(ErrorCode::Corrupt, "A message refers to a script or environment it lacks");
+    if (!blobs || ref > blobs->size())
+      return fail(ErrorCode::Corrupt, "A message refers to a script or environment it lacks");
     *to = (*blobs)[ref - 1];
   } else if (!inside.empty()) {
     *to = std::make_shared<const std::string>(inside);
@@ -149,14 +154,15 @@ Status merge_spec(const model::JobSpec& from, const std::vector<std::string>& ch
 #define SPUR_NAME_MSGS(f) #f
 #define SPUR_NAME_LIMIT(f) #f
 #define SPUR_NAME_TIME(f) #f "_us"
-  static constexpr Row kRows[] = {SPUR_JOB_SPEC_FIELDS(SPUR_MERGE) SPUR_JOB_SPEC_UNLISTED(SPUR_MERGE) SPUR_ROW("script", script)
-                                      SPUR_ROW("environment", environment) SPUR_ROW("array", array)};
+  static constexpr Row kRows[] = {SPUR_JOB_SPEC_FIELDS(SPUR_MERGE) SPUR_JOB_SPEC_UNLISTED(SPUR_MERGE) SPUR_ROW(
+      "script", script) SPUR_ROW("environment", environment) SPUR_ROW("array", array)};
   std::vector<const Row*> rows;
   for (const auto& name : changed) {
     const Row* found = nullptr;
     for (const auto& row : kRows)
       if (row.name == name) found = &row;
-    if (!found) return fail(ErrorCode::InvalidArgument, fmt::format("A job has no field {} that can be changed", name));
+    if (!found)
+      return fail(ErrorCode::InvalidArgument, fmt::format("A job has no field {} that can be changed", name));
     rows.push_back(found);
   }
   for (const Row* row : rows) row->copy(from, to);

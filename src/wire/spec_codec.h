@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's specification as a message, and the merge that UpdateJob needs. Scripts and environments are large and shared by
-// many jobs: inside a Batch, a Snapshot or a list they are written once (BlobWriter) and referred to by position.
+// A job's specification as a message, and the merge that UpdateJob needs. Scripts and environments are large and
+// shared by many jobs: inside a Batch, a Snapshot or a list they are written once (BlobWriter) and referred to by
+// position.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,8 @@ class ResourceLimit;
 
 namespace spur::wire {
 
-// Gives each distinct text a number, counted from 1, in the order of first use; 0 is the empty text. It keeps views of the
-// texts, which must live as long as it is used.
+// Gives each distinct text a number, counted from 1, in the order of first use; 0 is the empty text. It keeps views
+// of the texts, which must live as long as it is used.
 class BlobWriter {
  public:
   explicit BlobWriter(std::function<void(const std::string&)> emit) : emit_(std::move(emit)) {}
@@ -54,8 +55,8 @@ Status from_proto(const v1::LicenseRequest& from, model::LicenseRequest* to);
 void to_proto(const model::ResourceLimit& from, v1::ResourceLimit* to);
 Status from_proto(const v1::ResourceLimit& from, model::ResourceLimit* to);
 
-// Takes the fields of `from` that `changed` names (as types.proto spells them) over into *to. InvalidArgument, and no change,
-// if a name is unknown or may not be changed by anybody (uid, gid, kind).
+// Takes the fields of `from` that `changed` names (as types.proto spells them) over into *to. InvalidArgument, and no
+// change, if a name is unknown or may not be changed by anybody (uid, gid, kind).
 Status merge_spec(const model::JobSpec& from, const std::vector<std::string>& changed, model::JobSpec* to);
 
 }  // namespace spur::wire

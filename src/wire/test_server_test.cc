@@ -36,7 +36,8 @@ struct TestServer::Services {
    public:
     explicit ControllerService(Services* server) : server_(server) {}
 
-    grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context, const v1::PingRequest*, v1::PingReply* reply) override {
+    grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context, const v1::PingRequest*,
+                                   v1::PingReply* reply) override {
       server_->note(*context);
       reply->set_host("tester");
       reply->set_is_leader(true);
@@ -63,9 +64,11 @@ struct TestServer::Services {
       const auto code = static_cast<ErrorCode>(request->target().id());
       context->AddTrailingMetadata(std::string(kErrorMetadata), std::to_string(request->target().id()));
       context->AddTrailingMetadata("more-bin", std::string("\0\xff", 2));
-      return server_->finish(context, grpc::Status(static_cast<grpc::StatusCode>(grpc_status_of(code)), "50 % of \"Bücher\"\nare lost"));
+      return server_->finish(
+          context, grpc::Status(static_cast<grpc::StatusCode>(grpc_status_of(code)), "50 % of \"Bücher\"\nare lost"));
     }
-    // Job 0 is never answered; of others the server is not the leader until it has been asked as often as their id says.
+    // Job 0 is never answered; of others the server is not the leader until it has been asked as often as their id
+    // says.
     grpc::ServerUnaryReactor* WaitJob(grpc::CallbackServerContext* context, const v1::WaitJobRequest* request,
                                       v1::WaitJobReply* reply) override {
       const int call = ++server_->calls;
@@ -73,8 +76,10 @@ struct TestServer::Services {
         reply->mutable_job()->set_id(request->job());
         reply->mutable_job()->mutable_spec()->set_name(request->until_final() ? "final" : "started");
         const bool leads = call >= static_cast<int>(request->job());
-        context->AddTrailingMetadata(std::string(kErrorMetadata), std::to_string(static_cast<int>(ErrorCode::NotLeader)));
-        return server_->finish(context, leads ? grpc::Status::OK : grpc::Status(grpc::StatusCode::UNAVAILABLE, "not me"));
+        context->AddTrailingMetadata(std::string(kErrorMetadata),
+                                     std::to_string(static_cast<int>(ErrorCode::NotLeader)));
+        return server_->finish(context,
+                               leads ? grpc::Status::OK : grpc::Status(grpc::StatusCode::UNAVAILABLE, "not me"));
       }
       class Forever final : public grpc::ServerUnaryReactor {
         void OnCancel() override { Finish(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "too late")); }
@@ -83,7 +88,8 @@ struct TestServer::Services {
       return new Forever;
     }
     // As many empty chunks as the first user id says, numbered by as_of; with a second user id it fails after them.
-    grpc::ServerWriteReactor<v1::JobChunk>* ListJobs(grpc::CallbackServerContext*, const v1::ListJobsRequest* request) override {
+    grpc::ServerWriteReactor<v1::JobChunk>* ListJobs(grpc::CallbackServerContext*,
+                                                     const v1::ListJobsRequest* request) override {
       class Writer final : public grpc::ServerWriteReactor<v1::JobChunk> {
        public:
         Writer(std::uint32_t count, bool fails) : count_(count), fails_(fails) { next(); }
@@ -125,8 +131,10 @@ struct TestServer::Services {
           StartWrite(&out_);
         }
         void OnWriteDone(bool ok) override {
-          if (ok) StartRead(&in_);
-          else Finish(grpc::Status::CANCELLED);
+          if (ok)
+            StartRead(&in_);
+          else
+            Finish(grpc::Status::CANCELLED);
         }
         void OnDone() override { delete this; }
         v1::AgentMessage in_;
@@ -136,8 +144,8 @@ struct TestServer::Services {
     }
   };
 
-  // Starts one task on "n1": what comes in goes out, a signal ends it by that signal, the end of input with status 3. A
-  // ticket "bad" is refused; a program "vanish" ends the stream without a word.
+  // Starts one task on "n1": what comes in goes out, a signal ends it by that signal, the end of input with status 3.
+  // A ticket "bad" is refused; a program "vanish" ends the stream without a word.
   class StepService final : public v1::NodeAgent::CallbackService {
     grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>* RunStep(grpc::CallbackServerContext*) override {
       class Step final : public grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput> {
@@ -149,7 +157,8 @@ struct TestServer::Services {
           if (!ok) return Finish(grpc::Status::CANCELLED);
           out_.Clear();
           if (in_.has_start()) {
-            if (in_.start().ticket() == "bad") return Finish(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "bad ticket"));
+            if (in_.start().ticket() == "bad")
+              return Finish(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "bad ticket"));
             if (in_.start().argv(0) == "vanish") return Finish(grpc::Status::OK);
             out_.mutable_started()->set_node("n1");
             out_.mutable_started()->set_step(4);
@@ -231,13 +240,20 @@ void TestServer::start() {
 }
 
 void TestServer::stop() {
-  if (services_->server_) services_->server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  if (services_->server_)
+    services_->server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
   services_->server_.reset();
 }
 
-std::string TestServer::directory() const { return services_->directory_; }
-std::string TestServer::unix_address() const { return "unix:" + directory() + "/s"; }
-std::string TestServer::tcp_address() const { return "127.0.0.1:" + std::to_string(services_->port_); }
+std::string TestServer::directory() const {
+  return services_->directory_;
+}
+std::string TestServer::unix_address() const {
+  return "unix:" + directory() + "/s";
+}
+std::string TestServer::tcp_address() const {
+  return "127.0.0.1:" + std::to_string(services_->port_);
+}
 std::string TestServer::last_credential() const {
   const std::lock_guard lock(services_->mutex_);
   return services_->last_credential_;

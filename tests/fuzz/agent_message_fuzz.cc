@@ -5,18 +5,20 @@
 
 namespace spur::wire {
 
-static const std::string kHello = encode_agent_message(model::AgentHello{.node = "n1",
-                                                                         .address = "n1:6818",
-                                                                         .hostname = "n1",
-                                                                         .version = "1",
-                                                                         .os = "Linux",
-                                                                         .arch = "x86_64",
-                                                                         .public_key = "k",
-                                                                         .found = {.gres = {{"gpu", "x", 8, "/dev/g"}}},
-                                                                         .boot_time = from_micros(1),
-                                                                         .started = from_micros(2),
-                                                                         .holding = {{JobId{1}, Epoch{1}}}});
-static const std::string kDone = encode_agent_message(model::AgentJobDone{{JobId{1}, Epoch{1}}, {1, 9}, true, false, false, "no"});
+static const std::string kHello =
+    encode_agent_message(model::AgentHello{.node = "n1",
+                                           .address = "n1:6818",
+                                           .hostname = "n1",
+                                           .version = "1",
+                                           .os = "Linux",
+                                           .arch = "x86_64",
+                                           .public_key = "k",
+                                           .found = {.gres = {{"gpu", "x", 8, "/dev/g"}}},
+                                           .boot_time = from_micros(1),
+                                           .started = from_micros(2),
+                                           .holding = {{JobId{1}, Epoch{1}}}});
+static const std::string kDone =
+    encode_agent_message(model::AgentJobDone{{JobId{1}, Epoch{1}}, {1, 9}, true, false, false, "no"});
 static const std::string kLaunch = [] {
   model::ControllerLaunch launch;
   launch.spec = std::make_shared<model::JobSpec>();
@@ -25,7 +27,8 @@ static const std::string kLaunch = [] {
   launch.this_part = 1;
   return encode_controller_message(launch);
 }();
-static const std::string kEnd = encode_controller_message(model::ControllerEnd{{JobId{1}, Epoch{2}}, true, model::JobState::Timeout});
+static const std::string kEnd =
+    encode_controller_message(model::ControllerEnd{{JobId{1}, Epoch{2}}, true, model::JobState::Timeout});
 
 SPUR_FUZZ(agent_message, kHello, kDone, kLaunch, kEnd) {
   SPUR_CHECK(input != kHello || decode_agent_message(input));  // else the samples are no good

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Journal entries: any bytes are refused or understood; what is understood is written and read back the same. The envelope's
-// checksum would stop every mutation, so the input goes inside a good one as well.
+// Journal entries: any bytes are refused or understood; what is understood is written and read back the same. The
+// envelope's checksum would stop every mutation, so the input goes inside a good one as well.
 #include "fuzz.h"
 #include "wire/command_codec.h"
 #include "wire/envelope.h"
@@ -17,7 +17,8 @@ static std::string sample() {
   spec->array.emplace().tasks.insert_range(1, 9);
   batch.commands.push_back(state::SubmitJob{spec, "token"});
   auto allocation = std::make_shared<model::Allocation>();
-  allocation->nodes.push_back({.node = NodeIndex{3}, .cpus = {0, 1, 2, 5}, .memory_mib = 9, .tasks = 2, .devices = {{"gpu", "x", {0, 1}}}});
+  allocation->nodes.push_back(
+      {.node = NodeIndex{3}, .cpus = {0, 1, 2, 5}, .memory_mib = 9, .tasks = 2, .devices = {{"gpu", "x", {0, 1}}}});
   batch.commands.push_back(state::StartJob{JobId{1}, 4, allocation});
   batch.commands.push_back(state::NodeLost{"n1"});
   return encode_batch(batch).substr(kEnvelopeBytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one `true` batch job costs on the node side, from launch() to forget(): CPU of this process (the agent's share), of
-// spurstepd and the script, and of the kernel's threads as far as the whole machine shows it. Prints one JSON line.
+// What one `true` batch job costs on the node side, from launch() to forget(): CPU of this process (the agent's
+// share), of spurstepd and the script, and of the kernel's threads as far as the whole machine shows it. Prints one
+// JSON line.
 //   launcher_bench SPURSTEPD [JOBS] [AT_ONCE] [SPOOL]
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -21,7 +22,9 @@ using namespace spur;
 double cpu_seconds(int who) {
   rusage usage{};
   ::getrusage(who, &usage);
-  const auto seconds_of = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto seconds_of = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 }
 
@@ -55,12 +58,13 @@ int main(int argc, char** argv) {
   std::string spool = argc > 4 ? argv[4] : "/tmp/spur-launcher-bench.XXXXXX";
   if (argc <= 4 && ::mkdtemp(spool.data()) == nullptr) return 1;
   auto loop = os::EventLoop::open();
-  auto launcher = os::StepLauncher::open(**loop, {.spool = spool,
-                                                   .stepd = argv[1],
-                                                   .node = "bench",
-                                                   .job_environment = {},
-                                                   .use_cgroups = std::getenv("NO_CGROUPS") == nullptr,
-                                                   .warn = [](const std::string& text) { fmt::print(stderr, "{}\n", text); }});
+  auto launcher =
+      os::StepLauncher::open(**loop, {.spool = spool,
+                                      .stepd = argv[1],
+                                      .node = "bench",
+                                      .job_environment = {},
+                                      .use_cgroups = std::getenv("NO_CGROUPS") == nullptr,
+                                      .warn = [](const std::string& text) { fmt::print(stderr, "{}\n", text); }});
   if (!launcher) return fmt::print(stderr, "{}\n", launcher.error().message), 1;
   std::uint32_t next = 1, done = 0, failed = 0;
   const auto fill = [&] {
@@ -71,7 +75,9 @@ int main(int argc, char** argv) {
   (*launcher)->on_ended = [&](const io::Launcher::Ended& ended) {
     ++done;
     if (ended.exit != model::ExitStatus{} || ended.launch_failed) {
-      if (failed++ == 0) fmt::print(stderr, "job {}: {}:{} {}\n", ended.run.job.value, ended.exit.code, ended.exit.signal, ended.error);
+      if (failed++ == 0)
+        fmt::print(stderr, "job {}: {}:{} {}\n", ended.run.job.value, ended.exit.code, ended.exit.signal,
+                   ended.error);
     }
     (*loop)->post([&, run = ended.run] {
       (*launcher)->forget(run);
@@ -85,9 +91,11 @@ int main(int argc, char** argv) {
   fill();
   (*loop)->run();
   const double wall = std::chrono::duration<double>(os::EventLoop::now() - began).count();
-  fmt::print("{{\"bench\":\"launcher\",\"jobs\":{},\"at_once\":{},\"failed\":{},\"jobs_per_s\":{:.0f},\"agent_us\":{:.0f},\"stepd_and_script_us\":{:.0f}}}\n",
-             jobs, at_once, failed, jobs / wall, (cpu_seconds(RUSAGE_SELF) - self) * 1e6 / jobs,
-             (cpu_seconds(RUSAGE_CHILDREN) - children) * 1e6 / jobs);
+  fmt::print(
+      "{{\"bench\":\"launcher\",\"jobs\":{},\"at_once\":{},\"failed\":{},\"jobs_per_s\":{:.0f},\"agent_us\":{:.0f},"
+      "\"stepd_and_script_us\":{:.0f}}}\n",
+      jobs, at_once, failed, jobs / wall, (cpu_seconds(RUSAGE_SELF) - self) * 1e6 / jobs,
+      (cpu_seconds(RUSAGE_CHILDREN) - children) * 1e6 / jobs);
   launcher->reset();
   if (argc <= 4) std::filesystem::remove_all(spool);
   return failed != 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// spurstepd: supervises one batch script, or the tasks of one step, on one node. Started by spurd only, with descriptors and
-// environment as os/step_launcher.cc arranges them:
+// spurstepd: supervises one batch script, or the tasks of one step, on one node. Started by spurd only, with
+// descriptors and environment as os/step_launcher.cc arranges them:
 //   3 the run's record, 4 the socket for orders, 5 (steps) the stream to spurd
-//   SPURSTEPD_IDENTITY the job's user, SPURSTEPD_TOKEN the spool's mark; every other variable but TZ goes into the job
+//   SPURSTEPD_IDENTITY the job's user, SPURSTEPD_TOKEN the spool's mark; every other variable but TZ goes into the
+//   job
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -27,7 +28,8 @@ int usage() {
 
 // Nothing that happens to the terminal or the session of whoever started spurd concerns a running job.
 void ignore_signals() {
-  for (const int sig : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU})
+  for (const int sig :
+       {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU})
     ::signal(sig, SIG_IGN);
 }
 
@@ -63,7 +65,9 @@ Handed take_environment() {
   return out;
 }
 
-bool take_fd(int fd) { return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
+bool take_fd(int fd) {
+  return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
 
 }  // namespace
 

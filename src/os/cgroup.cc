@@ -55,7 +55,8 @@ std::uint64_t value_of(const std::optional<std::string>& text, std::string_view 
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const auto end = at + word.size();
-    if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ' || text[end] == '\n')) return true;
+    if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ' || text[end] == '\n'))
+      return true;
   }
   return false;
 }
@@ -170,7 +171,9 @@ std::vector<pid_t> Cgroup::processes() const {
   return out;
 }
 
-bool Cgroup::populated() const { return value_of(read_at(fd_.get(), "cgroup.events"), "populated") != 0; }
+bool Cgroup::populated() const {
+  return value_of(read_at(fd_.get(), "cgroup.events"), "populated") != 0;
+}
 
 Status Cgroup::kill() const {
   if (auto done = write_at(fd_.get(), path_, "cgroup.kill", "1"); done) return {};
@@ -183,7 +186,9 @@ Status Cgroup::kill() const {
   return fail(ErrorCode::Busy, "processes in " + path_ + " do not end");
 }
 
-Status Cgroup::freeze(bool frozen) const { return write_at(fd_.get(), path_, "cgroup.freeze", frozen ? "1" : "0"); }
+Status Cgroup::freeze(bool frozen) const {
+  return write_at(fd_.get(), path_, "cgroup.freeze", frozen ? "1" : "0");
+}
 
 bool Cgroup::remove() const {
   if (::rmdir(path_.c_str()) == 0 || errno == ENOENT) return true;
@@ -197,9 +202,13 @@ Status Cgroup::limit_memory(std::uint64_t mib) const {
   return write_at(fd_.get(), path_, "memory.max", std::to_string(mib << 20));
 }
 
-void Cgroup::delegate_memory() const { (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+memory"); }
+void Cgroup::delegate_memory() const {
+  (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+memory");
+}
 
-std::uint64_t Cgroup::oom_kills() const { return value_of(read_at(fd_.get(), "memory.events"), "oom_kill"); }
+std::uint64_t Cgroup::oom_kills() const {
+  return value_of(read_at(fd_.get(), "memory.events"), "oom_kill");
+}
 
 std::uint64_t Cgroup::peak_memory_bytes() const {
   std::uint64_t value = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control groups, version 2 only; version 1 hierarchies are never touched. A job's processes live in
 //   <base>/job_<id>[.<epoch>]/step_<name>
-// so that all of them can be found, frozen and killed whatever they fork. Where the kernel gives a hierarchy without controllers
-// (hybrid set-ups) all of that still works and only limits are missing; where there is no usable hierarchy at all,
-// CgroupBase::problem says why and callers fall back to the process tree.
+// so that all of them can be found, frozen and killed whatever they fork. Where the kernel gives a hierarchy without
+// controllers (hybrid set-ups) all of that still works and only limits are missing; where there is no usable
+// hierarchy at all, CgroupBase::problem says why and callers fall back to the process tree.
 #pragma once
 
 #include <sys/types.h>
@@ -20,11 +20,11 @@
 namespace spur::os {
 
 struct CgroupBase {
-  std::string path;      // empty: not usable
-  std::string problem;   // one sentence: why nothing is usable, or which limits cannot be enforced; empty: all is well
+  std::string path;     // empty: not usable
+  std::string problem;  // one sentence: why nothing is usable, or which limits cannot be enforced; empty: all is well
 };
-// Makes (or finds) the directory `name` below the calling process's own cgroup, with the memory controller on where it can be
-// had. Needs to be done once per agent.
+// Makes (or finds) the directory `name` below the calling process's own cgroup, with the memory controller on where
+// it can be had. Needs to be done once per agent.
 CgroupBase open_cgroup_base(std::string_view name);
 std::string job_cgroup_path(std::string_view base, model::JobRun run);
 
@@ -36,9 +36,9 @@ class Cgroup {
   static Result<Cgroup> open(std::string path);
 
   const std::string& path() const { return path_; }
-  int fd() const { return fd_.get(); }             // for clone3(CLONE_INTO_CGROUP)
-  std::vector<pid_t> processes() const;            // of this group and those below
-  bool populated() const;                          // some process is left here or below
+  int fd() const { return fd_.get(); }   // for clone3(CLONE_INTO_CGROUP)
+  std::vector<pid_t> processes() const;  // of this group and those below
+  bool populated() const;                // some process is left here or below
   // SIGKILL to every process here and below, also to those being forked.
   Status kill() const;
   Status freeze(bool frozen) const;
@@ -47,10 +47,10 @@ class Cgroup {
 
   // Where the memory controller is on; otherwise NotSupported.
   Status limit_memory(std::uint64_t mib) const;
-  void delegate_memory() const;                    // lets groups below have limits of their own; where it can be had
+  void delegate_memory() const;  // lets groups below have limits of their own; where it can be had
   // How many processes here and below were killed for want of memory; 0 where that is not counted.
   std::uint64_t oom_kills() const;
-  std::uint64_t peak_memory_bytes() const;         // 0 where not counted
+  std::uint64_t peak_memory_bytes() const;  // 0 where not counted
 
  private:
   Cgroup(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}

@@ -42,7 +42,8 @@ Status EventLoop::watch(int fd, std::uint32_t events, Ready ready) {
   SPUR_CHECK(!watches_.contains(fd));
   auto entry = std::make_shared<Watch>(Watch{++generation_, std::move(ready)});
   epoll_event event{.events = events, .data = {.u64 = key_of(fd, entry->generation)}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return fail_errno("cannot watch a descriptor", errno);
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    return fail_errno("cannot watch a descriptor", errno);
   watches_.emplace(fd, std::move(entry));
   return {};
 }
@@ -73,7 +74,9 @@ EventLoop::TimerId EventLoop::call_at(Duration monotonic, Task task) {
   return id;
 }
 
-void EventLoop::cancel(TimerId timer) { timers_.erase(timer); }
+void EventLoop::cancel(TimerId timer) {
+  timers_.erase(timer);
+}
 
 void EventLoop::post(Task task) {
   bool first;
@@ -84,7 +87,8 @@ void EventLoop::post(Task task) {
   }
   const std::uint64_t one = 1;
   // A full counter also wakes the loop, so a failed write is no loss.
-  if (first) [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+  if (first) [[maybe_unused]]
+    const auto written = ::write(wake_.get(), &one, sizeof one);
 }
 
 void EventLoop::stop() {

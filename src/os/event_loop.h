@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread's loop over file descriptors, timers, ended processes and work handed over by other threads. Callbacks run on the
-// thread that calls run(), one at a time; each may add and remove watches and timers, its own included.
+// One thread's loop over file descriptors, timers, ended processes and work handed over by other threads. Callbacks
+// run on the thread that calls run(), one at a time; each may add and remove watches and timers, its own included.
 //
 // Only post() and stop() may be called from other threads. Timers are on the clock of io::Clock::monotonic()
 // (CLOCK_BOOTTIME), so that a deadline computed there can be used here.
@@ -37,8 +37,8 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Calls `ready` whenever `fd` has one of `events` (EPOLLIN ...; errors and hang-ups always). The descriptor stays the
-  // caller's, who unwatches it before closing it.
+  // Calls `ready` whenever `fd` has one of `events` (EPOLLIN ...; errors and hang-ups always). The descriptor stays
+  // the caller's, who unwatches it before closing it.
   Status watch(int fd, std::uint32_t events, Ready ready);
   void change(int fd, std::uint32_t events);
   void unwatch(int fd);  // not watched: no-op

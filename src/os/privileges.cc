@@ -18,13 +18,17 @@
 namespace spur::os {
 namespace {
 
-// Raw system calls: glibc's wrappers bring every thread of the process along, which a process cloned without pthreads' knowledge
-// must not trigger.
+// Raw system calls: glibc's wrappers bring every thread of the process along, which a process cloned without
+// pthreads' knowledge must not trigger.
 int set_groups(const std::vector<gid_t>& groups) {
   return static_cast<int>(::syscall(SYS_setgroups, groups.size(), groups.data()));
 }
-int set_gids(gid_t gid) { return static_cast<int>(::syscall(SYS_setresgid, gid, gid, gid)); }
-int set_uids(uid_t uid) { return static_cast<int>(::syscall(SYS_setresuid, uid, uid, uid)); }
+int set_gids(gid_t gid) {
+  return static_cast<int>(::syscall(SYS_setresgid, gid, gid, gid));
+}
+int set_uids(uid_t uid) {
+  return static_cast<int>(::syscall(SYS_setresuid, uid, uid, uid));
+}
 
 Status drop_capabilities() {
   if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
@@ -106,7 +110,8 @@ Result<Identity> decode_identity(std::string_view text) {
     text.remove_prefix(i < 3 ? colon + 1 : colon);
   }
   Identity out;
-  if (!parse_number(parts[0], &out.uid.value) || !parse_number(parts[1], &out.gid.value) || parts[2].empty()) return bad;
+  if (!parse_number(parts[0], &out.uid.value) || !parse_number(parts[1], &out.gid.value) || parts[2].empty())
+    return bad;
   out.name = parts[2];
   for (std::string_view rest = parts[3]; !rest.empty();) {
     const auto comma = rest.find(',');

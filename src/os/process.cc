@@ -95,7 +95,9 @@ Result<Spawned> spawn(const SpawnRequest& request) {
   return out;
 }
 
-UniqueFd open_pidfd(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+UniqueFd open_pidfd(pid_t pid) {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
 std::optional<model::ExitStatus> reap(const UniqueFd& pidfd) {
   siginfo_t info{};
@@ -125,7 +127,8 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   const auto end = text->rfind(')');
   if (end == std::string::npos) return std::nullopt;
   ProcessStat stat{.pid = pid};
-  if (std::sscanf(text->c_str() + end + 1, " %c %d %d %d", &stat.state, &stat.parent, &stat.group, &stat.session) != 4)
+  if (std::sscanf(text->c_str() + end + 1, " %c %d %d %d", &stat.state, &stat.parent, &stat.group, &stat.session) !=
+      4)
     return std::nullopt;
   return stat;
 }
@@ -137,7 +140,8 @@ std::vector<ProcessStat> all_processes() {
   while (const dirent* entry = ::readdir(dir.get())) {
     pid_t pid = 0;
     const char* end = entry->d_name + std::strlen(entry->d_name);
-    if (const auto [stop, error] = std::from_chars(entry->d_name, end, pid); error != std::errc{} || stop != end) continue;
+    if (const auto [stop, error] = std::from_chars(entry->d_name, end, pid); error != std::errc{} || stop != end)
+      continue;
     if (const auto stat = process_stat(pid)) out.push_back(*stat);
   }
   return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting, watching and finding processes. spawn() never copies the caller's memory (posix_spawn: the child borrows it until
-// exec), so that a daemon of a gigabyte starts programs as fast as a small one.
+// Starting, watching and finding processes. spawn() never copies the caller's memory (posix_spawn: the child borrows
+// it until exec), so that a daemon of a gigabyte starts programs as fast as a small one.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ struct SpawnRequest {
   std::string path;
   std::vector<std::string> arguments;    // argv, the name included
   std::vector<std::string> environment;  // NAME=VALUE, all of it
-  std::vector<int> fds;                  // descriptors of the caller that become 0, 1, 2 ... there; all others are closed
+  std::vector<int> fds;  // descriptors of the caller that become 0, 1, 2 ... there; all others are closed
   bool new_session = false;
 };
 struct Spawned {

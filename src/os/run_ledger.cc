@@ -17,14 +17,14 @@ namespace spur::os {
 namespace {
 
 constexpr std::uint32_t kFirstSlots = 2048;
-constexpr std::size_t kSlot = 512;       // one sector: written whole or not at all
+constexpr std::size_t kSlot = 512;  // one sector: written whole or not at all
 constexpr std::size_t kMaxError = 400;
 constexpr Duration kPatience = milliseconds(20);
 constexpr std::uint32_t kMagic = 0x534c4731;  // "SLG1"
 
 // Fixed layout in the machine's own byte order: the file never leaves the machine.
 struct Slot {
-  std::uint32_t magic, sum;              // sum: of all that follows
+  std::uint32_t magic, sum;  // sum: of all that follows
   std::uint32_t job, epoch;
   std::uint8_t is_batch_host, has_end, out_of_memory, launch_failed;
   std::uint16_t code, signal;
@@ -71,7 +71,8 @@ std::optional<RunLedger::Entry> decode(const char* bytes) {
   Slot slot;
   std::memcpy(&slot, bytes, sizeof slot);
   if (slot.magic != kMagic || slot.sum != sum_of(slot) || slot.error_size > kMaxError) return std::nullopt;
-  RunLedger::Entry out{.run = {JobId{slot.job}, Epoch{slot.epoch}}, .is_batch_host = slot.is_batch_host != 0, .end = {}};
+  RunLedger::Entry out{
+      .run = {JobId{slot.job}, Epoch{slot.epoch}}, .is_batch_host = slot.is_batch_host != 0, .end = {}};
   if (slot.has_end != 0)
     out.end = EndRecord{.exit = {slot.code, slot.signal},
                         .out_of_memory = slot.out_of_memory != 0,
@@ -135,8 +136,8 @@ Status RunLedger::load() {
   return {};
 }
 
-// Zeros are written, not merely allocated: blocks that were never written would be marked as written at the first use, which is
-// work for the file system's journal.
+// Zeros are written, not merely allocated: blocks that were never written would be marked as written at the first
+// use, which is work for the file system's journal.
 Status RunLedger::grow(std::uint32_t slots) {
   const std::string zeros(64 * kSlot, '\0');
   for (std::uint32_t at = count_; at < slots;) {
@@ -207,7 +208,8 @@ void RunLedger::work() {
     bool must_last = false;
     for (const auto& write : batch) {
       must_last |= write.must_last;
-      const ssize_t put = ::pwrite(file_.get(), write.bytes.data(), write.bytes.size(), static_cast<off_t>(write.offset));
+      const ssize_t put =
+          ::pwrite(file_.get(), write.bytes.data(), write.bytes.size(), static_cast<off_t>(write.offset));
       if (put != static_cast<ssize_t>(write.bytes.size())) status = fail_errno("cannot write " + path_, errno);
     }
     if (must_last && status && ::fdatasync(file_.get()) != 0) status = fail_errno("cannot sync " + path_, errno);

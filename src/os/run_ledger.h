@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which runs this node has taken on and how they ended, so that a power cut loses neither: after it, every run that was started is
-// still known, and is reported as ended. One file of fixed slots, written once when it is made, so that a later sync only moves
-// data and commits nothing of the file system's own; and one thread that syncs for all who wait (group commit). A busy agent is
-// never stopped by its disk.
+// Which runs this node has taken on and how they ended, so that a power cut loses neither: after it, every run that
+// was started is still known, and is reported as ended. One file of fixed slots, written once when it is made, so
+// that a later sync only moves data and commits nothing of the file system's own; and one thread that syncs for all
+// who wait (group commit). A busy agent is never stopped by its disk.
 //
-// The ledger need not be in step with the directories of the spool: those survive the agent's death, this one the machine's.
+// The ledger need not be in step with the directories of the spool: those survive the agent's death, this one the
+// machine's.
 #pragma once
 
 #include <condition_variable>
@@ -34,7 +35,8 @@ class RunLedger {
   };
   using Done = std::function<void(Status)>;
 
-  // The file is made if missing. A slot that a power cut damaged while it was being written was never acknowledged, and is free.
+  // The file is made if missing. A slot that a power cut damaged while it was being written was never acknowledged,
+  // and is free.
   static Result<std::unique_ptr<RunLedger>> open(EventLoop& loop, const std::string& path);
   ~RunLedger();
   RunLedger(const RunLedger&) = delete;

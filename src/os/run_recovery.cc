@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How runs end in the launcher, and what a new agent makes of the records an old one left. Every noted run gets exactly one
-// reported end: from its record, or, where spurstepd died without writing one, the end defined here (signal 9).
+// How runs end in the launcher, and what a new agent makes of the records an old one left. Every noted run gets
+// exactly one reported end: from its record, or, where spurstepd died without writing one, the end defined here
+// (signal 9).
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -21,9 +22,13 @@ constexpr Duration kUnkillable = seconds(60);
 constexpr int kAdoptAttempts = 500;
 constexpr Duration kAdoptRetry = milliseconds(10);
 
-Time wall_clock() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+Time wall_clock() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
 
-EndRecord killed_record(std::string why) { return {.exit = {.code = 0, .signal = SIGKILL}, .error = std::move(why)}; }
+EndRecord killed_record(std::string why) {
+  return {.exit = {.code = 0, .signal = SIGKILL}, .error = std::move(why)};
+}
 
 io::Launcher::Ended ended_of(model::JobRun run, const EndRecord& record) {
   return {run, record.exit, record.out_of_memory, record.launch_failed, record.error};
@@ -94,7 +99,8 @@ void StepLauncher::finish(model::JobRun run, EndRecord record) {
 }
 
 void StepLauncher::report(model::JobRun run, const EndRecord& record) {
-  ledger_->note_end(run, record);  // nobody need wait for it: until the controller has it, a power cut merely changes the end
+  ledger_->note_end(
+      run, record);  // nobody need wait for it: until the controller has it, a power cut merely changes the end
   Run& state = runs_.at(run);
   state.phase = Phase::Ended;
   state.pidfd.reset();
@@ -139,8 +145,7 @@ void StepLauncher::recover_lost_notes(std::vector<Known>& known) {
 
 Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
   auto file = spool_.open_run(run);
-  if (!file && file.error().code == ErrorCode::NotFound)
-    return fail(ErrorCode::Corrupt, "it holds no record");
+  if (!file && file.error().code == ErrorCode::NotFound) return fail(ErrorCode::Corrupt, "it holds no record");
   if (!file) return std::unexpected(file.error());
   SPUR_ASSIGN(auto header, file->header());
   if (header.run != run) return fail(ErrorCode::Corrupt, "its record is that of another run");

@@ -52,7 +52,8 @@ std::optional<std::string> read_part(int fd, std::size_t from, std::size_t to) {
 std::string_view value_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const auto line = text.substr(0, text.find('\n'));
-    if (line.size() > key.size() && line.starts_with(key) && line[key.size()] == ' ') return line.substr(key.size() + 1);
+    if (line.size() > key.size() && line.starts_with(key) && line[key.size()] == ' ')
+      return line.substr(key.size() + 1);
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return {};
@@ -74,10 +75,12 @@ std::string one_line(std::string_view text, std::size_t limit) {
 }
 
 std::string header_part(const RunHeader& header, std::string_view launch) {
-  return seal(fmt::format("{}job {}\nepoch {}\nbatch_host {}\nscript {}\nboot {}\ncgroup {}\nlaunch_size {}\nlaunch_sum {:08x}\n",
-                          kMagic, header.run.job.value, header.run.epoch.value, int{header.is_batch_host},
-                          int{header.has_script}, header.boot_id, header.cgroup, launch.size(), crc32c(launch)),
-              kStartAt);
+  return seal(
+      fmt::format(
+          "{}job {}\nepoch {}\nbatch_host {}\nscript {}\nboot {}\ncgroup {}\nlaunch_size {}\nlaunch_sum {:08x}\n",
+          kMagic, header.run.job.value, header.run.epoch.value, int{header.is_batch_host}, int{header.has_script},
+          header.boot_id, header.cgroup, launch.size(), crc32c(launch)),
+      kStartAt);
 }
 
 std::optional<model::JobRun> run_of_name(std::string_view name) {
@@ -148,9 +151,10 @@ Status RunFile::note_started(pid_t stepd) const {
 
 Status RunFile::note_end(const EndRecord& record) const {
   std::string text = fmt::format(
-      "code {}\nsignal {}\nout_of_memory {}\nlaunch_failed {}\nended_us {}\nuser_cpu_us {}\nsystem_cpu_us {}\nmax_rss_kib {}\n",
-      record.exit.code, record.exit.signal, int{record.out_of_memory}, int{record.launch_failed}, to_micros(record.ended),
-      record.user_cpu_us, record.system_cpu_us, record.max_rss_kib);
+      "code {}\nsignal {}\nout_of_memory {}\nlaunch_failed {}\nended_us {}\nuser_cpu_us {}\nsystem_cpu_us "
+      "{}\nmax_rss_kib {}\n",
+      record.exit.code, record.exit.signal, int{record.out_of_memory}, int{record.launch_failed},
+      to_micros(record.ended), record.user_cpu_us, record.system_cpu_us, record.max_rss_kib);
   if (!record.error.empty()) text += "error " + one_line(record.error, 2000) + "\n";
   const auto part = seal(std::move(text), kLaunchAt - kEndAt);
   if (::pwrite(fd_.get(), part.data(), part.size(), kEndAt) != static_cast<ssize_t>(part.size()))
@@ -164,7 +168,9 @@ Status RunFile::sync() const {
   return {};
 }
 
-bool RunFile::try_lock() const { return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0; }
+bool RunFile::try_lock() const {
+  return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0;
+}
 
 Result<Spool> Spool::open(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -176,8 +182,12 @@ Result<Spool> Spool::open(std::string path) {
   return Spool(std::move(path), std::move(fd));
 }
 
-std::string Spool::run_name(model::JobRun run) { return fmt::format("job{}.{}", run.job.value, run.epoch.value); }
-std::string Spool::run_path(model::JobRun run) const { return path_ + "/" + run_name(run); }
+std::string Spool::run_name(model::JobRun run) {
+  return fmt::format("job{}.{}", run.job.value, run.epoch.value);
+}
+std::string Spool::run_path(model::JobRun run) const {
+  return path_ + "/" + run_name(run);
+}
 
 Result<RunFile> Spool::create_in(const std::string& name, const RunHeader& header, std::string_view launch) const {
   const std::string path = path_ + "/" + name;
@@ -202,8 +212,7 @@ Result<RunFile> Spool::create(const RunHeader& header, std::string_view launch) 
   if (launch.size() > kMaxLaunch)
     return fail(ErrorCode::JobScriptTooLarge, "the job's script and environment are too large");
   const std::string name = run_name(header.run);
-  if (::mkdirat(fd_.get(), name.c_str(), 0711) != 0)
-    return fail_errno("cannot create " + path_ + "/" + name, errno);
+  if (::mkdirat(fd_.get(), name.c_str(), 0711) != 0) return fail_errno("cannot create " + path_ + "/" + name, errno);
   ::fchmodat(fd_.get(), name.c_str(), 0711, 0);  // whatever the umask
   auto file = create_in(name, header, launch);
   if (!file) remove(header.run);

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node knows of its runs: one directory job<ID>.<EPOCH> per run in the spool directory. It survives the death of the agent
-// and of spurstepd; surviving a power cut is the business of os/run_ledger.h, for which a run's number and end are enough.
+// What a node knows of its runs: one directory job<ID>.<EPOCH> per run in the spool directory. It survives the death
+// of the agent and of spurstepd; surviving a power cut is the business of os/run_ledger.h, for which a run's number
+// and end are enough.
 //
 //   run           the record below; root's (or the agent's user's) alone
 //   slurm_script  the batch script, readable by the job's user alone; written by spurstepd
 //   ctl           datagram socket on which spurstepd takes orders (os/step_control.h)
 //
-// The record is one file of four parts at fixed places, all allocated by the first write: the end of a job can be recorded on a
-// full disk.
+// The record is one file of four parts at fixed places, all allocated by the first write: the end of a job can be
+// recorded on a full disk.
 //
 //   0     header   run, part, boot, cgroup; size and checksum of the launch
 //   1024  start    pid of spurstepd, once it is there
 //   1536  end      how the run ended
 //   4096  launch   the ControllerLaunch, as wire/agent_codec.h writes it
 //
-// Each part carries its own checksum: a part that a crash cut short reads as absent. Whoever supervises a run holds the file's
-// lock (flock) from before spurstepd is started until it ends: the agent passes its locked descriptor on. So "is the supervisor
-// alive" has an answer that no crash and no reuse of process ids can falsify.
+// Each part carries its own checksum: a part that a crash cut short reads as absent. Whoever supervises a run holds
+// the file's lock (flock) from before spurstepd is started until it ends: the agent passes its locked descriptor on.
+// So "is the supervisor alive" has an answer that no crash and no reuse of process ids can falsify.
 #pragma once
 
 #include <sys/types.h>
@@ -55,9 +56,9 @@ class RunFile {
   explicit RunFile(UniqueFd fd) : fd_(std::move(fd)) {}
 
   int fd() const { return fd_.get(); }
-  Result<RunHeader> header() const;       // Corrupt when it is not whole
-  Result<std::string> launch() const;     // Corrupt when it is not whole
-  std::optional<pid_t> started() const;   // pid of spurstepd
+  Result<RunHeader> header() const;      // Corrupt when it is not whole
+  Result<std::string> launch() const;    // Corrupt when it is not whole
+  std::optional<pid_t> started() const;  // pid of spurstepd
   std::optional<EndRecord> end() const;
 
   Status note_started(pid_t stepd) const;
@@ -94,8 +95,8 @@ class Spool {
   UniqueFd fd_;
 };
 
-// The entry that marks a run's processes in their environment, for finding them without a cgroup. `spool_token` tells this spool
-// from any other on the host.
+// The entry that marks a run's processes in their environment, for finding them without a cgroup. `spool_token` tells
+// this spool from any other on the host.
 std::string run_token(std::string_view spool_token, model::JobRun run);
 
 // Of the running kernel: processes of a run noted under another one are gone.

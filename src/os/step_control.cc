@@ -95,7 +95,8 @@ Status send_order(int connected, const StepOrder& order) {
 
 Status send_order_to(int dir, const char* name, const StepOrder& order) {
   sockaddr_un address{};
-  if (!address_below(dir, name, &address)) return fail(ErrorCode::InvalidArgument, "the name of a socket is too long");
+  if (!address_below(dir, name, &address))
+    return fail(ErrorCode::InvalidArgument, "the name of a socket is too long");
   const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("cannot make a socket", errno);
   const Datagram datagram = to_datagram(order);
@@ -105,7 +106,8 @@ Status send_order_to(int dir, const char* name, const StepOrder& order) {
 
 Result<UniqueFd> bind_orders(int dir, const char* name) {
   sockaddr_un address{};
-  if (!address_below(dir, name, &address)) return fail(ErrorCode::InvalidArgument, "the name of a socket is too long");
+  if (!address_below(dir, name, &address))
+    return fail(ErrorCode::InvalidArgument, "the name of a socket is too long");
   UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("cannot make a socket", errno);
   // The mode of a socket's file is that of the socket when it is bound.

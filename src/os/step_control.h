@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The orders an agent gives a running spurstepd: single datagrams of fixed size on a unix socket. Only root and the uid that
-// spurstepd itself runs as are obeyed; the kernel attests the sender.
+// The orders an agent gives a running spurstepd: single datagrams of fixed size on a unix socket. Only root and the
+// uid that spurstepd itself runs as are obeyed; the kernel attests the sender.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace spur::os {
 
 struct StepOrder {
   enum class Kind : std::uint8_t {
-    Terminate,  // CONT and TERM to all processes, KILL after the job's kill_wait
-    Kill,       // KILL to all processes
-    Signal,     // `signal` to all processes
+    Terminate,    // CONT and TERM to all processes, KILL after the job's kill_wait
+    Kill,         // KILL to all processes
+    Signal,       // `signal` to all processes
     SignalShell,  // `signal` to the batch shell, or to the tasks themselves, but not to what they started
     Suspend,
     Resume,
@@ -31,8 +31,8 @@ Status expect_orders(int socket);
 // The next order waiting; nullopt when there is none. What is malformed or from somebody else is dropped.
 std::optional<StepOrder> receive_order(int socket);
 
-// To a connected socket, or to the socket bound at `name` below the directory `dir`. Busy: the receiver's queue is full.
-// NotFound: nobody holds that socket any more.
+// To a connected socket, or to the socket bound at `name` below the directory `dir`. Busy: the receiver's queue is
+// full. NotFound: nobody holds that socket any more.
 Status send_order(int connected, const StepOrder& order);
 Status send_order_to(int dir, const char* name, const StepOrder& order);
 // A socket bound at `name` below `dir`, reachable for its owner alone. Works for paths of any length.

@@ -36,7 +36,8 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
   const std::string path = absolute;
   std::free(absolute);
   SPUR_ASSIGN(spool, Spool::open(path));
-  if (::access(options.stepd.c_str(), X_OK) != 0) return fail_errno("cannot use the step daemon " + options.stepd, errno);
+  if (::access(options.stepd.c_str(), X_OK) != 0)
+    return fail_errno("cannot use the step daemon " + options.stepd, errno);
   struct stat info{};
   if (::fstat(spool.fd(), &info) != 0) return fail_errno("cannot examine " + path, errno);
   std::unique_ptr<StepLauncher> out(new StepLauncher(loop, std::move(options), std::move(spool)));
@@ -87,8 +88,9 @@ std::vector<std::string> StepLauncher::stepd_environment(const Identity& identit
 void StepLauncher::find_user(Uid uid, Gid gid, UserLookup::Found found) {
   if (users_) return users_->find(uid, gid, std::move(found));
   if (uid != self_.uid)
-    return found(fail(ErrorCode::InvalidUser, fmt::format("this node's agent runs as uid {} and cannot start a job of uid {}",
-                                                          self_.uid.value, uid.value)));
+    return found(
+        fail(ErrorCode::InvalidUser, fmt::format("this node's agent runs as uid {} and cannot start a job of uid {}",
+                                                 self_.uid.value, uid.value)));
   found(self_);
 }
 
@@ -134,7 +136,8 @@ void StepLauncher::look_up(model::JobRun run, std::shared_ptr<RunFile> file) {
     const auto it = runs_.find(run);
     if (it == runs_.end() || it->second.phase != Phase::LookingUp) return;  // ended meanwhile
     if (!user) return fail_launch(run, user.error().message);
-    if (auto started = start_stepd(run, it->second, *user, *file); !started) fail_launch(run, started.error().message);
+    if (auto started = start_stepd(run, it->second, *user, *file); !started)
+      fail_launch(run, started.error().message);
   });
 }
 
@@ -167,11 +170,12 @@ Status StepLauncher::start_stepd(model::JobRun run, Run& state, const Identity& 
 
 void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready) {
   auto kept = std::make_shared<const model::ControllerLaunch>(launch);
-  find_user(launch.spec->uid, launch.spec->gid, [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
-    if (!*alive) return;
-    if (!user) return ready(std::unexpected(user.error()));
-    ready(start_step_now(*kept, step, *user));
-  });
+  find_user(launch.spec->uid, launch.spec->gid,
+            [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
+              if (!*alive) return;
+              if (!user) return ready(std::unexpected(user.error()));
+              ready(start_step_now(*kept, step, *user));
+            });
 }
 
 Result<UniqueFd> StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::uint32_t step,
@@ -180,20 +184,22 @@ Result<UniqueFd> StepLauncher::start_step_now(const model::ControllerLaunch& lau
   if (it == runs_.end() || it->second.phase == Phase::Ended || it->second.phase == Phase::Clearing)
     return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not running on this node", launch.run.job.value));
   int stream[2], orders[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream) != 0) return fail_errno("cannot make a socket", errno);
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream) != 0)
+    return fail_errno("cannot make a socket", errno);
   UniqueFd ours(stream[0]);
   const UniqueFd theirs(stream[1]);
-  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, orders) != 0) return fail_errno("cannot make a socket", errno);
+  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, orders) != 0)
+    return fail_errno("cannot make a socket", errno);
   UniqueFd our_orders(orders[0]);
   const UniqueFd their_orders(orders[1]);
   SPUR_TRY(expect_orders(their_orders.get()));
   SPUR_ASSIGN(const RunFile file, spool_.open_run(launch.run));
-  SpawnRequest request{.path = options_.stepd,
-                       .arguments = {fmt::format("spurstepd: [{}.{}]", launch.run.job.value, step), "--step",
-                                     std::to_string(step)},
-                       .environment = stepd_environment(identity),
-                       .fds = {null_.get(), null_.get(), STDERR_FILENO, file.fd(), their_orders.get(), theirs.get()},
-                       .new_session = true};
+  SpawnRequest request{
+      .path = options_.stepd,
+      .arguments = {fmt::format("spurstepd: [{}.{}]", launch.run.job.value, step), "--step", std::to_string(step)},
+      .environment = stepd_environment(identity),
+      .fds = {null_.get(), null_.get(), STDERR_FILENO, file.fd(), their_orders.get(), theirs.get()},
+      .new_session = true};
   SPUR_ASSIGN(auto spawned, spawn(request));
   auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned.pidfd));
   const auto entry = steps_.emplace(launch.run, Step{pidfd, std::move(our_orders)});

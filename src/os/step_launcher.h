@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent's real door to processes (contract: io/launcher.h): notes runs in the spool, starts one spurstepd per batch script or
-// step, and watches them. A spurstepd of a batch script outlives the agent; recover() finds it again.
+// The agent's real door to processes (contract: io/launcher.h): notes runs in the spool, starts one spurstepd per
+// batch script or step, and watches them. A spurstepd of a batch script outlives the agent; recover() finds it again.
 //
 //   launch()           in the ledger           user known           spurstepd gone, end record there
-//   -------> Noting ------------------> LookingUp --------> Running --------------------------------> Ended --forget()-->
+//   -------> Noting ------------------> LookingUp --------> Running --------------------------------> Ended
+//   --forget()-->
 //              |                                              | spurstepd gone without a record          ^
 //              |                                              +------> Clearing (kill what is left) ------+
 //              +-- no script here: Held --end()--> Clearing (its steps end) ------------------------------+
 //
-// launch() returns when the note survives the agent's death. A script is started only when the note also survives a power cut: so
-// a run that a cut takes back has never run, the controller finds the node without it and launches it again.
-// All of it on the thread of the event loop.
+// launch() returns when the note survives the agent's death. A script is started only when the note also survives a
+// power cut: so a run that a cut takes back has never run, the controller finds the node without it and launches it
+// again. All of it on the thread of the event loop.
 #pragma once
 
 #include <functional>
@@ -33,10 +34,11 @@ namespace spur::os {
 class StepLauncher final : public io::Launcher {
  public:
   struct Options {
-    std::string spool;                         // made if missing; must be the agent's own
-    std::string stepd;                         // the program
+    std::string spool;  // made if missing; must be the agent's own
+    std::string stepd;  // the program
     std::string node;
-    std::vector<std::string> job_environment{};  // NAME=VALUE set in every job: where commands inside find the controller
+    std::vector<std::string>
+        job_environment{};  // NAME=VALUE set in every job: where commands inside find the controller
     bool use_cgroups = true;
     Duration keep_users{seconds(60)};
     std::function<void(const std::string&)> warn{};  // gets single sentences; may be empty
@@ -51,9 +53,10 @@ class StepLauncher final : public io::Launcher {
   void suspend(model::JobRun run, bool resume) override;
   void forget(model::JobRun run) override;
 
-  // Starts a spurstepd for tasks of step `step` of a run that this node holds, and gives the caller a connected stream socket.
-  // The caller then writes and reads frames (wire/grpc_framing.h): first the StepInput with the start, then further StepInputs;
-  // StepOutputs come back. Closing the socket ends the step. `ready` may be called before start_step returns.
+  // Starts a spurstepd for tasks of step `step` of a run that this node holds, and gives the caller a connected
+  // stream socket. The caller then writes and reads frames (wire/grpc_framing.h): first the StepInput with the start,
+  // then further StepInputs; StepOutputs come back. Closing the socket ends the step. `ready` may be called before
+  // start_step returns.
   using StepReady = std::function<void(Result<UniqueFd>)>;
   void start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready);
 
@@ -68,9 +71,9 @@ class StepLauncher final : public io::Launcher {
     pid_t pid = -1;
     Uid uid;
     Gid gid;
-    bool is_child = false;                  // started by this process: its pid is ours to reap
-    EventLoop::TimerId timer;               // of clearing
-    EndRecord end;                          // what is to be recorded when clearing is over
+    bool is_child = false;     // started by this process: its pid is ours to reap
+    EventLoop::TimerId timer;  // of clearing
+    EndRecord end;             // what is to be recorded when clearing is over
     Duration kill_wait{0};
     Duration clearing_since{0}, kill_at{0};
     bool warned = false;
@@ -90,7 +93,8 @@ class StepLauncher final : public io::Launcher {
   void look_up(model::JobRun run, std::shared_ptr<RunFile> file);
   void fail_launch(model::JobRun run, const std::string& error);
   Status start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file);
-  Result<UniqueFd> start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity);
+  Result<UniqueFd> start_step_now(const model::ControllerLaunch& launch, std::uint32_t step,
+                                  const Identity& identity);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
   void order_steps(model::JobRun run, const StepOrder& order);
 

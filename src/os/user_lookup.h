@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and groups of the users whose jobs start here, from the system's databases (files, LDAP, ...). Such a lookup may take
-// milliseconds or, when a server is down, a minute; so it is done on a thread of its own and kept for a while. spurstepd asks
-// nobody: it gets the identity handed over.
+// Names and groups of the users whose jobs start here, from the system's databases (files, LDAP, ...). Such a lookup
+// may take milliseconds or, when a server is down, a minute; so it is done on a thread of its own and kept for a
+// while. spurstepd asks nobody: it gets the identity handed over.
 #pragma once
 
 #include <condition_variable>
@@ -31,7 +31,8 @@ class UserLookup {
   UserLookup(const UserLookup&) = delete;
   UserLookup& operator=(const UserLookup&) = delete;
 
-  // Calls `found` on the loop's thread: at once when the answer is known and fresh, else when it is there. Only on that thread.
+  // Calls `found` on the loop's thread: at once when the answer is known and fresh, else when it is there. Only on
+  // that thread.
   void find(Uid uid, Gid gid, Found found);
 
  private:
@@ -48,7 +49,7 @@ class UserLookup {
   std::map<Key, Entry> known_;
   std::multimap<Key, Found> waiting_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // answers that arrive later are dropped
-  std::mutex mutex_;  // guards the two below
+  std::mutex mutex_;                                            // guards the two below
   std::deque<Key> wanted_;
   bool stopping_ = false;
   std::condition_variable wake_;

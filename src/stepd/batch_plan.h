@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a launch to the plan of the one process it needs: names of output files, environment, limits. Decides; starts nothing.
+// From a launch to the plan of the one process it needs: names of output files, environment, limits. Decides; starts
+// nothing.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct BatchSource {
   const os::Identity& identity;
   std::string script_path;
   const std::vector<std::string>& of_node;
-  std::string token;                        // entry that marks the job's processes
+  std::string token;  // entry that marks the job's processes
 };
 Result<TaskPlan> plan_batch(const BatchSource& source);
 

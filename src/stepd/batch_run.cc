@@ -34,7 +34,9 @@ namespace {
 constexpr model::ExitStatus kLaunchFailed{.code = 0, .signal = 53};  // what Slurm shows as ExitCode=0:53
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 
-Time wall_clock() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+Time wall_clock() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
 
 std::uint64_t micros(const timeval& t) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
@@ -101,7 +103,8 @@ Status BatchRun::begin() {
   if (launch == nullptr || !launch->spec || launch->this_part >= launch->parts.size())
     return fail(ErrorCode::Corrupt, "the record holds no launch");
   launch_ = std::move(*launch);
-  if (launch_.spec->uid != input_.identity.uid) return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
+  if (launch_.spec->uid != input_.identity.uid)
+    return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
   if (!launch_.spec->script) return fail(ErrorCode::JobScriptMissing, "the job has no batch script");
   SPUR_TRY(write_script(input_, *launch_.spec->script));
   SPUR_ASSIGN(processes_, ProcessSet::make(header.cgroup, "step_batch", launch_.parts[launch_.this_part].memory_mib));
@@ -223,8 +226,7 @@ void BatchRun::record(os::EndRecord end) {
   // A disk that fails here fails the agent too; it then reports this run as killed.
   auto noted = input_.record.note_end(end);
   if (noted && ::getppid() != input_.agent) noted = input_.record.sync();
-  if (!noted)
-    fmt::print(stderr, "spurstepd: error: job {}: {}\n", launch_.run.job.value, noted.error().message);
+  if (!noted) fmt::print(stderr, "spurstepd: error: job {}: {}\n", launch_.run.job.value, noted.error().message);
   loop_.stop();
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One batch script from its record in the spool to its end in that record. Runs in a process of its own that outlives the agent:
+// One batch script from its record in the spool to its end in that record. Runs in a process of its own that outlives
+// the agent:
 //
 //   prepare --> script runs --> script has ended --> what it left behind is killed --> end recorded --> exit
 //      |            ^ orders: TERM, KILL, signals, suspend
 //      +-- cannot (user, files, cgroup): recorded as a failed launch, nothing was run
 //
-// Whatever happens the record gets an end; only a crash of this very process leaves it without, which the agent then notices.
+// Whatever happens the record gets an end; only a crash of this very process leaves it without, which the agent then
+// notices.
 #pragma once
 
 #include <string>
@@ -18,13 +20,13 @@
 namespace spur::stepd {
 
 struct BatchInput {
-  std::string directory;                    // of the run, in the spool
-  os::RunFile record;                       // locked by us
-  os::UniqueFd orders;                      // os/step_control.h
-  os::Identity identity;                    // of the job's user, looked up by the agent
-  std::vector<std::string> of_node;         // entries for every job's environment
-  std::string token;                        // of the spool, see os::run_token
-  int agent = 0;                            // its pid; while it lives, it makes the end durable
+  std::string directory;             // of the run, in the spool
+  os::RunFile record;                // locked by us
+  os::UniqueFd orders;               // os/step_control.h
+  os::Identity identity;             // of the job's user, looked up by the agent
+  std::vector<std::string> of_node;  // entries for every job's environment
+  std::string token;                 // of the spool, see os::run_token
+  int agent = 0;                     // its pid; while it lives, it makes the end durable
 };
 
 // Returns when the end is recorded.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole batch jobs through the real launcher and the real spurstepd. Each test that is about rights says that it needs root.
+// Whole batch jobs through the real launcher and the real spurstepd. Each test that is about rights says that it
+// needs root.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -18,8 +19,8 @@ TEST_P(Batch, ExitCodesAndSignals) {
     const char* body;
     ExitStatus exit;
   };
-  for (const Row& row : {Row{"true", {0, 0}}, Row{"exit 3", {3, 0}}, Row{"exit 255", {255, 0}}, Row{"kill -9 $$", {0, 9}},
-                         Row{"kill -SEGV $$", {0, 11}}, Row{"nosuchcommand", {127, 0}}}) {
+  for (const Row& row : {Row{"true", {0, 0}}, Row{"exit 3", {3, 0}}, Row{"exit 255", {255, 0}},
+                         Row{"kill -9 $$", {0, 9}}, Row{"kill -SEGV $$", {0, 11}}, Row{"nosuchcommand", {127, 0}}}) {
     const auto& ended = end_of(launch(script(row.body)));
     EXPECT_EQ(ended.exit, row.exit) << row.body;
     EXPECT_FALSE(ended.launch_failed) << ended.error;
@@ -28,8 +29,10 @@ TEST_P(Batch, ExitCodesAndSignals) {
 }
 
 TEST_P(Batch, EnvironmentArgumentsAndFiles) {
-  auto spec = script("echo \"args $1 $2 of $#\"; echo \"$SLURM_JOB_ID $SLURM_PROCID $SLURM_LOCALID $MINE $SPUR_TEST_NODE_ENTRY\"\n"
-                     "[ \"$SLURM_TASK_PID\" = $$ ] && echo pid ok; read line; echo \"in $line\"; echo problem >&2; pwd; ls /proc/self/fd | wc -l");
+  auto spec = script(
+      "echo \"args $1 $2 of $#\"; echo \"$SLURM_JOB_ID $SLURM_PROCID $SLURM_LOCALID $MINE $SPUR_TEST_NODE_ENTRY\"\n"
+      "[ \"$SLURM_TASK_PID\" = $$ ] && echo pid ok; read line; echo \"in $line\"; echo problem >&2; pwd; ls "
+      "/proc/self/fd | wc -l");
   spec->arguments = {"a b", "c"};
   spec->std_in = "in-%j";
   spec->std_err = "err-%x-%j";
@@ -38,6 +41,11 @@ TEST_P(Batch, EnvironmentArgumentsAndFiles) {
   EXPECT_EQ(end_of(run).exit, ExitStatus{});
   EXPECT_EQ(output(), "args a b c of 2\n1 0 0 1 yes\npid ok\nin hello\n" + (dir_ / "out") + "\n4\n");
   EXPECT_EQ(output("err-test-1"), "problem\n");
+}
+
+TEST_P(Batch, SignalsAreAsAfterLogin) {
+  end_of(launch(script("grep -E 'Sig(Blk|Ign)' /proc/self/status | cut -f2 | uniq; cat /proc/self/oom_score_adj")));
+  EXPECT_EQ(output(), "0000000000000000\n0\n");
 }
 
 TEST_P(Batch, DefaultOutputNames) {
@@ -69,9 +77,11 @@ TEST_P(Batch, UmaskAndLimits) {
   spec->umask = 027;
   rlimit now{};
   ::getrlimit(RLIMIT_NOFILE, &now);
-  spec->rlimits = {{.resource = RLIMIT_NOFILE, .soft = 123, .hard = 456}, {.resource = RLIMIT_CORE, .soft = 0, .hard = 0}};
+  spec->rlimits = {{.resource = RLIMIT_NOFILE, .soft = 123, .hard = 456},
+                   {.resource = RLIMIT_CORE, .soft = 0, .hard = 0}};
   end_of(launch(spec));
-  EXPECT_EQ(output(), fmt::format("0027\n123\n0\n{}\n", now.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(now.rlim_max)));
+  EXPECT_EQ(output(), fmt::format("0027\n123\n0\n{}\n",
+                                  now.rlim_max == RLIM_INFINITY ? "unlimited" : std::to_string(now.rlim_max)));
   struct stat info{};
   ASSERT_EQ(::stat((dir_ / "out/made").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0640u);
@@ -85,11 +95,13 @@ TEST_P(Batch, UmaskAndLimits) {
 
 TEST_P(Batch, RightsAreReallyDropped) {
   if (!is_root()) GTEST_SKIP() << "needs root";
-  end_of(launch(script("id -u; id -g; id -G; grep -E 'Cap(Prm|Eff|Inh|Amb)|^Uid|^Gid' /proc/self/status; cat /etc/shadow 2>&1 | head -c 3 | wc -c")));
+  end_of(
+      launch(script("id -u; id -g; id -G; grep -E 'Cap(Prm|Eff|Inh|Amb)|^Uid|^Gid' /proc/self/status; cat "
+                    "/etc/shadow 2>&1 | head -c 3 | wc -c")));
   const std::string zero = "\t0000000000000000\n";
   const std::string ids = "\t65534\t65534\t65534\t65534\n";
-  EXPECT_EQ(output(), "65534\n65534\n65534\nUid:" + ids + "Gid:" + ids + "CapInh:" + zero + "CapPrm:" + zero + "CapEff:" + zero +
-                          "CapAmb:" + zero + "3\n");
+  EXPECT_EQ(output(), "65534\n65534\n65534\nUid:" + ids + "Gid:" + ids + "CapInh:" + zero + "CapPrm:" + zero +
+                          "CapEff:" + zero + "CapAmb:" + zero + "3\n");
 }
 
 TEST_P(Batch, FilesAreOpenedAsTheUser) {
@@ -99,7 +111,9 @@ TEST_P(Batch, FilesAreOpenedAsTheUser) {
   ASSERT_EQ(::symlink((dir_ / "secret").c_str(), (dir_ / "out/link").c_str()), 0);
   for (const char* field : {"out", "err", "in"}) {
     auto spec = script("touch ran");
-    (field == std::string("out") ? spec->std_out : field == std::string("err") ? spec->std_err : spec->std_in) = "link";
+    (field == std::string("out")   ? spec->std_out
+     : field == std::string("err") ? spec->std_err
+                                   : spec->std_in) = "link";
     const auto& ended = end_of(launch(spec));
     EXPECT_TRUE(ended.launch_failed) << field;
     EXPECT_EQ(ended.exit, (ExitStatus{0, 53}));
@@ -135,7 +149,9 @@ TEST_P(Batch, MissingWorkingDirectory) {
   spec->work_dir = "/nonexistent";
   spec->std_out = dir_ / "out/out";
   EXPECT_EQ(end_of(launch(spec)).exit, ExitStatus{});
-  EXPECT_EQ(output(), "slurmstepd: error: couldn't chdir to `/nonexistent': No such file or directory: going to /tmp instead\n/tmp\n");
+  EXPECT_EQ(output(),
+            "slurmstepd: error: couldn't chdir to `/nonexistent': No such file or directory: going to /tmp "
+            "instead\n/tmp\n");
   spec = script("pwd");  // the output file is there, too
   spec->work_dir = "/nonexistent";
   EXPECT_TRUE(end_of(launch(spec)).launch_failed);
@@ -157,8 +173,9 @@ TEST_P(Batch, UnusableTmpDir) {
   auto spec = script("echo $TMPDIR");
   spec->environment = std::make_shared<const std::string>(std::string("PATH=/bin\0TMPDIR=/proc/nope\0", 28));
   end_of(launch(spec));
-  EXPECT_EQ(output(), "slurmstepd: error: Unable to create TMPDIR [/proc/nope]: No such file or directory\n"
-                      "slurmstepd: error: Setting TMPDIR to /tmp\n/tmp\n");
+  EXPECT_EQ(output(),
+            "slurmstepd: error: Unable to create TMPDIR [/proc/nope]: No such file or directory\n"
+            "slurmstepd: error: Setting TMPDIR to /tmp\n/tmp\n");
 }
 
 TEST_P(Batch, OnlyKnownUsersRun) {
@@ -220,7 +237,8 @@ TEST_P(Batch, EndRightAfterLaunchIsNotLost) {
 
 TEST_P(Batch, Signals) {
   const std::string body =
-      "trap 'echo shell' USR1; bash -c 'trap \"echo child\" USR1; echo up; while [ ! -e go ]; do sleep 0.05; done' & wait; "
+      "trap 'echo shell' USR1; bash -c 'trap \"echo child\" USR1; echo up; while [ ! -e go ]; do sleep 0.05; done' & "
+      "wait; "
       "while [ ! -e go ]; do sleep 0.05; done; wait";
   auto run = launch(script(body));
   wait_for_text("out", "up");
@@ -239,7 +257,9 @@ TEST_P(Batch, SuspendAndResume) {
   wait_for_text("out", "3\n");
   launcher_->suspend(run, false);
   std::string before;
-  wait_for([&] { return std::exchange(before, output()) == output() && (loop_->run_once(milliseconds(100)), before == output()); });
+  wait_for([&] {
+    return std::exchange(before, output()) == output() && (loop_->run_once(milliseconds(100)), before == output());
+  });
   std::ofstream(dir_ / "out/go") << "";
   loop_->run_once(milliseconds(100));
   EXPECT_FALSE(ended_.contains(run));
@@ -257,7 +277,8 @@ TEST_P(Batch, SuspendedJobsCanBeEnded) {
 
 TEST_P(Batch, WhatIsLeftBehindIsEnded) {
   // A daemon that forked twice, has its own session, no environment, and ignores TERM.
-  const auto run = launch(script("( setsid env -i /bin/bash -c 'trap \"\" TERM HUP; echo $BASHPID; exec sleep 1000' & ) ; sleep 0.1; exit 5"));
+  const auto run = launch(script(
+      "( setsid env -i /bin/bash -c 'trap \"\" TERM HUP; echo $BASHPID; exec sleep 1000' & ) ; sleep 0.1; exit 5"));
   EXPECT_EQ(end_of(run).exit, (ExitStatus{5, 0}));
   const pid_t daemon = std::atoi(output().c_str());
   ASSERT_GT(daemon, 0);
@@ -320,7 +341,8 @@ TEST_P(Batch, KilledStepDaemonIsADefinedEnd) {
 TEST_P(Batch, AgentRestartFindsRunningAndEndedRuns) {
   std::vector<JobRun> runs;
   for (int i = 0; i < 10; ++i) {
-    auto spec = script(fmt::format("echo up; while [ ! -e go{} ]; do sleep 0.02; done; exit {}", i < 5 ? 1 : 2, 10 + i));
+    auto spec =
+        script(fmt::format("echo up; while [ ! -e go{} ]; do sleep 0.02; done; exit {}", i < 5 ? 1 : 2, 10 + i));
     spec->std_out = fmt::format("out{}", i);
     runs.push_back(launch(spec));
   }
@@ -334,10 +356,7 @@ TEST_P(Batch, AgentRestartFindsRunningAndEndedRuns) {
   ::kill(victim, SIGKILL);
   std::ofstream(dir_ / "out/go1") << "";
   // They have ended when the processes are gone (zombies of ours here: with a real restart init reaps them).
-  for (int i = 0; i < 5; ++i)
-    wait_for([&] {
-      return !is_alive(stepds[static_cast<std::size_t>(i)]);
-    });
+  for (int i = 0; i < 5; ++i) wait_for([&] { return !is_alive(stepds[static_cast<std::size_t>(i)]); });
   start_agent();
   ASSERT_EQ(known_.size(), 11u);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(known_[static_cast<std::size_t>(i)].running, i >= 5) << i;

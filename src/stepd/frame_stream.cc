@@ -17,7 +17,9 @@ constexpr std::size_t kMaxInputBytes = std::size_t{64} << 20;  // a start with a
 FrameStream::FrameStream(os::EventLoop& loop, os::UniqueFd socket)
     : loop_(loop), socket_(std::move(socket)), reader_(kMaxInputBytes) {}
 
-FrameStream::~FrameStream() { loop_.unwatch(socket_.get()); }
+FrameStream::~FrameStream() {
+  loop_.unwatch(socket_.get());
+}
 
 Status FrameStream::open(Events events) {
   events_ = std::move(events);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream between a step daemon and its agent: protobuf messages in frames (wire/grpc_framing.h) over a socket, both ways,
-// never blocking. Messages sent are queued; whoever makes them looks at queued_bytes() and waits.
+// The stream between a step daemon and its agent: protobuf messages in frames (wire/grpc_framing.h) over a socket,
+// both ways, never blocking. Messages sent are queued; whoever makes them looks at queued_bytes() and waits.
 #pragma once
 
 #include <cstddef>

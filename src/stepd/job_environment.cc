@@ -18,21 +18,29 @@ using Value = std::optional<std::string>;
 using Source = EnvironmentSource;
 using Gres = model::GresRequest;
 
-const model::JobSpec& spec(const Source& s) { return *s.launch.spec; }
-const model::LaunchPart& part(const Source& s) { return s.launch.parts[s.launch.this_part]; }
+const model::JobSpec& spec(const Source& s) {
+  return *s.launch.spec;
+}
+const model::LaunchPart& part(const Source& s) {
+  return s.launch.parts[s.launch.this_part];
+}
 
 template <class Number>
 Value number(Number n) {
   return std::to_string(n);
 }
-Value text_if(std::string text) { return text.empty() ? Value{} : Value(std::move(text)); }
+Value text_if(std::string text) {
+  return text.empty() ? Value{} : Value(std::move(text));
+}
 
 Value job_nodes(const Source& s) {
   std::vector<std::string> names;
   for (const auto& p : s.launch.parts) names.push_back(p.node);
   return text::compress_hostlist(names);
 }
-Value job_node_count(const Source& s) { return number(s.launch.parts.size()); }
+Value job_node_count(const Source& s) {
+  return number(s.launch.parts.size());
+}
 
 Value cpus_per_node(const Source& s) {
   std::vector<std::uint32_t> counts;
@@ -55,7 +63,9 @@ Value cpus_per_task(const Source& s) {
   if (s.step && s.step->cpus_per_task != 0) return number(s.step->cpus_per_task);
   return spec(s).cpus_per_task_given ? number(spec(s).cpus_per_task) : Value{};
 }
-Value array_value(const Source& s, std::uint32_t n) { return s.launch.array_task ? number(n) : Value{}; }
+Value array_value(const Source& s, std::uint32_t n) {
+  return s.launch.array_task ? number(n) : Value{};
+}
 
 // Device numbers of the gpu grants here, "0,2,3".
 Value gpu_indices(const Source& s) {
@@ -99,15 +109,19 @@ Value rank_list(const Source& s) {
     out += fmt::format("{}{}", i == 0 ? "" : ",", s.step->first_rank + i);
   return out;
 }
-Value step_number(const Source& s) { return s.step ? number(s.step->step) : Value{}; }
-Value batch_only(const Source& s, std::string value) { return s.step ? Value{} : Value(std::move(value)); }
+Value step_number(const Source& s) {
+  return s.step ? number(s.step->step) : Value{};
+}
+Value batch_only(const Source& s, std::string value) {
+  return s.step ? Value{} : Value(std::move(value));
+}
 
 // What becomes of the user's own entry when the row has no value.
 enum class Otherwise : std::uint8_t { Drop, Keep };
 enum Marks : std::uint8_t {
   kPlain = 0,
-  kTwin = 1,      // also as SPUR_...
-  kDefault = 2,   // the user's own entry wins
+  kTwin = 1,     // also as SPUR_...
+  kDefault = 2,  // the user's own entry wins
 };
 struct Row {
   std::string_view name;
@@ -134,12 +148,14 @@ constexpr Row kTable[] = {
     {"SLURM_JOB_LICENSES", licenses},
     {"SLURM_JOB_START_TIME", [](const Source& s) { return number(to_unix_seconds(s.launch.started)); }},
     {"SLURM_JOB_END_TIME", end_time},
-    {"SLURM_RESTART_COUNT", [](const Source& s) { return s.launch.restarts ? number(s.launch.restarts) : Value{}; }, Drop, kTwin},
+    {"SLURM_RESTART_COUNT", [](const Source& s) { return s.launch.restarts ? number(s.launch.restarts) : Value{}; },
+     Drop, kTwin},
     {"SLURM_CLUSTER_NAME", [](const Source& s) { return Value(s.launch.cluster_name); }, Drop, kTwin},
     {"SPUR_JOB_EPOCH", [](const Source& s) { return number(s.launch.run.epoch.value); }},
     // its array
     {"SLURM_ARRAY_JOB_ID", [](const Source& s) { return array_value(s, s.launch.array_job.value); }, Drop, kTwin},
-    {"SLURM_ARRAY_TASK_ID", [](const Source& s) { return array_value(s, s.launch.array_task.value_or(0)); }, Drop, kTwin},
+    {"SLURM_ARRAY_TASK_ID", [](const Source& s) { return array_value(s, s.launch.array_task.value_or(0)); }, Drop,
+     kTwin},
     {"SLURM_ARRAY_TASK_COUNT", [](const Source& s) { return array_value(s, s.launch.array_count); }, Drop, kTwin},
     {"SLURM_ARRAY_TASK_MIN", [](const Source& s) { return array_value(s, s.launch.array_min); }, Drop, kTwin},
     {"SLURM_ARRAY_TASK_MAX", [](const Source& s) { return array_value(s, s.launch.array_max); }, Drop, kTwin},
@@ -153,11 +169,16 @@ constexpr Row kTable[] = {
     {"SLURM_TASKS_PER_NODE", tasks_per_node, Drop, kTwin},
     {"SLURM_NTASKS", task_count, Drop, kTwin},
     {"SLURM_NPROCS", task_count},
-    {"SLURM_NTASKS_PER_NODE", [](const Source& s) { return spec(s).tasks_per_node ? number(spec(s).tasks_per_node) : Value{}; }, Drop, kTwin},
+    {"SLURM_NTASKS_PER_NODE",
+     [](const Source& s) { return spec(s).tasks_per_node ? number(spec(s).tasks_per_node) : Value{}; }, Drop, kTwin},
     {"SLURM_CPUS_PER_TASK", cpus_per_task, Drop, kTwin},
     {"SLURM_CPUS_ON_NODE", [](const Source& s) { return number(part(s).cpus.size()); }, Drop, kTwin},
-    {"SLURM_MEM_PER_NODE", [](const Source& s) { return spec(s).memory_per_node_mib ? number(*spec(s).memory_per_node_mib) : Value{}; }, Drop, kTwin},
-    {"SLURM_MEM_PER_CPU", [](const Source& s) { return spec(s).memory_per_cpu_mib ? number(*spec(s).memory_per_cpu_mib) : Value{}; }, Drop, kTwin},
+    {"SLURM_MEM_PER_NODE",
+     [](const Source& s) { return spec(s).memory_per_node_mib ? number(*spec(s).memory_per_node_mib) : Value{}; },
+     Drop, kTwin},
+    {"SLURM_MEM_PER_CPU",
+     [](const Source& s) { return spec(s).memory_per_cpu_mib ? number(*spec(s).memory_per_cpu_mib) : Value{}; }, Drop,
+     kTwin},
     {"SLURM_OVERCOMMIT", [](const Source& s) { return spec(s).overcommit ? Value("1") : Value{}; }},
     // its devices
     {"SLURM_GPUS", [](const Source& s) { return gpus_asked(s, Gres::Per::Job); }},
@@ -169,7 +190,8 @@ constexpr Row kTable[] = {
     {"SLURM_STEP_GPUS", [](const Source& s) { return s.step ? gpu_indices(s) : Value{}; }},
     {"CUDA_VISIBLE_DEVICES", [](const Source& s) { return visible_to(s, GpuVendor::Nvidia); }, Keep},
     {"ROCR_VISIBLE_DEVICES", [](const Source& s) { return visible_to(s, GpuVendor::Amd); }, Keep},
-    {"ZE_AFFINITY_MASK", [](const Source& s) { return s.vendor == GpuVendor::Intel ? gpu_indices(s) : Value{}; }, Keep},
+    {"ZE_AFFINITY_MASK", [](const Source& s) { return s.vendor == GpuVendor::Intel ? gpu_indices(s) : Value{}; },
+     Keep},
     {"GPU_DEVICE_ORDINAL", [](const Source& s) { return gpu_indices(s); }, Keep},
     // where it was submitted; sbatch knows better than the agent, which knows only where the job works
     {"SLURM_SUBMIT_DIR", [](const Source& s) { return Value(spec(s).work_dir); }, Keep, kTwin | kDefault},
@@ -177,7 +199,8 @@ constexpr Row kTable[] = {
     {"SLURM_PRIO_PROCESS", [](const Source&) { return Value("0"); }, Keep, kDefault},
     // this node and process
     {"SLURMD_NODENAME", [](const Source& s) { return Value(part(s).node); }},
-    {"SLURM_NODEID", [](const Source& s) { return number(s.step ? s.step->node_id : s.launch.this_part); }, Drop, kTwin},
+    {"SLURM_NODEID", [](const Source& s) { return number(s.step ? s.step->node_id : s.launch.this_part); }, Drop,
+     kTwin},
     {"SLURM_GTIDS", rank_list},
     {"SLURM_TOPOLOGY_ADDR", [](const Source& s) { return Value(part(s).node); }},
     {"SLURM_TOPOLOGY_ADDR_PATTERN", [](const Source&) { return Value("node"); }},
@@ -187,10 +210,12 @@ constexpr Row kTable[] = {
     // the step
     {"SLURM_STEP_ID", step_number, Drop, kTwin},
     {"SLURM_STEPID", step_number},
-    {"SLURM_STEP_NODELIST", [](const Source& s) { return s.step ? Value(text::compress_hostlist(s.step->nodes)) : Value{}; }},
+    {"SLURM_STEP_NODELIST",
+     [](const Source& s) { return s.step ? Value(text::compress_hostlist(s.step->nodes)) : Value{}; }},
     {"SLURM_STEP_NUM_NODES", [](const Source& s) { return s.step ? number(s.step->nodes.size()) : Value{}; }},
     {"SLURM_STEP_NUM_TASKS", [](const Source& s) { return s.step ? number(s.step->task_count) : Value{}; }},
-    {"SLURM_STEP_TASKS_PER_NODE", [](const Source& s) { return s.step ? Value(repeat_text(s.step->tasks_per_node)) : Value{}; }},
+    {"SLURM_STEP_TASKS_PER_NODE",
+     [](const Source& s) { return s.step ? Value(repeat_text(s.step->tasks_per_node)) : Value{}; }},
     {"SLURM_DISTRIBUTION", [](const Source& s) { return s.step ? Value("block") : Value{}; }, Keep, kDefault},
     {"SLURM_UMASK", [](const Source& s) { return s.step ? Value(fmt::format("{:04o}", s.step->umask)) : Value{}; }},
     // set per task; named here so that an outer job's are dropped
@@ -199,8 +224,12 @@ constexpr Row kTable[] = {
     {"SLURM_TASK_PID", [](const Source&) { return Value{}; }, Drop},
 };
 
-std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
-std::string twin_of(std::string_view name) { return "SPUR_" + std::string(name.substr(6)); }
+std::string_view name_of(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
+std::string twin_of(std::string_view name) {
+  return "SPUR_" + std::string(name.substr(6));
+}
 
 }  // namespace
 

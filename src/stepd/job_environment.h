@@ -2,9 +2,9 @@
 // The environment of batch scripts and step tasks: the user's own entries with Slurm's variables on top. One table
 // (job_environment.cc) says for each variable when it is set and to what; pure, so that it can be tested as text.
 //
-// A variable of the table that does not apply to this job is also taken out of what the user brought along: a job submitted from
-// inside another job must not see the outer one's array task or memory limit. Rows of things the user may choose himself
-// (TMPDIR, CUDA_VISIBLE_DEVICES, ...) are kept instead.
+// A variable of the table that does not apply to this job is also taken out of what the user brought along: a job
+// submitted from inside another job must not see the outer one's array task or memory limit. Rows of things the user
+// may choose himself (TMPDIR, CUDA_VISIBLE_DEVICES, ...) are kept instead.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,12 @@ struct EnvironmentSource {
   const model::ControllerLaunch& launch;
   std::string_view user_name;
   GpuVendor vendor = GpuVendor::Unknown;
-  const StepLayout* step = nullptr;           // null: the batch script
-  std::vector<std::string> of_node;           // NAME=VALUE entries that the agent gives every job
+  const StepLayout* step = nullptr;  // null: the batch script
+  std::vector<std::string> of_node;  // NAME=VALUE entries that the agent gives every job
 };
 
-// The user's `entries` and the table's, the latter winning; order: the user's as they came, then the table's. What is set per
-// task (ranks, pid) is not in it; see task_entries.
+// The user's `entries` and the table's, the latter winning; order: the user's as they came, then the table's. What is
+// set per task (ranks, pid) is not in it; see task_entries.
 std::vector<std::string> job_environment(const EnvironmentSource& source, const std::vector<std::string>& entries);
 // SLURM_PROCID, SLURM_LOCALID, SLURM_TASK_PID and their SPUR_ twins.
 std::vector<std::string> task_entries(std::uint32_t rank, std::uint32_t local_id, int pid);

@@ -39,7 +39,8 @@ struct Case {
   }
   std::vector<std::string> make() {
     launch.spec = spec;
-    return job_environment({.launch = launch, .user_name = "alice", .vendor = vendor, .step = step, .of_node = of_node}, user);
+    return job_environment(
+        {.launch = launch, .user_name = "alice", .vendor = vendor, .step = step, .of_node = of_node}, user);
   }
 };
 
@@ -151,8 +152,9 @@ TEST(JobEnvironment, GpusByVendor) {
     GpuVendor vendor;
     const char *cuda, *rocr, *ze;
   };
-  for (const Row& row : {Row{GpuVendor::Unknown, "1,3,4", "1,3,4", "(unset)"}, Row{GpuVendor::Nvidia, "1,3,4", "(unset)", "(unset)"},
-                         Row{GpuVendor::Amd, "(unset)", "1,3,4", "(unset)"}, Row{GpuVendor::Intel, "(unset)", "(unset)", "1,3,4"}}) {
+  for (const Row& row :
+       {Row{GpuVendor::Unknown, "1,3,4", "1,3,4", "(unset)"}, Row{GpuVendor::Nvidia, "1,3,4", "(unset)", "(unset)"},
+        Row{GpuVendor::Amd, "(unset)", "1,3,4", "(unset)"}, Row{GpuVendor::Intel, "(unset)", "(unset)", "1,3,4"}}) {
     Case c;
     c.vendor = row.vendor;
     c.spec->gres = {{.name = "gpu", .type = "mi300x", .count = 2, .per = GresRequest::Per::Node},
@@ -172,9 +174,21 @@ TEST(JobEnvironment, GpusByVendor) {
 
 TEST(JobEnvironment, TheUsersEntriesStayAndAnOuterJobsGo) {
   Case c;
-  c.user = {"FOO=bar",        "PATH=/bin",  "SLURM_JOB_ID=1",     "SLURM_ARRAY_TASK_ID=7", "SLURM_RESTART_COUNT=1",
-            "SLURM_STEP_ID=0", "SPUR_NTASKS=9", "TMPDIR=/scratch",  "CUDA_VISIBLE_DEVICES=0", "SLURM_SUBMIT_DIR=/elsewhere",
-            "SLURM_CONF=/x",  "FOO=second", "SLURM_PRIO_PROCESS=5", "SLURM_EXPORT_ENV=ALL", "SLURM_PROCID=3"};
+  c.user = {"FOO=bar",
+            "PATH=/bin",
+            "SLURM_JOB_ID=1",
+            "SLURM_ARRAY_TASK_ID=7",
+            "SLURM_RESTART_COUNT=1",
+            "SLURM_STEP_ID=0",
+            "SPUR_NTASKS=9",
+            "TMPDIR=/scratch",
+            "CUDA_VISIBLE_DEVICES=0",
+            "SLURM_SUBMIT_DIR=/elsewhere",
+            "SLURM_CONF=/x",
+            "FOO=second",
+            "SLURM_PRIO_PROCESS=5",
+            "SLURM_EXPORT_ENV=ALL",
+            "SLURM_PROCID=3"};
   c.of_node = {"SLURM_CONF=/etc/slurm.conf", "SPUR_CONTROLLER=unix:/run/x"};
   const auto made = c.make();
   expect_all(made, {{"FOO", "bar"},
@@ -242,13 +256,15 @@ TEST(JobEnvironment, RepeatText) {
     std::vector<std::uint32_t> in;
     const char* out;
   };
-  for (const Row& row : {Row{{}, ""}, Row{{1}, "1"}, Row{{2, 2, 2, 1}, "2(x3),1"}, Row{{1, 2, 1}, "1,2,1"}, Row{{3, 1, 1}, "3,1(x2)"}})
+  for (const Row& row :
+       {Row{{}, ""}, Row{{1}, "1"}, Row{{2, 2, 2, 1}, "2(x3),1"}, Row{{1, 2, 1}, "1,2,1"}, Row{{3, 1, 1}, "3,1(x2)"}})
     EXPECT_EQ(repeat_text(row.in), row.out);
 }
 
 TEST(JobEnvironment, SplitLeavesOutWhatIsNoEntry) {
   using namespace std::string_literals;
-  EXPECT_EQ(split_environment("A=1\0B=\0junk\0=x\0\0C=a=b\0D=last"s), (std::vector<std::string>{"A=1", "B=", "C=a=b", "D=last"}));
+  EXPECT_EQ(split_environment("A=1\0B=\0junk\0=x\0\0C=a=b\0D=last"s),
+            (std::vector<std::string>{"A=1", "B=", "C=a=b", "D=last"}));
   EXPECT_TRUE(split_environment("").empty());
 }
 

@@ -59,7 +59,8 @@ std::string message_prefix(std::string_view node_of_step) {
 }
 
 std::string end_message(std::string_view what, std::string_view node, Time at, model::JobState why) {
-  if (why == model::JobState::Failed) return fmt::format("*** {} ON {} FAILED (non-zero exit code or other failure mode) ***", what, node);
+  if (why == model::JobState::Failed)
+    return fmt::format("*** {} ON {} FAILED (non-zero exit code or other failure mode) ***", what, node);
   return fmt::format("*** {} ON {} CANCELLED AT {}{} ***", what, node, local_time(at), because(why));
 }
 

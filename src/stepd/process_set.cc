@@ -13,7 +13,9 @@
 
 namespace spur::stepd {
 
-void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
 
 namespace {
 
@@ -26,8 +28,8 @@ Status limit(const os::Cgroup& group, std::uint64_t mib) {
 
 }  // namespace
 
-Result<ProcessSet> ProcessSet::make(const std::string& job_cgroup, const std::string& step_name, std::uint64_t job_memory_mib,
-                                    std::uint64_t step_memory_mib) {
+Result<ProcessSet> ProcessSet::make(const std::string& job_cgroup, const std::string& step_name,
+                                    std::uint64_t job_memory_mib, std::uint64_t step_memory_mib) {
   ProcessSet out;
   if (job_cgroup.empty()) return out;
   SPUR_ASSIGN(auto job, os::Cgroup::create(job_cgroup));
@@ -69,14 +71,20 @@ void ProcessSet::kill_job() const {
     kill();
 }
 
-bool ProcessSet::any_left_of_job() const { return job_ ? job_->populated() : any_left(); }
+bool ProcessSet::any_left_of_job() const {
+  return job_ ? job_->populated() : any_left();
+}
 
 void ProcessSet::remove(bool whole_job) const {
   if (step_) step_->remove();
   if (job_ && whole_job) job_->remove();
 }
 
-bool ProcessSet::out_of_memory() const { return job_ && job_->oom_kills() > 0; }
-std::uint64_t ProcessSet::peak_memory_bytes() const { return job_ ? job_->peak_memory_bytes() : 0; }
+bool ProcessSet::out_of_memory() const {
+  return job_ && job_->oom_kills() > 0;
+}
+std::uint64_t ProcessSet::peak_memory_bytes() const {
+  return job_ ? job_->peak_memory_bytes() : 0;
+}
 
 }  // namespace spur::stepd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All processes of a step on this node, however they forked: the members of its cgroup, or, where there is none, everything below
-// the step daemon in the process tree (it adopts orphans: see adopt_orphans).
+// All processes of a step on this node, however they forked: the members of its cgroup, or, where there is none,
+// everything below the step daemon in the process tree (it adopts orphans: see adopt_orphans).
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ void adopt_orphans();
 
 class ProcessSet {
  public:
-  // `job_cgroup` is the path of the job's group (made if missing), or empty: no cgroups. Limits of 0 are none; where the kernel
-  // offers none they are left out (the agent has warned of that).
-  static Result<ProcessSet> make(const std::string& job_cgroup, const std::string& step_name, std::uint64_t job_memory_mib,
-                                 std::uint64_t step_memory_mib = 0);
+  // `job_cgroup` is the path of the job's group (made if missing), or empty: no cgroups. Limits of 0 are none; where
+  // the kernel offers none they are left out (the agent has warned of that).
+  static Result<ProcessSet> make(const std::string& job_cgroup, const std::string& step_name,
+                                 std::uint64_t job_memory_mib, std::uint64_t step_memory_mib = 0);
 
   int cgroup_fd() const { return step_ ? step_->fd() : -1; }
   void signal(int signal) const;

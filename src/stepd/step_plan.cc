@@ -31,7 +31,8 @@ Result<StepLayout> layout_of(const v1::StepStart& start, const std::string& node
   out.cpus_per_task = start.cpus_per_task();
   const std::uint32_t here = out.tasks_per_node[out.node_id];
   if (here == 0 || here > kMaxTasksHere || out.first_rank > out.task_count || here > out.task_count - out.first_rank)
-    return fail(ErrorCode::TooManyTasks, fmt::format("{} tasks from rank {} of {} cannot be", here, out.first_rank, out.task_count));
+    return fail(ErrorCode::TooManyTasks,
+                fmt::format("{} tasks from rank {} of {} cannot be", here, out.first_rank, out.task_count));
   return out;
 }
 
@@ -49,7 +50,8 @@ Status narrow_devices(const v1::StepStart& start, model::LaunchPart& part) {
       left -= take;
     }
     if (left > 0)
-      return fail(ErrorCode::InvalidGres, fmt::format("the job has fewer than {} {} on node {}", wanted.count, wanted.name, part.node));
+      return fail(ErrorCode::InvalidGres,
+                  fmt::format("the job has fewer than {} {} on node {}", wanted.count, wanted.name, part.node));
   }
   return {};
 }
@@ -117,7 +119,8 @@ Result<StepPlan> plan_step(const StepSource& source) {
     task.rank = values.task_id = plan.layout.first_rank + i;
     SPUR_TRY(name_files(start, values, task));
     // Several tasks may share a file: the first to open it empties it.
-    task.append = std::ranges::any_of(plan.tasks, [&](const TaskPlan& t) { return !task.out_path.empty() && t.out_path == task.out_path; });
+    task.append = std::ranges::any_of(
+        plan.tasks, [&](const TaskPlan& t) { return !task.out_path.empty() && t.out_path == task.out_path; });
     plan.tasks.push_back(std::move(task));
   }
   return plan;

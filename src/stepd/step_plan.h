@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a step's start message and the job it is part of to the plans of its tasks on this node. Decides; starts nothing.
+// From a step's start message and the job it is part of to the plans of its tasks on this node. Decides; starts
+// nothing.
 #pragma once
 
 #include <string>
@@ -18,15 +19,15 @@ class StepStart;
 namespace spur::stepd {
 
 struct StepSource {
-  const model::ControllerLaunch& launch;     // as this node holds it
+  const model::ControllerLaunch& launch;  // as this node holds it
   const os::Identity& identity;
   const v1::StepStart& start;
   const std::vector<std::string>& of_node;
-  std::string token;                         // entry that marks the job's processes
+  std::string token;  // entry that marks the job's processes
 };
 struct StepPlan {
   StepLayout layout;
-  std::vector<TaskPlan> tasks;               // of this node, by local id; files only where they are opened on the node
+  std::vector<TaskPlan> tasks;  // of this node, by local id; files only where they are opened on the node
   std::string node;
 };
 Result<StepPlan> plan_step(const StepSource& source);

@@ -31,12 +31,14 @@
 namespace spur::stepd {
 namespace {
 
-constexpr std::size_t kMaxQueuedOutput = std::size_t{1} << 20;   // then tasks wait
-constexpr std::size_t kMaxQueuedInput = std::size_t{8} << 20;    // then the caller waits
+constexpr std::size_t kMaxQueuedOutput = std::size_t{1} << 20;  // then tasks wait
+constexpr std::size_t kMaxQueuedInput = std::size_t{8} << 20;   // then the caller waits
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 constexpr int kFilesPatienceMs = 10'000;
 
-Time wall_clock() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+Time wall_clock() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
 
 class StepRun {
  public:
@@ -97,7 +99,8 @@ Status StepRun::open() {
     return fail(ErrorCode::Corrupt, "the record holds no launch");
   launch_ = std::move(*launch);
   node_ = launch_.parts[launch_.this_part].node;
-  if (launch_.spec->uid != input_.identity.uid) return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
+  if (launch_.spec->uid != input_.identity.uid)
+    return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
   sigset_t chld;
   ::sigemptyset(&chld);
   ::sigaddset(&chld, SIGCHLD);
@@ -145,8 +148,8 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .start = start,
                                     .of_node = input_.of_node,
                                     .token = os::run_token(input_.token, launch_.run)}));
-  SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_), launch_.parts[launch_.this_part].memory_mib,
-                                           start.memory_mib_per_node()));
+  SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_),
+                                           launch_.parts[launch_.this_part].memory_mib, start.memory_mib_per_node()));
   SPUR_TRY(start_tasks(std::move(plan), start));
   v1::StepOutput message;
   auto* told = message.mutable_started();
@@ -157,7 +160,8 @@ Status StepRun::start(const v1::StepStart& start) {
     told->add_pids(static_cast<std::uint32_t>(task->started.pid));
   }
   send(message);
-  if (const auto limit = TimeLimit::from_raw(start.has_time_limit() ? start.time_limit() : TimeLimit().raw()); limit.is_finite())
+  if (const auto limit = TimeLimit::from_raw(start.has_time_limit() ? start.time_limit() : TimeLimit().raw());
+      limit.is_finite())
     loop_.call_after(limit.duration(), [this] { end_all(model::JobState::Timeout); });
   return {};
 }
@@ -189,9 +193,10 @@ Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {
   SPUR_ASSIGN(task->started, start_task(plan));
   ends = {};
   const std::uint32_t rank = plan.rank;
-  SPUR_TRY(task->pipes->watch({.on_output = [this, rank](std::string_view data, bool is_stderr) { send_data(rank, data, is_stderr, false); },
-                               .on_end = [this, rank](bool is_stderr) { send_data(rank, {}, is_stderr, true); },
-                               .on_input_taken = [this] { pace(); }}));
+  SPUR_TRY(task->pipes->watch(
+      {.on_output = [this, rank](std::string_view data, bool is_stderr) { send_data(rank, data, is_stderr, false); },
+       .on_end = [this, rank](bool is_stderr) { send_data(rank, {}, is_stderr, true); },
+       .on_input_taken = [this] { pace(); }}));
   tasks_.push_back(std::move(task));
   // A file that several tasks share is emptied by the first: it must have done so before the next one writes.
   if (!plan.out_path.empty()) {
@@ -310,7 +315,8 @@ void StepRun::on_children() {
 void StepRun::on_task_over(Task& task, int wait_status) {
   task.over = true;
   task.pipes->drain();  // before the news of its end
-  for (auto report = next_report(task.started.reports.get()); report; report = next_report(task.started.reports.get())) {
+  for (auto report = next_report(task.started.reports.get()); report;
+       report = next_report(task.started.reports.get())) {
     if (!report->launch_failed) continue;
     send_error({ErrorCode::Internal, report->error});
     processes_.kill();  // a step with a task that could not be started is none

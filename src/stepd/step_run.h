@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of one step on this node: started when the agent's stream brings the start, fed and listened to over it, gone when it
-// closes. Messages are those of proto/spur/v1/agent.proto (StepInput in, StepOutput out).
+// The tasks of one step on this node: started when the agent's stream brings the start, fed and listened to over it,
+// gone when it closes. Messages are those of proto/spur/v1/agent.proto (StepInput in, StepOutput out).
 //
-//   start --> StepStarted --> StepData ... StepTaskExit of each task --> what they left behind is killed --> StepDone, exit
+//   start --> StepStarted --> StepData ... StepTaskExit of each task --> what they left behind is killed -->
+//   StepDone, exit
 //     |            ^ stdin, signals, window sizes on the stream; orders of the agent (os/step_control.h)
 //     +-- cannot be started: StepError, StepDone
 #pragma once
@@ -18,7 +19,7 @@
 namespace spur::stepd {
 
 struct StepRunInput {
-  os::RunFile record;                  // of the job, for its launch
+  os::RunFile record;  // of the job, for its launch
   os::UniqueFd orders, stream;
   os::Identity identity;
   std::vector<std::string> of_node;

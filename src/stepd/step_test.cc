@@ -102,7 +102,8 @@ class Steps : public TestAgent {
   void hear(const v1::StepOutput& output) {
     EXPECT_FALSE(heard_.done) << "something came after the end";
     if (output.has_started()) heard_.ranks.assign(output.started().ranks().begin(), output.started().ranks().end());
-    if (output.has_data()) (output.data().is_stderr() ? heard_.err : heard_.out)[output.data().rank()] += output.data().data();
+    if (output.has_data())
+      (output.data().is_stderr() ? heard_.err : heard_.out)[output.data().rank()] += output.data().data();
     if (output.has_task_exit())
       heard_.exits[output.task_exit().rank()] = {static_cast<std::uint16_t>(output.task_exit().code()),
                                                  static_cast<std::uint16_t>(output.task_exit().signal())};
@@ -140,7 +141,10 @@ class Steps : public TestAgent {
 using model::ExitStatus;
 
 TEST_P(Steps, TasksRanksAndExits) {
-  auto start = command("echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $SLURM_STEP_ID $SLURM_JOB_ID $SLURM_GTIDS $SPUR_TEST_NODE_ENTRY; exit $SLURM_PROCID", 3);
+  auto start = command(
+      "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $SLURM_STEP_ID $SLURM_JOB_ID $SLURM_GTIDS "
+      "$SPUR_TEST_NODE_ENTRY; exit $SLURM_PROCID",
+      3);
   start.set_step(3);
   start.set_ntasks(5);
   start.clear_nodes();
@@ -164,10 +168,11 @@ TEST_P(Steps, ProgramsThatCannotBeExecuted) {
     std::uint16_t code;
     const char* err;
   };
-  for (const Row& row : {Row{{"/nonexistent"}, 2, "slurmstepd-n1: error: execve(): /nonexistent: No such file or directory\n"},
-                         Row{{"nosuchprogram"}, 2, "slurmstepd-n1: error: execve(): nosuchprogram: No such file or directory\n"},
-                         Row{{"/etc/passwd"}, 13, "slurmstepd-n1: error: execve(): /etc/passwd: Permission denied\n"},
-                         Row{{"true"}, 0, ""}}) {
+  for (const Row& row :
+       {Row{{"/nonexistent"}, 2, "slurmstepd-n1: error: execve(): /nonexistent: No such file or directory\n"},
+        Row{{"nosuchprogram"}, 2, "slurmstepd-n1: error: execve(): nosuchprogram: No such file or directory\n"},
+        Row{{"/etc/passwd"}, 13, "slurmstepd-n1: error: execve(): /etc/passwd: Permission denied\n"},
+        Row{{"true"}, 0, ""}}) {
     run(program(row.argv));
     EXPECT_EQ(heard_.exits[0], (ExitStatus{row.code, 0})) << row.argv[0];
     EXPECT_EQ(heard_.err[0], row.err);
@@ -267,7 +272,8 @@ TEST_P(Steps, SignalsOfTheJobReachItsSteps) {
 }
 
 TEST_P(Steps, Terminal) {
-  auto start = command("test -t 0 && test -t 1 && echo tty; stty size; tty | cut -c1-8; read line; echo \"<$line>\"; stty size", 2);
+  auto start = command(
+      "test -t 0 && test -t 1 && echo tty; stty size; tty | cut -c1-8; read line; echo \"<$line>\"; stty size", 2);
   start.set_pty(true);
   start.set_pty_rows(33);
   start.set_pty_columns(111);
@@ -293,7 +299,8 @@ TEST_P(Steps, FilesOnTheNode) {
   start.set_std_in("input");
   std::ofstream(dir_ / "out/input") << "from file\n";
   run(start);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(output(fmt::format("file-42.3.{}", i)), fmt::format("out {}\nerr\nfrom file\n", i));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(output(fmt::format("file-42.3.{}", i)), fmt::format("out {}\nerr\nfrom file\n", i));
   EXPECT_TRUE(heard_.out[0].empty());
 
   start = command("echo line >&2", 3);  // one for all
@@ -319,10 +326,16 @@ TEST_P(Steps, BadStartsAreAnsweredNotObeyed) {
        {Row{"no program", [](auto& s) { s.clear_argv(); }, "No command given to execute."},
         Row{"another node", [](auto& s) { s.set_nodes(0, "n9"); }, "the step has no task on node n1"},
         Row{"no tasks", [](auto& s) { s.set_tasks_per_node(0, 0); }, "0 tasks from rank 0 of 1 cannot be"},
-        Row{"too many", [](auto& s) { s.set_tasks_per_node(0, 4'000'000'000u); }, "4000000000 tasks from rank 0 of 1 cannot be"},
+        Row{"too many", [](auto& s) { s.set_tasks_per_node(0, 4'000'000'000u); },
+            "4000000000 tasks from rank 0 of 1 cannot be"},
         Row{"labels in files", [](auto& s) { s.set_label(true), s.set_std_out("x"); },
             "labels in output files that are written on the nodes are not supported"},
-        Row{"gpus nobody has", [](auto& s) { auto* g = s.add_gres(); g->set_name("gpu"); g->set_count(2); },
+        Row{"gpus nobody has",
+            [](auto& s) {
+              auto* g = s.add_gres();
+              g->set_name("gpu");
+              g->set_count(2);
+            },
             "the job has fewer than 2 gpu on node n1"}}) {
     auto start = command("touch " + (dir_ / "out/ran"));
     row.change(start);

@@ -62,8 +62,15 @@ void say(const TaskPlan& plan, std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
+// By system call: the C library refuses to touch 32 and 33, which its own posix_spawn left ignored in us.
 void reset_signals() {
-  for (int sig = 1; sig <= SIGSYS; ++sig) ::signal(sig, SIG_DFL);  // real-time signals were never touched
+  struct {
+    void (*handler)(int) = SIG_DFL;
+    unsigned long flags = 0;
+    void (*restorer)() = nullptr;
+    unsigned long mask = 0;
+  } const action;
+  for (int sig = 1; sig < NSIG; ++sig) ::syscall(SYS_rt_sigaction, sig, &action, nullptr, sizeof action.mask);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -79,7 +86,8 @@ Status join_cgroup(int cgroup_fd) {
 void be_killable() {
   if (::geteuid() != 0) return;
   const os::UniqueFd fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-  if (fd) [[maybe_unused]] const auto written = ::write(fd.get(), "0", 1);
+  if (fd) [[maybe_unused]]
+    const auto written = ::write(fd.get(), "0", 1);
 }
 
 Result<os::UniqueFd> open_as_user(const std::string& path, int flags, const char* what) {
@@ -199,7 +207,8 @@ std::string resolve_program(const std::string& name, const std::vector<std::stri
   execute(plan, environment);
 }
 
-// fork(), straight into the cgroup where the kernel can: moving a process later costs it a grace period of the kernel.
+// fork(), straight into the cgroup where the kernel can: moving a process later costs it a grace period of the
+// kernel.
 pid_t clone_into(int cgroup_fd, bool* in_cgroup) {
   clone_args args{};
   args.exit_signal = SIGCHLD;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting one process of a job: cloned into the job's cgroup, turned into the user for good, and only then given the user's
-// files. Whatever the user named (symbolic links, other people's files, /proc) is thus opened with his rights and by a process
-// that is wholly his. Anything that fails before the program is executed is reported; nothing of the job has run then.
+// Starting one process of a job: cloned into the job's cgroup, turned into the user for good, and only then given the
+// user's files. Whatever the user named (symbolic links, other people's files, /proc) is thus opened with his rights
+// and by a process that is wholly his. Anything that fails before the program is executed is reported; nothing of the
+// job has run then.
 #pragma once
 
 #include <sys/types.h>
@@ -32,8 +33,8 @@ struct TaskPlan {
   // A descriptor to use, or the path to open; err: neither means "as out".
   int in_fd = -1, out_fd = -1, err_fd = -1;
   std::string in_path = "/dev/null", out_path, err_path;
-  bool append = false;                   // to the files, instead of emptying them
-  bool is_terminal = false;              // in_fd is the slave side of a pty: it becomes the controlling terminal
+  bool append = false;       // to the files, instead of emptying them
+  bool is_terminal = false;  // in_fd is the slave side of a pty: it becomes the controlling terminal
   int cgroup_fd = -1;
 };
 

@@ -25,7 +25,9 @@ Status make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
   return {};
 }
 
-void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+void set_nonblocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
 
 }  // namespace
 
@@ -52,11 +54,14 @@ Result<TaskPipes::Ends> TaskPipes::make_pipes(bool in, bool out, bool err) {
 Result<TaskPipes::Ends> TaskPipes::make_terminal(Uid user, std::uint32_t rows, std::uint32_t columns) {
   os::UniqueFd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   char name[128];
-  if (!master || ::grantpt(master.get()) != 0 || ::unlockpt(master.get()) != 0 || ::ptsname_r(master.get(), name, sizeof name) != 0)
+  if (!master || ::grantpt(master.get()) != 0 || ::unlockpt(master.get()) != 0 ||
+      ::ptsname_r(master.get(), name, sizeof name) != 0)
     return os::fail_errno("cannot make a terminal", errno);
-  Ends ends{.in = os::UniqueFd(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)), .out = {}, .err = {}, .is_terminal = true};
+  Ends ends{
+      .in = os::UniqueFd(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)), .out = {}, .err = {}, .is_terminal = true};
   if (!ends.in) return os::fail_errno("cannot open the terminal", errno);
-  if (::geteuid() == 0 && (::fchown(ends.in.get(), user.value, static_cast<gid_t>(-1)) != 0 || ::fchmod(ends.in.get(), 0620) != 0))
+  if (::geteuid() == 0 &&
+      (::fchown(ends.in.get(), user.value, static_cast<gid_t>(-1)) != 0 || ::fchmod(ends.in.get(), 0620) != 0))
     return os::fail_errno("cannot hand over the terminal", errno);
   out_ = std::move(master);
   terminal_in_ = out_.get();
@@ -157,7 +162,10 @@ void TaskPipes::follow_input() {
 
 void TaskPipes::resize(std::uint32_t rows, std::uint32_t columns) {
   if (terminal_in_ < 0) return;
-  const winsize size{.ws_row = static_cast<unsigned short>(rows), .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
+  const winsize size{.ws_row = static_cast<unsigned short>(rows),
+                     .ws_col = static_cast<unsigned short>(columns),
+                     .ws_xpixel = 0,
+                     .ws_ypixel = 0};
   ::ioctl(terminal_in_, TIOCSWINSZ, &size);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard input and output of one task of a step, as the step daemon holds them: pipes, or one terminal. Input is queued until
-// the task reads it; output is handed on as it comes, and not read while the receiver is slow.
+// Standard input and output of one task of a step, as the step daemon holds them: pipes, or one terminal. Input is
+// queued until the task reads it; output is handed on as it comes, and not read while the receiver is slow.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class TaskPipes {
   Status watch(Events events);
 
   void write_input(std::string_view data);
-  void end_input();   // after what is queued
+  void end_input();  // after what is queued
   std::size_t queued_input() const { return input_.size(); }
   void resize(std::uint32_t rows, std::uint32_t columns);
   void pause(bool paused);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: an agent's launcher over a temporary spool, and the real spurstepd. Jobs run as uid 65534 when the tests run as root,
-// as the caller otherwise; the parameter says whether cgroups are used.
+// For tests: an agent's launcher over a temporary spool, and the real spurstepd. Jobs run as uid 65534 when the tests
+// run as root, as the caller otherwise; the parameter says whether cgroups are used.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,9 +27,15 @@ using model::ExitStatus;
 using model::JobRun;
 using model::JobState;
 
-inline bool is_root() { return ::geteuid() == 0; }
-inline Uid job_uid() { return Uid{is_root() ? 65534 : ::getuid()}; }
-inline Gid job_gid() { return Gid{is_root() ? 65534 : ::getgid()}; }
+inline bool is_root() {
+  return ::geteuid() == 0;
+}
+inline Uid job_uid() {
+  return Uid{is_root() ? 65534 : ::getuid()};
+}
+inline Gid job_gid() {
+  return Gid{is_root() ? 65534 : ::getgid()};
+}
 
 inline bool is_alive(pid_t pid) {
   const auto stat = os::process_stat(pid);
@@ -64,12 +70,13 @@ class TestAgent : public testing::TestWithParam<bool> {
   }
 
   void start_agent() {
-    auto opened = os::StepLauncher::open(*loop_, {.spool = dir_ / "spool",
-                                                  .stepd = std::string(SPUR_BINARY_DIR) + "/spurstepd",
-                                                  .node = "n1",
-                                                  .job_environment = {"SPUR_TEST_NODE_ENTRY=yes"},
-                                                  .use_cgroups = GetParam(),
-                                                  .warn = [this](const std::string& text) { warnings_.push_back(text); }});
+    auto opened =
+        os::StepLauncher::open(*loop_, {.spool = dir_ / "spool",
+                                        .stepd = std::string(SPUR_BINARY_DIR) + "/spurstepd",
+                                        .node = "n1",
+                                        .job_environment = {"SPUR_TEST_NODE_ENTRY=yes"},
+                                        .use_cgroups = GetParam(),
+                                        .warn = [this](const std::string& text) { warnings_.push_back(text); }});
     ASSERT_TRUE(opened) << opened.error().message;
     launcher_ = std::move(*opened);
     launcher_->on_ended = [this](const Launcher::Ended& ended) {
@@ -108,7 +115,8 @@ class TestAgent : public testing::TestWithParam<bool> {
     spec->std_out = "out";
     return spec;
   }
-  static model::ControllerLaunch launch_of(std::uint32_t job, std::shared_ptr<model::JobSpec> spec, std::uint32_t epoch = 1) {
+  static model::ControllerLaunch launch_of(std::uint32_t job, std::shared_ptr<model::JobSpec> spec,
+                                           std::uint32_t epoch = 1) {
     model::ControllerLaunch out;
     out.run = {JobId{job}, Epoch{epoch}};
     out.spec = std::move(spec);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Against the kernel's own cgroups, where this process may make some; skipped elsewhere.
+#include "os/cgroup.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "os/process.h"
+#include "os/test_directory.h"
+
+namespace spur::os {
+namespace {
+
+class CgroupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    base_ = open_cgroup_base(fmt::format("spur-test.{}", ::getpid()));
+    if (base_.path.empty()) GTEST_SKIP() << base_.problem;
+  }
+  void TearDown() override {
+    for (const pid_t pid : children_) ::kill(pid, SIGKILL), ::waitpid(pid, nullptr, 0);
+    if (auto base = Cgroup::open(base_.path); base && !base_.path.empty()) base->remove();
+  }
+  pid_t sleeper_in(const Cgroup& group) {
+    auto child = spawn({.path = "/bin/sleep", .arguments = {"sleep", "100"}, .environment = {}, .fds = {}});
+    EXPECT_TRUE(child);
+    std::ofstream(group.path() + "/cgroup.procs") << child->pid;
+    children_.push_back(child->pid);
+    return child->pid;
+  }
+  CgroupBase base_;
+  std::vector<pid_t> children_;
+};
+
+TEST_F(CgroupTest, FindsAndKillsAllBelow) {
+  auto job = Cgroup::create(base_.path + "/job_1");
+  ASSERT_TRUE(job) << job.error().message;
+  auto a = Cgroup::create(job->path() + "/step_batch"), b = Cgroup::create(job->path() + "/step_0");
+  ASSERT_TRUE(a && b);
+  EXPECT_FALSE(job->populated());
+  const pid_t one = sleeper_in(*a), two = sleeper_in(*b);
+  EXPECT_EQ(a->processes(), std::vector<pid_t>{one});
+  EXPECT_EQ(job->processes().size(), 2u);
+  EXPECT_TRUE(job->populated());
+  EXPECT_FALSE(job->remove()) << "not while processes are in it";
+  ASSERT_TRUE(a->kill());
+  int status = 0;
+  EXPECT_EQ(::waitpid(one, &status, 0), one);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_EQ(::waitpid(two, nullptr, WNOHANG), 0) << "the other step lives on";
+  ASSERT_TRUE(job->kill());
+  EXPECT_EQ(::waitpid(two, nullptr, 0), two);
+  children_.clear();
+  EXPECT_FALSE(job->populated());
+  EXPECT_TRUE(job->remove());
+  EXPECT_FALSE(std::filesystem::exists(job->path()));
+  EXPECT_TRUE(job->remove()) << "gone already";
+}
+
+TEST_F(CgroupTest, FrozenProcessesStandStillAndCanBeKilled) {
+  auto job = Cgroup::create(base_.path + "/job_2");
+  ASSERT_TRUE(job);
+  const pid_t pid = sleeper_in(*job);
+  ASSERT_TRUE(job->freeze(true));
+  ::kill(pid, SIGTERM);
+  ::usleep(50'000);
+  EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), 0);
+  ASSERT_TRUE(job->freeze(false));
+  int status = 0;
+  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  children_.clear();
+  const pid_t second = sleeper_in(*job);
+  ASSERT_TRUE(job->freeze(true));
+  ASSERT_TRUE(job->kill());
+  EXPECT_EQ(::waitpid(second, &status, 0), second);
+  children_.clear();
+}
+
+TEST_F(CgroupTest, LimitsOnlyWhereThereIsAController) {
+  auto job = Cgroup::create(base_.path + "/job_3");
+  ASSERT_TRUE(job);
+  const auto limited = job->limit_memory(64);
+  if (std::filesystem::exists(job->path() + "/memory.max")) {
+    ASSERT_TRUE(limited) << limited.error().message;
+    std::string text;
+    std::ifstream(job->path() + "/memory.max") >> text;
+    EXPECT_EQ(text, std::to_string(64u << 20));
+  } else {
+    ASSERT_FALSE(limited);
+    EXPECT_EQ(limited.error().code, ErrorCode::NotSupported);
+    EXPECT_NE(base_.problem.find("memory limits are not enforced"), std::string::npos) << base_.problem;
+  }
+  EXPECT_EQ(job->oom_kills(), 0u);
+}
+
+TEST(Cgroup, OrdinaryDirectoriesAreRefused) {
+  const TestDirectory dir;
+  EXPECT_FALSE(Cgroup::create(dir / "job_1"));
+  EXPECT_FALSE(Cgroup::create(dir / "missing/job_1"));
+  const auto missing = Cgroup::open(dir / "none");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+}
+
+TEST(Cgroup, NamesOfJobs) {
+  EXPECT_EQ(job_cgroup_path("/b", {JobId{7}, Epoch{1}}), "/b/job_7");
+  EXPECT_EQ(job_cgroup_path("/b", {JobId{7}, Epoch{2}}), "/b/job_7.2");
+}
+
+}  // namespace
+}  // namespace spur::os

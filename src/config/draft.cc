@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "text/printable.h"
+
 namespace spur::config {
 
 std::string Draft::where(Position at) const {
   if (at.file >= files.size()) return "configuration";
-  return at.line == 0 ? files[at.file] : fmt::format("{}:{}", files[at.file], at.line);
+  const std::string name = text::shown(files[at.file], 300);
+  return at.line == 0 ? name : fmt::format("{}:{}", name, at.line);
 }
 
 std::unexpected<Error> Draft::refuse(Position at, std::string_view message) const {
@@ -15,7 +18,7 @@ std::unexpected<Error> Draft::refuse(Position at, std::string_view message) cons
 }
 
 void Draft::warn(Position at, std::string_view message) {
-  warnings.push_back(fmt::format("{}: {}", where(at), message));
+  if (!daemon_only) warnings.push_back(fmt::format("{}: {}", where(at), message));
 }
 
 }  // namespace spur::config

@@ -55,6 +55,7 @@ struct DeviceBlock {
 
 struct Draft {
   Dialect dialect = Dialect::Spur;
+  bool daemon_only = false;  // for a command: blocks are skipped and warnings not kept
   model::ClusterConfig cluster;
   DaemonConfig daemon;
   std::vector<NodeBlock> nodes;
@@ -63,7 +64,6 @@ struct Draft {
   std::vector<DownNodesBlock> down_nodes;
   std::vector<DeviceBlock> devices;
 
-  std::optional<bool> accept_unknown_nodes;   // not said: only where no node is declared
   TimeLimit default_time;                     // for partitions that name none
   bool whole_nodes = false;                   // SelectType=select/linear
   bool listen_on_controller_address = false;  // CommunicationParameters=NoCtldInAddrAny

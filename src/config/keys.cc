@@ -52,7 +52,7 @@ constexpr Key kKeys[] = {
     {Top, "controller.listen_addr", "", kAddress, set_listen_address, Now, "Where the controller listens; its port is also the one that others dial."},
     {Top, "", "SlurmctldPort", kText, set_controller_ports, Now, "The controller's port, or a range of ports."},
     {Top, "controller.state_dir", "StateSaveLocation", kPath, into<&DaemonConfig::state_dir>, Now, "Directory of the journal, the controller's socket and other state."},
-    {Top, "controller.user", "SlurmUser", kText, into<&DaemonConfig::slurm_user>, Now, "User who runs the controller; an administrator of the cluster."},
+    {Top, "controller.user", "SlurmUser", kText, into<&DaemonConfig::slurm_user>, Later, "User who runs the controller; an administrator of the cluster.", "root"},
     {Top, "controller.pid_file", "SlurmctldPidFile", kPath, into<&DaemonConfig::controller_pid_file>, Now, "The controller's pid file."},
     {Top, "controller.first_job_id", "FirstJobId", number(1, 0x03ff0000), into<&ClusterConfig::first_job_id>, Now, "The first job id to hand out."},
     {Top, "controller.max_job_id", "MaxJobId", number(1, 0x3fffffff), into<&ClusterConfig::max_job_id>, Now, "The last job id before ids start again at the first."},
@@ -65,7 +65,6 @@ constexpr Key kKeys[] = {
     {Top, "controller.kill_wait_secs", "KillWait", number(0, k16), into<&ClusterConfig::kill_wait>, Now, "Time between SIGTERM and SIGKILL."},
     {Top, "controller.requeue_by_default", "JobRequeue", kFlag, into<&ClusterConfig::requeue_default>, Now, "Whether a batch job may be requeued unless it says otherwise."},
     {Top, "controller.return_to_service", "ReturnToService", number(0, 2), into<&ClusterConfig::return_to_service>, Now, "When a DOWN node is used again: 0 by hand, 1 if it was silent, 2 whenever it registers."},
-    {Top, "controller.accept_unknown_nodes", "", kFlag, into<&Draft::accept_unknown_nodes>, Now, "Whether a node that is not declared may register; default: only if no node is declared."},
     {Top, "controller.declared_hardware_wins", "", kFlag, into<&ClusterConfig::config_overrides>, Now, "Whether declared CPUs, memory and GRES count even where the node has less."},
     {Top, "", "SlurmdParameters", kList, set_agent_parameters, Now, "config_overrides: declared hardware counts even where the node has less."},
     {Top, "controller.message_timeout_secs", "MessageTimeout", number(1, k16), into<&DaemonConfig::message_timeout>, Now, "How long a command waits for an answer."},
@@ -83,7 +82,7 @@ constexpr Key kKeys[] = {
     {Top, "agent.listen_addr", "", kAddress, set_agent_listen, Now, "Where agents listen; a node's own port goes first."},
     {Top, "network.agent_port", "SlurmdPort", number(1, 65535), into<&DaemonConfig::agent_port>, Now, "The agents' port; a node's own port goes first."},
     {Top, "agent.spool_dir", "SlurmdSpoolDir", kPath, into<&DaemonConfig::spool_dir>, Now, "Directory of an agent; %n is the node, %h the host."},
-    {Top, "agent.user", "SlurmdUser", kText, into<&DaemonConfig::slurmd_user>, Now, "User who runs the agents."},
+    {Top, "agent.user", "SlurmdUser", kText, into<&DaemonConfig::slurmd_user>, Later, "User who runs the agents.", "root"},
     {Top, "agent.pid_file", "SlurmdPidFile", kPath, into<&DaemonConfig::agent_pid_file>, Now, "The agent's pid file; %n is the node, %h the host."},
 
     // ---- [scheduler]
@@ -91,7 +90,7 @@ constexpr Key kKeys[] = {
     {Top, "scheduler.interval_secs", "", number(1, 3600), into<&ClusterConfig::scheduler_tick>, Now, "How often priorities age; scheduling itself follows events."},
     {Top, "scheduler.default_time_limit_minutes", "", number(0, 35'791'394), set_default_time_limit, Now, "Time limit of jobs that give none, in partitions that have no default_time; 0: none."},
     {Top, "scheduler.enforce_part_limits", "EnforcePartLimits", word("NO|ANY|ALL|YES"), set_enforce_limits, Now, "Whether a job beyond a partition's limits is refused: never, if no partition takes it, or if any does not."},
-    {Top, "scheduler.complete_wait_secs", "CompleteWait", number(0, k16), into<&ClusterConfig::complete_wait>, Now, "How long others wait for jobs that are being cleaned up."},
+    {Top, "scheduler.complete_wait_secs", "CompleteWait", number(0, k16), into<&ClusterConfig::complete_wait>, Later, "How long others wait for jobs that are being cleaned up.", "0"},
     {Top, "scheduler.over_time_limit_minutes", "OverTimeLimit", limit(0, k16), set_over_time_limit, Now, "How far a job may overrun its time limit."},
     {Top, "scheduler.kill_invalid_dependency", "", kFlag, into<&ClusterConfig::kill_invalid_dependency>, Now, "Whether a job whose dependency can never be met is cancelled."},
     {Top, "", "SchedulerParameters", kList, set_scheduler_parameters, Now, "kill_invalid_depend and max_script_size=BYTES."},
@@ -227,7 +226,7 @@ constexpr Key kKeys[] = {
     {Partition, "max_nodes", "MaxNodes", limit(0, k32), into<&PartitionConfig::max_nodes>, Now, "Most nodes of a job."},
     {Partition, "max_cpus_per_node", "MaxCPUsPerNode", limit(1, k32), into<&PartitionConfig::max_cpus_per_node>, Now, "Most CPUs per node that this partition's jobs may use."},
     {Partition, "priority_tier", "PriorityTier", number(0, k16), into<&PartitionConfig::priority_tier>, Now, "Jobs of a higher tier are looked at first."},
-    {Partition, "priority_job_factor", "PriorityJobFactor", number(0, k16), into<&PartitionConfig::priority_job_factor>, Now, "The partition's part in a job's priority."},
+    {Partition, "priority_job_factor", "PriorityJobFactor", number(0, k16), into<&PartitionConfig::priority_job_factor>, Later, "The partition's part in a job's priority.", "1"},
     {Partition, "", "Priority", number(0, k16), set_partition_priority, Now, "PriorityTier and PriorityJobFactor at once."},
     {Partition, "hidden", "Hidden", kFlag, into<&PartitionConfig::hidden>, Now, "Whether it is shown only with --all."},
     {Partition, "root_only", "RootOnly", kFlag, into<&PartitionConfig::root_only>, Now, "Whether only root may submit."},
@@ -239,16 +238,16 @@ constexpr Key kKeys[] = {
     {Partition, "default_memory_per_cpu_mb", "DefMemPerCPU", limit(0, k32), into<&PartitionConfig::default_memory_per_cpu_mib>, Now, "Memory per CPU of jobs that ask for none."},
     {Partition, "max_memory_per_node_mb", "MaxMemPerNode", limit(0, k32), into<&PartitionConfig::max_memory_per_node_mib>, Now, "Most memory per node that a job may ask for."},
     {Partition, "max_memory_per_cpu_mb", "MaxMemPerCPU", limit(0, k32), into<&PartitionConfig::max_memory_per_cpu_mib>, Now, "Most memory per CPU that a job may ask for."},
-    {Partition, "allow_groups", "AllowGroups", kList, set_allow_groups, Now, "Groups whose members may submit; default ALL."},
-    {Partition, "allow_accounts", "AllowAccounts", kList, set_allow_accounts, Now, "Accounts that may submit; default ALL."},
-    {Partition, "deny_accounts", "DenyAccounts", kList, into<&PartitionConfig::deny_accounts>, Now, "Accounts that may not submit."},
-    {Partition, "allow_qos", "AllowQos", kList, set_allow_qos, Now, "QOS that may be used; default ALL."},
-    {Partition, "deny_qos", "DenyQos", kList, into<&PartitionConfig::deny_qos>, Now, "QOS that may not be used."},
-    {Partition, "alloc_nodes", "AllocNodes", kList, set_alloc_nodes, Now, "Hosts from which jobs may be submitted; default ALL."},
-    {Partition, "alternate", "Alternate", kText, into<&PartitionConfig::alternate>, Now, "Partition to use while this one is DRAIN or INACTIVE."},
+    {Partition, "allow_groups", "AllowGroups", kList, set_allow_groups, Later, "Groups whose members may submit; default ALL.", "ALL"},
+    {Partition, "allow_accounts", "AllowAccounts", kList, set_allow_accounts, Later, "Accounts that may submit; default ALL.", "ALL"},
+    {Partition, "deny_accounts", "DenyAccounts", kList, into<&PartitionConfig::deny_accounts>, Later, "Accounts that may not submit."},
+    {Partition, "allow_qos", "AllowQos", kList, set_allow_qos, Later, "QOS that may be used; default ALL.", "ALL"},
+    {Partition, "deny_qos", "DenyQos", kList, into<&PartitionConfig::deny_qos>, Later, "QOS that may not be used."},
+    {Partition, "alloc_nodes", "AllocNodes", kList, set_alloc_nodes, Later, "Hosts from which jobs may be submitted; default ALL.", "ALL"},
+    {Partition, "alternate", "Alternate", kText, into<&PartitionConfig::alternate>, Later, "Partition to use while this one is DRAIN or INACTIVE."},
     {Partition, "qos", "QOS", kText, into<&PartitionConfig::qos>, Later, "QOS whose limits hold for the partition."},
-    {Partition, "preempt_mode", "PreemptMode", word("OFF|CANCEL|REQUEUE|SUSPEND|GANG|WITHIN|PRIORITY"), into<&PartitionConfig::preempt_mode>, Later, "How jobs here are preempted."},
-    {Partition, "grace_time_secs", "GraceTime", number(0, k32), into<&PartitionConfig::grace_time_seconds>, Later, "Time that a preempted job gets to end."},
+    {Partition, "preempt_mode", "PreemptMode", word("OFF|CANCEL|REQUEUE|SUSPEND|GANG|WITHIN|PRIORITY"), into<&PartitionConfig::preempt_mode>, Later, "How jobs here are preempted.", "OFF"},
+    {Partition, "grace_time_secs", "GraceTime", number(0, k32), into<&PartitionConfig::grace_time_seconds>, Later, "Time that a preempted job gets to end.", "0"},
     {Partition, "preempt_exempt_time", "", number(0, k32), nullptr, Later, "Run time, in seconds, before a job may be preempted."},
     {Partition, "selector", "", kLabels, nullptr, Later, "Labels of nodes that belong to the partition."},
 
@@ -366,6 +365,7 @@ Status take(const Key& key, std::string_view shown_name, Target& target, const V
   if (key.force == Now) return {};
   auto& warned = target.draft.warned_keys;
   target.draft.daemon.kept.emplace_back(shown_name, value.text);
+  if (!key.harmless.empty() && text::equal_ignoring_case(key.harmless, value.text)) return {};
   if (std::ranges::find(warned, shown_name) != warned.end()) return {};
   warned.emplace_back(shown_name);
   target.draft.warn(at, fmt::format("{}: not in force yet", shown_name));

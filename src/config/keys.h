@@ -42,6 +42,8 @@ struct Key {
   Setter set;  // null: the text is kept in DaemonConfig::kept
   Force force;
   std::string_view doc;
+  // Of a Later key: a value that asks for just what happens anyway, so that there is nothing to warn of.
+  std::string_view harmless = {};
 };
 
 std::span<const Key> key_table();

@@ -117,7 +117,8 @@ Result<Loaded> finish(Draft& draft, Want want, const std::string& path) {
   Loaded loaded{.cluster = std::move(draft.cluster),
                 .daemon = std::move(draft.daemon),
                 .warnings = std::move(draft.warnings),
-                .path = path};
+                .path = path,
+                .dialect = draft.dialect};
   if (want == Want::All) loaded.cluster.shown = shown_config(loaded.cluster, loaded.daemon, path);
   return loaded;
 }
@@ -147,6 +148,7 @@ Dialect dialect_of(std::string_view path, std::string_view text) {
 Result<Loaded> load(const std::string& path, Want want) {
   const std::string found = path.empty() ? search() : path;
   Draft draft;
+  draft.daemon_only = want == Want::DaemonOnly;
   if (found.empty()) return finish(draft, want, {});
   SPUR_ASSIGN(const std::string text, read_file(found));
   draft.files.push_back(found);
@@ -159,6 +161,7 @@ Result<Loaded> load(const std::string& path, Want want) {
 
 Result<Loaded> load_text(std::string_view text, const std::string& path, Want want) {
   Draft draft;
+  draft.daemon_only = want == Want::DaemonOnly;
   draft.files.push_back(path);
   draft.dialect = dialect_of(path, text);
   const FileReader none = [](const std::string& name) -> Result<std::string> {

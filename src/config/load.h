@@ -23,11 +23,13 @@ struct Loaded {
   DaemonConfig daemon;
   std::vector<std::string> warnings;  // one line each, with file and line
   std::string path;                   // empty: no file
+  Dialect dialect = Dialect::Spur;
 };
 
 enum class Want : std::uint8_t {
   All,         // daemons: the whole of it; cluster.shown is filled as well
-  DaemonOnly,  // commands: nodes and partitions are read but neither expanded nor checked, `cluster` is unfinished
+  DaemonOnly,  // commands: nodes and partitions are passed over, `cluster` is unfinished, warnings are left to the
+               // daemons
 };
 
 // `path` empty: search as above.

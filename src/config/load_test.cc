@@ -43,7 +43,7 @@ TEST_F(Load, NoFileGivesUsableDefaults) {
   const auto loaded = load_text("", "");
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(loaded->cluster.cluster_name, "spur");
-  EXPECT_TRUE(loaded->cluster.accept_unknown_nodes);
+  EXPECT_TRUE(loaded->cluster.nodes.empty());
   ASSERT_EQ(loaded->cluster.partitions.size(), 1u);
   EXPECT_EQ(loaded->cluster.partitions[0].name, "default");
   EXPECT_EQ(loaded->cluster.partitions[0].nodes, "ALL");

@@ -18,6 +18,8 @@ namespace {
 
 using text::equal_ignoring_case;
 
+constexpr std::size_t kLongestName = 255;
+
 bool has_all(std::string_view list) {
   return equal_ignoring_case(text::trim(list), "ALL");
 }
@@ -47,6 +49,14 @@ std::vector<ControllerHost> controllers_of(const Draft& draft) {
 
 // ---- nodes
 
+// Names end up in paths, hostlists and terminals.
+bool is_node_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return text::is_alpha(c) || text::is_digit(c) || c == '.' || c == '_' || c == '-';
+  };
+  return !name.empty() && name[0] != '-' && name[0] != '.' && std::ranges::all_of(name, allowed);
+}
+
 class NodeExpander {
  public:
   explicit NodeExpander(Draft& draft) : draft_(draft) {}
@@ -71,6 +81,9 @@ class NodeExpander {
     SPUR_ASSIGN(const auto ports, side(block, block.ports, "Port", names->size()));
     model::NodeConfig common = block.node;
     if (draft_.dialect == Dialect::Slurm) SPUR_TRY(hardware_like_slurm(block, common));
+    for (const std::string& name : *names)
+      if (!is_node_name(name) || name.size() > kLongestName)
+        return draft_.refuse(block.at, fmt::format("\"{}\" is no node name", text::shown(name, 60)));
     for (std::size_t i = 0; i < names->size(); ++i) {
       model::NodeConfig node = common;
       node.name = std::move((*names)[i]);
@@ -142,7 +155,7 @@ Status put_down(Draft& draft, const NodesByName& nodes) {
     for (const std::string& name : *names) {
       const auto found = nodes.find(name);
       if (found == nodes.end())
-        return draft.refuse(block.at, fmt::format("DownNodes names an unknown node: {}", name));
+        return draft.refuse(block.at, fmt::format("DownNodes names an unknown node: {}", text::shown(name, 60)));
       found->second->state = block.state == "UNKNOWN" ? "" : block.state;
       found->second->reason = block.reason;
     }
@@ -176,10 +189,11 @@ Status add_all_devices(Draft& draft, const NodesByName& nodes) {
     if (!names) return draft.refuse(block.at, names.error().message);
     for (const std::string& name : *names) {
       const auto found = nodes.find(name);
-      if (found == nodes.end()) return draft.refuse(block.at, fmt::format("unknown node {}", name));
+      if (found == nodes.end()) return draft.refuse(block.at, fmt::format("unknown node {}", text::shown(name, 60)));
       if (!add_devices(block, *found->second))
-        draft.warn(block.at, fmt::format("node {} declares no GRES {}{}{}: the line has no effect", name, block.name,
-                                         block.type.empty() ? "" : ":", block.type));
+        draft.warn(block.at, fmt::format("node {} declares no GRES {}{}{}: the line has no effect", name,
+                                         text::shown(block.name, 40), block.type.empty() ? "" : ":",
+                                         text::shown(block.type, 40)));
     }
   }
   return {};
@@ -325,8 +339,8 @@ class PartitionResolver {
     if (!names) return draft_.refuse(set.at, names.error().message);
     for (std::string& name : *names) {
       if (!nodes_.contains(name) && !draft_.cluster.accept_unknown_nodes)
-        return draft_.refuse(set.at,
-                             fmt::format("node set {} names an unknown node: {}", set.name, text::shown(name, 60)));
+        return draft_.refuse(set.at, fmt::format("node set {} names an unknown node: {}", text::shown(set.name, 60),
+                                                 text::shown(name, 60)));
       out.push_back(std::move(name));
     }
     return {};
@@ -374,8 +388,7 @@ Status resolve_cluster(Draft& draft) {
   NodeExpander expander(draft);
   SPUR_TRY(expander.check_count());
   for (const NodeBlock& block : draft.nodes) SPUR_TRY(expander.block(block));
-  cluster.accept_unknown_nodes =
-      draft.accept_unknown_nodes.value_or(draft.dialect == Dialect::Spur && cluster.nodes.empty());
+  cluster.accept_unknown_nodes = cluster.nodes.empty();
   NodesByName nodes;
   nodes.reserve(cluster.nodes.size());
   for (model::NodeConfig& node : cluster.nodes) nodes.emplace(node.name, &node);

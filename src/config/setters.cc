@@ -304,10 +304,12 @@ Status set_oversubscribe(Target& target, const Value& value) {
   for (const Word& word : kWords) {
     if (!equal_ignoring_case(word.text, parts[0])) continue;
     const bool takes_count = word.count > 1;
-    const auto count = parts.size() == 2 && takes_count ? text::parse_decimal(parts[1], 65533) : std::nullopt;
-    if (parts.size() > 2 || (parts.size() == 2 && (!count || *count == 0))) break;
+    std::uint64_t count = word.count;
+    if (parts.size() == 2) count = takes_count ? text::parse_decimal(parts[1], 65533).value_or(0) : 0;
+    if (parts.size() > 2 || count == 0) break;
+    if (takes_count) warn_rest(target, "OverSubscribe", {value.text});
     target.partition->partition.oversubscribe = word.how;
-    target.partition->partition.oversubscribe_count = count ? static_cast<std::uint32_t>(*count) : word.count;
+    target.partition->partition.oversubscribe_count = static_cast<std::uint32_t>(count);
     return {};
   }
   return bad(

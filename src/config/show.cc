@@ -70,11 +70,17 @@ std::string select_parameters(const Source& s) {
 }
 
 std::string scheduler_parameters(const Source& s) {
+  if (const std::string* given = s.daemon.find_kept("SchedulerParameters")) return *given;
   std::string out;
   if (s.cluster.kill_invalid_dependency) out = "kill_invalid_depend";
   if (s.cluster.max_script_bytes != model::ClusterConfig().max_script_bytes)
     out += fmt::format("{}max_script_size={}", out.empty() ? "" : ",", s.cluster.max_script_bytes);
   return null_if_empty(out);
+}
+
+std::string agent_parameters(const Source& s) {
+  if (const std::string* given = s.daemon.find_kept("SlurmdParameters")) return *given;
+  return s.cluster.config_overrides ? "config_overrides" : "(null)";
 }
 
 // clang-format off
@@ -239,7 +245,7 @@ constexpr Row kRows[] = {
     {"SlurmctldParameters", "(null)"},
     {"SlurmdDebug", "", "", [](const Source& s) { return std::string(name_of(s.daemon.agent_log.level)); }},
     {"SlurmdLogFile", "", "", [](const Source& s) { return null_if_empty(s.daemon.agent_log.file); }},
-    {"SlurmdParameters", "", "", [](const Source& s) { return std::string(s.cluster.config_overrides ? "config_overrides" : "(null)"); }},
+    {"SlurmdParameters", "", "", agent_parameters},
     {"SlurmdPidFile", "", "", [](const Source& s) { return agent_pid_file(s.daemon, "%n", "%h"); }},
     {"SlurmdPort", "", "", [](const Source& s) { return fmt::format("{}", s.daemon.agent_port); }},
     {"SlurmdSpoolDir", "", "", [](const Source& s) { return agent_spool_dir(s.daemon, "%n", "%h"); }},
@@ -332,10 +338,10 @@ Pairs shown_config(const model::ClusterConfig& cluster, const DaemonConfig& daem
     else if (row.name == "Epilog" || row.name == "EpilogSlurmctld" || row.name == "Prolog" ||
              row.name == "PrologSlurmctld")
       program_rows(row.name, daemon, out);
-    else if (const std::string* given = daemon.find_kept(row.name))
-      out.emplace_back(row.name, with_unit(*given, row.unit));
     else if (row.value)
       out.emplace_back(row.name, row.value(source));
+    else if (const std::string* given = daemon.find_kept(row.name))
+      out.emplace_back(row.name, with_unit(*given, row.unit));
     else
       out.emplace_back(row.name, row.otherwise);
   }

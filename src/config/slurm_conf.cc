@@ -20,7 +20,15 @@ namespace {
 
 using text::equal_ignoring_case;
 
-constexpr std::size_t kMaxDepth = 16, kMaxFiles = 1000;
+constexpr std::size_t kMaxDepth = 16, kMaxFiles = 1000, kLongestPath = 4096;
+
+constexpr std::string_view kBlocks[] = {"NodeName", "PartitionName", "NodeSet", "DownNodes"};
+
+bool opens_block(std::string_view line) {
+  line = text::trim(line);
+  const std::string_view key = text::trim(line.substr(0, line.find('=')));
+  return std::ranges::any_of(kBlocks, [&](std::string_view block) { return equal_ignoring_case(block, key); });
+}
 
 class Reader {
  public:
@@ -35,6 +43,7 @@ class Reader {
         SPUR_TRY(include(name, at));
         continue;
       }
+      if (draft_.daemon_only && opens_block(line.text)) continue;
       const auto pairs = slurm_pairs(line.text);
       if (!pairs) return draft_.refuse(at, pairs.error().message);
       SPUR_TRY((this->*line_)(*pairs, at));
@@ -80,10 +89,12 @@ class Reader {
       const std::size_t slash = draft_.files[0].rfind('/');
       if (slash != std::string::npos) path = draft_.files[0].substr(0, slash + 1) + path;
     }
+    if (path.size() > kLongestPath)
+      return draft_.refuse(at, fmt::format("Include {}: the path is too long", text::shown(path, 60)));
     if (open_.size() >= kMaxDepth || draft_.files.size() >= kMaxFiles)
-      return draft_.refuse(at, fmt::format("Include {}: too many files included", path));
+      return draft_.refuse(at, fmt::format("Include {}: too many files included", text::shown(path, 200)));
     if (std::ranges::find(open_, path) != open_.end())
-      return draft_.refuse(at, fmt::format("Include {}: the file includes itself", path));
+      return draft_.refuse(at, fmt::format("Include {}: the file includes itself", text::shown(path, 200)));
     const auto content = read_(path);
     if (!content) return draft_.refuse(at, fmt::format("Include: {}", content.error().message));
     draft_.files.push_back(path);

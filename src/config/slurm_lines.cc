@@ -17,15 +17,13 @@ constexpr bool is_key_char(char c) {
 // Appends a physical line without its comment and its trailing blanks; \# becomes #.
 void append_uncommented(std::string_view line, std::string& out) {
   const std::size_t start = out.size();
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == '#') {
-      out += '#';
-      ++i;
-    } else if (line[i] == '#') {
-      break;
-    } else {
-      out += line[i];
-    }
+  for (std::size_t mark; !line.empty();) {
+    mark = line.find('#');
+    const bool escaped = mark != std::string_view::npos && mark > 0 && line[mark - 1] == '\\';
+    out += line.substr(0, escaped ? mark - 1 : mark);
+    if (!escaped) break;
+    out += '#';
+    line.remove_prefix(mark + 1);
   }
   while (out.size() > start && text::is_blank(out.back())) out.pop_back();
 }

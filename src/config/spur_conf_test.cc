@@ -35,7 +35,6 @@ TEST(SpurConf, FirstCluster) {
   EXPECT_EQ(loaded.cluster.nodes[3].cpus, 64u);
   EXPECT_EQ(loaded.cluster.nodes[3].memory_mib, 256000u);
   EXPECT_FALSE(loaded.cluster.nodes[3].sockets);
-  EXPECT_FALSE(loaded.cluster.accept_unknown_nodes);
   ASSERT_EQ(loaded.cluster.partitions.size(), 1u);
   EXPECT_EQ(loaded.cluster.partitions[0].name, "default");
   EXPECT_TRUE(loaded.cluster.partitions[0].is_default);
@@ -96,7 +95,7 @@ TEST(SpurConf, Good) {
   const Case kCases[] = {
       {"",
        [](const Loaded& l) {
-         return l.cluster.accept_unknown_nodes && l.cluster.partitions.at(0).name == "default" &&
+         return l.cluster.nodes.empty() && l.cluster.partitions.at(0).name == "default" &&
                 l.cluster.partitions[0].nodes == "ALL" && l.cluster.partitions[0].is_default;
        }},
       {"licenses = { matlab = 3, fluent = 1 }",
@@ -158,11 +157,8 @@ TEST(SpurConf, Good) {
          const auto& n = l.cluster.nodes.at(0);
          return !n.cpus && n.sockets == 2u && n.threads_per_core == 2u;
        }},
-      {"controller.accept_unknown_nodes = true\n[[nodes]]\nnames = \"a\"\n[[partitions]]\nname = \"p\"\nnodes = "
-       "\"a,later[1-2]\"",
-       [](const Loaded& l) {
-         return l.cluster.accept_unknown_nodes && l.cluster.partitions.at(0).nodes == "a,later[1-2]";
-       }},
+      {"[[partitions]]\nname = \"p\"\nnodes = \"a,later[1-2]\"",
+       [](const Loaded& l) { return l.cluster.nodes.empty() && l.cluster.partitions.at(0).nodes == "a,later[1-2]"; }},
       {"[[partitions]]\nname = \"p\"\noversubscribe = \"force:8\"\nmax_nodes = \"UNLIMITED\"\nmin_nodes = "
        "2\nallow_groups = [\"a\", \"b\"]\nallow_accounts = \"ALL\"",
        [](const Loaded& l) {
@@ -275,7 +271,7 @@ TEST(SpurConf, Bad) {
 
 TEST(SpurConf, SyntaxErrorsNameTheLine) {
   for (const char* text :
-       {"a = ", "[controller\n", "x = \"", "cluster_name = \"a\"\ncluster_name = \"b\"", "\x01", "= 3"}) {
+       {"a = ", "[controller\n", "[\nx]\n", "x = \"", "cluster_name = \"a\"\ncluster_name = \"b\"", "\x01", "= 3"}) {
     const auto loaded = load_text(text, "spur.conf");
     ASSERT_FALSE(loaded) << text;
     EXPECT_TRUE(loaded.error().message.starts_with("spur.conf:")) << loaded.error().message;

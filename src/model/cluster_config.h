@@ -86,9 +86,9 @@ struct ClusterConfig {
   std::uint32_t age_weight = 1000;      // priority points at full age
   seconds age_full{7 * 24 * 3600};
   std::vector<std::uint32_t> admin_uids;     // besides root and the daemon's user (SlurmUser)
-  bool accept_unknown_nodes = false;    // a node that is not in `nodes` may register and joins partitions whose nodes are ALL
+  bool accept_unknown_nodes = false;    // no node is declared: whoever registers joins, and partitions with nodes ALL have it
   bool config_overrides = false;        // SlurmdParameters=config_overrides: declared hardware wins over found
-  // Every key as given, for `scontrol show config`, sorted by name.
+  // The lines of `scontrol show config`, in its order (config/show.cc).
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };

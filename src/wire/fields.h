@@ -30,8 +30,8 @@ const T& default_of() {
   return value;
 }
 
-// The message's value in the model's type; false if it does not fit. These run for every field of every row of a long list,
-// so the good case makes no Status.
+// The message's value in the model's type; false if it does not fit. These run for every field of every row of a long
+// list, so the good case makes no Status.
 template <class To, class From>
 bool take_plain(const From& from, To* to) {
   if constexpr (std::integral<To> && !std::same_as<To, From> && !std::same_as<To, bool>) {

@@ -115,7 +115,8 @@ void Capacity::add_node(const model::View& view, const model::Node& node) {
   free[Columns::kCpu] = free_cpus(node, unit_[n]);
   total[Columns::kMemory] = free[Columns::kMemory] = static_cast<Amount>(node.hardware.memory_mib);
   if (memory_is_consumable_)
-    free[Columns::kMemory] = std::max<Amount>(0, free[Columns::kMemory] - static_cast<Amount>(node.memory_allocated_mib));
+    free[Columns::kMemory] =
+        std::max<Amount>(0, free[Columns::kMemory] - static_cast<Amount>(node.memory_allocated_mib));
   if (!node.hardware.gres.empty()) {
     for (const auto& range : device_ranges(node, columns_)) {
       total[range.column] += range.count;
@@ -186,7 +187,8 @@ void Capacity::row_of(const model::Job& job, const model::NodeGrant& grant, std:
     for (const auto& devices : grant.devices)
       for (const std::uint32_t index : devices.indices)
         for (const auto& range : ranges)
-          if (columns_.gres_name(range.column) == devices.gres && index - range.first < range.count) ++row[range.column];
+          if (columns_.gres_name(range.column) == devices.gres && index - range.first < range.count)
+            ++row[range.column];
   }
 }
 

@@ -55,8 +55,8 @@ struct DeviceRange {
 };
 std::vector<DeviceRange> device_ranges(const model::Node& node, const Columns& columns);
 
-// No node has more devices of one kind: a larger count is a typing error or a quantity, and device numbers are listed one
-// by one in every grant.
+// No node has more devices of one kind: a larger count is a typing error or a quantity, and device numbers are listed
+// one by one in every grant.
 inline constexpr std::uint64_t kMaxDevices = 65'536;
 
 class Capacity {

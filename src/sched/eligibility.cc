@@ -17,15 +17,14 @@ bool explains_hold(Reason reason) {
          reason == Reason::LaunchFailedRequeuedHeld;
 }
 
-// Why a request that does not fit on the usable nodes does not: too large for the partition, wishes that no nodes of it
-// satisfy, or nodes that are not there at the moment.
+// Why a request that does not fit on the usable nodes does not: too large for the partition, wishes that no nodes of
+// it satisfy, or nodes that are not there at the moment.
 Reason why_not(const model::Partition& partition, const Request& request, const Capacity& capacity) {
   std::vector<NodeNumber> all;
   for (const NodeIndex node : partition.nodes) all.push_back(node.value);
   if (!fits_when_empty(size_of(request), capacity, all)) return Reason::PartitionConfig;
   if (!fits_when_empty(request, capacity, all)) return Reason::BadConstraints;
-  const bool required_missing = std::ranges::any_of(request.required, [&](NodeNumber node) { return !capacity.usable(node); });
-  return required_missing ? Reason::ReqNodeNotAvail : Reason::NodeDown;
+  return Reason::ReqNodeNotAvail;  // Slurm says so whether or not the nodes were asked for by name
 }
 
 }  // namespace
@@ -80,7 +79,8 @@ class EmptyNodes {
     const std::uint32_t kind = capacity_.kind(node);
     if (!known_[kind]) {
       known_[kind] = true;
-      if (node_allowed(request_, capacity_, node)) tasks_[kind] = tasks_that_fit(request_, capacity_, node, capacity_.total(node));
+      if (node_allowed(request_, capacity_, node))
+        tasks_[kind] = tasks_that_fit(request_, capacity_, node, capacity_.total(node));
     }
     if (tasks_[kind] == 0 || std::ranges::binary_search(request_.excluded, node)) return 0;
     return tasks_[kind];
@@ -94,7 +94,8 @@ class EmptyNodes {
 };
 
 // Whether nodes that offer something when empty are enough together.
-bool suffice(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes, std::uint64_t tasks) {
+bool suffice(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes,
+             std::uint64_t tasks) {
   if (nodes.size() < request.min_nodes || !std::ranges::includes(nodes, request.required)) return false;
   if (request.tasks_fixed && tasks < request.tasks) return false;
   // With no upper limit on nodes, enough in all is enough.

@@ -8,8 +8,12 @@
 namespace spur::sched {
 namespace {
 
-Amount round_up(Amount value, Amount unit) { return (value + unit - 1) / unit * unit; }
-Amount round_down(Amount value, Amount unit) { return value / unit * unit; }
+Amount round_up(Amount value, Amount unit) {
+  return (value + unit - 1) / unit * unit;
+}
+Amount round_down(Amount value, Amount unit) {
+  return value / unit * unit;
+}
 
 Amount sum(const GresNeed& need, const Amount* row) {
   Amount found = 0;
@@ -62,7 +66,8 @@ void take_gres(const GresNeed& need, Amount count, const Amount* row, Amount* ta
 
 bool node_allowed(const Request& request, const Capacity& capacity, NodeNumber node) {
   const auto& record = capacity.node(node);
-  return static_cast<Amount>(record.hardware.tmp_disk_mib) >= request.tmp_disk_mib && has_features(record, request.features);
+  return static_cast<Amount>(record.hardware.tmp_disk_mib) >= request.tmp_disk_mib &&
+         has_features(record, request.features);
 }
 
 Amount cpus_for_tasks(const Request& request, Amount unit, std::uint32_t tasks) {
@@ -86,7 +91,8 @@ std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, N
   return static_cast<std::uint32_t>(std::min<Amount>(tasks, request.tasks));
 }
 
-Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row, const Amount* judged) {
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row,
+                 const Amount* judged) {
   Offer offer;
   offer.node = node;
   offer.tasks = tasks_that_fit(request, capacity, node, row);
@@ -101,7 +107,8 @@ Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber no
   return offer;
 }
 
-void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row, Amount* take) {
+void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row,
+                   Amount* take) {
   std::fill(take, take + capacity.width(), 0);
   const Amount* total = capacity.total(share.node);
   const Amount cpus = cpus_for_tasks(request, capacity.unit(share.node), share.tasks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one node can do for a request: whether it may be used at all, how many of the job's tasks fit into a row of free
-// amounts, and what a share of the job takes from it. Nothing here knows about time or about other nodes.
+// What one node can do for a request: whether it may be used at all, how many of the job's tasks fit into a row of
+// free amounts, and what a share of the job takes from it. Nothing here knows about time or about other nodes.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,15 @@ struct Offer {
   std::uint32_t tasks = 0;          // of the job, at most; 0: the node is of no use
   std::int32_t cpus = 0, gres = 0;  // in all, before the job: what best fit is judged by
   std::int32_t unit = 1;
-  JobGres job_gres{};               // free of each of Request::gres_per_job
+  JobGres job_gres{};  // free of each of Request::gres_per_job
 };
 
-// How many tasks fit into `row`, or 0 where the node's own part of the request (CPUs, memory, GRES per node) does not.
+// How many tasks fit into `row`, or 0 where the node's own part of the request (CPUs, memory, GRES per node) does
+// not.
 std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
 // `judged` is the row that best fit is judged by: what is free now, or all of the node for a plan about later.
-Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row, const Amount* judged);
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row,
+                 const Amount* judged);
 
 // CPUs a node gives for so many tasks, not counting what an exclusive job gets on top.
 Amount cpus_for_tasks(const Request& request, Amount unit, std::uint32_t tasks);
@@ -42,6 +44,7 @@ struct Share {
 
 // What the share takes from its node. Where a GRES of any type will do, the columns are used in order as far as `row`
 // has them.
-void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row, Amount* take);
+void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row,
+                   Amount* take);
 
 }  // namespace spur::sched

@@ -32,7 +32,9 @@ Result<FeatureRequest> parse_features(std::string_view text) {
 
 bool has_features(const model::Node& node, const FeatureRequest& request) {
   if (request.names.empty()) return true;
-  const auto has = [&](const std::string& name) { return std::ranges::find(node.active_features, name) != node.active_features.end(); };
+  const auto has = [&](const std::string& name) {
+    return std::ranges::find(node.active_features, name) != node.active_features.end();
+  };
   return request.any ? std::ranges::any_of(request.names, has) : std::ranges::all_of(request.names, has);
 }
 

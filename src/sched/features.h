@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Node features as a job asks for them (-C): one name, names joined by '&' (all of them) or by '|' (any of them).
-// The rest of Slurm's grammar (counts, brackets, parentheses, a mix of both joints) is refused by name, so that no job
-// runs on nodes its author did not mean.
+// The rest of Slurm's grammar (counts, brackets, parentheses, a mix of both joints) is refused by name, so that no
+// job runs on nodes its author did not mean.
 #pragma once
 
 #include <string>

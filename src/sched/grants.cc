@@ -58,7 +58,8 @@ std::vector<model::DeviceGrant> Grants::take_devices(Bits& bits, const Amount* t
     model::DeviceGrant grant{columns.gres_name(c), columns.gres_type(c), {}};
     for (std::size_t r = 0; r < bits.ranges.size(); ++r) {
       if (bits.ranges[r].column != c) continue;
-      for (std::uint32_t d = 0; d < bits.ranges[r].count && static_cast<Amount>(grant.indices.size()) < take[c]; ++d) {
+      for (std::uint32_t d = 0; d < bits.ranges[r].count && static_cast<Amount>(grant.indices.size()) < take[c];
+           ++d) {
         if (bits.devices[r][d]) continue;
         bits.devices[r][d] = true;
         grant.indices.push_back(bits.ranges[r].first + d);

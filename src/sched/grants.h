@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From counts to numbers: which CPUs and which devices a starting job gets on each node. Works on copies of the nodes'
-// bitmaps, made when a node is first touched, so that the starts of one planning call never share anything.
+// From counts to numbers: which CPUs and which devices a starting job gets on each node. Works on copies of the
+// nodes' bitmaps, made when a node is first touched, so that the starts of one planning call never share anything.
 #pragma once
 
 #include <cstdint>

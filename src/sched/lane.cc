@@ -25,8 +25,8 @@ void catch_up(const Profile& profile, const std::vector<NodeNumber>& nodes, bool
 
 }  // namespace
 
-Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition, TimeLimit limit,
-           Time now)
+Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
+           TimeLimit limit, Time now)
     : partition_((*view.partitions)[partition]), capacity_(capacity) {
   auto request = make_request(view, capacity.columns(), spec, partition, limit);
   if (request) {

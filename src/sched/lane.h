@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All pending jobs with the same wish in one partition: where they could run, whether one more fits now, and when the
-// next one could start. Remembers what the nodes offered when it was last asked, and looks again only at those that changed.
+// next one could start. Remembers what the nodes offered when it was last asked, and looks again only at those that
+// changed.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,8 @@ namespace spur::sched {
 
 class Lane {
  public:
-  Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition, TimeLimit limit,
-       Time now);
+  Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
+       TimeLimit limit, Time now);
 
   const Request& request() const { return request_; }
 
@@ -28,8 +29,8 @@ class Lane {
 
   // Shares of one more job that starts now; empty: it does not fit.
   std::vector<Share> fit_now(Profile& profile);
-  // The hold for one that starts later. `continue_search`: nothing was given back since the last call, so it cannot start
-  // sooner than that one.
+  // The hold for one that starts later. `continue_search`: nothing was given back since the last call, so it cannot
+  // start sooner than that one.
   std::optional<Hold> fit_later(Profile& profile, bool continue_search);
   // From that moment on.
   std::optional<Hold> fit_after(Profile& profile, Time from);
@@ -48,13 +49,13 @@ class Lane {
   Request request_;
   model::Reason reason_ = model::Reason::None;
   bool know_nodes_ = false;
-  std::vector<NodeNumber> nodes_;            // candidates, ascending
+  std::vector<NodeNumber> nodes_;  // candidates, ascending
 
   // Jobs that one node takes: the best-fit key of each node that does, and the best of them.
-  std::vector<FitKey> keys_;                 // beside nodes_
+  std::vector<FitKey> keys_;  // beside nodes_
   std::size_t best_ = 0, keys_seen_ = 0;
   // Other jobs.
-  std::vector<Offer> offers_;                // beside nodes_
+  std::vector<Offer> offers_;  // beside nodes_
   std::size_t offers_seen_ = 0;
   std::optional<StartSearch> search_;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler again, as plainly as it can be written: no classes, no caches, no incremental anything. Every job is tried
-// at every moment on every node, and what is free then is summed up from a list of everything that anybody holds. It shares
-// with the real one only the reading of a specification (request.h); plan() must agree with it in every detail.
+// The scheduler again, as plainly as it can be written: no classes, no caches, no incremental anything. Every job is
+// tried at every moment on every node, and what is free then is summed up from a list of everything that anybody
+// holds. It shares with the real one only the reading of a specification (request.h); plan() must agree with it in
+// every detail.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace spur::sched {
 
 class Naive {
  public:
-  Naive(const model::View& view, const Params& params, Time now) : view_(view), params_(params), now_(now), columns_(view) {
+  Naive(const model::View& view, const Params& params, Time now)
+      : view_(view), params_(params), now_(now), columns_(view) {
     view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) { add_node(*node); });
     view.active.for_each([&](std::uint32_t, const model::JobPtr& job) { add_running(*job); });
   }
@@ -112,7 +114,8 @@ class Naive {
     Node node;
     node.record = &record;
     const auto& hw = record.hardware;
-    if (view_.config->cores_whole && hw.threads_per_core > 1 && hw.sockets * hw.cores_per_socket * hw.threads_per_core <= hw.cpus)
+    if (view_.config->cores_whole && hw.threads_per_core > 1 &&
+        hw.sockets * hw.cores_per_socket * hw.threads_per_core <= hw.cpus)
       node.unit = hw.threads_per_core;
     node.total.cpu = hw.cpus;
     node.total.mem = static_cast<Amount>(hw.memory_mib);
@@ -212,14 +215,15 @@ class Naive {
       if (reason_[job->id] != model::Reason::None) return;
       if (job->is_array_rest()) tasks_[job->id] = *job->array_pending;
       std::vector<std::string> names = job->spec->partitions;
-      if (names.empty() && model::default_partition(view_)) names.push_back(model::default_partition(view_)->config.name);
+      if (names.empty() && model::default_partition(view_))
+        names.push_back(model::default_partition(view_)->config.name);
       reason_[job->id] = model::Reason::PartitionConfig;
       for (const auto& name : names) {
         const auto* partition = model::find_partition(view_, name);
         if (!partition) continue;
         reason_[job->id] = model::Reason::None;
-        records.push_back({job.get(), partition, partition->config.priority_tier, priority_at(*job, *view_.config, now_),
-                           static_cast<std::uint32_t>(left_[job->id]++)});
+        records.push_back({job.get(), partition, partition->config.priority_tier,
+                           priority_at(*job, *view_.config, now_), static_cast<std::uint32_t>(left_[job->id]++)});
       }
     });
     std::ranges::stable_sort(records, [](const Record& a, const Record& b) {
@@ -282,7 +286,8 @@ class Naive {
     else
       first_waits_[record.partition->config.name] = record.job->id;
     const Reason was = reason_[record.job->id];
-    if (was != Reason::Resources && was != Reason::Priority && was != Reason::Licenses && was != Reason::JobArrayTaskLimit)
+    if (was != Reason::Resources && was != Reason::Priority && was != Reason::Licenses &&
+        was != Reason::JobArrayTaskLimit)
       reason_[record.job->id] = reason;
   }
 
@@ -294,7 +299,8 @@ class Naive {
     if (config.state == model::PartitionState::Inactive) return Reason::PartitionInactive;
     if (request && request->min_nodes > request->max_nodes) return Reason::PartitionNodeLimit;
     const TimeLimit limit = limit_in(config, record.job->time_limit);
-    if (config.max_time.is_finite() && (!limit.is_finite() || limit.minutes_value() > config.max_time.minutes_value()))
+    if (config.max_time.is_finite() &&
+        (!limit.is_finite() || limit.minutes_value() > config.max_time.minutes_value()))
       return Reason::PartitionTimeLimit;
     if (!request) return Reason::BadConstraints;
     if (!ends_in_time(*request, now_)) return Reason::DeadLine;
@@ -306,10 +312,7 @@ class Naive {
     size.gres_per_node = size.gres_per_task = size.gres_per_job = {};
     if (place_on_empty(record, size, false).empty()) return Reason::PartitionConfig;
     if (place_on_empty(record, *request, false).empty()) return Reason::BadConstraints;
-    if (!place_on_empty(record, *request, true).empty()) return Reason::None;
-    for (const auto n : request->required)
-      if (!nodes_[n].record->usable()) return Reason::ReqNodeNotAvail;
-    return Reason::NodeDown;
+    return place_on_empty(record, *request, true).empty() ? Reason::ReqNodeNotAvail : Reason::None;
   }
   static bool ends_in_time(const Request& request, Time start) {
     if (!is_set(request.deadline)) return true;
@@ -336,7 +339,8 @@ class Naive {
     return sum;
   }
   Amount cpus_needed(const Request& request, const Node& node, Amount tasks) const {
-    Amount cpus = std::max(request.cpus_per_task * (request.overcommit ? 1 : std::max<Amount>(tasks, 1)), request.min_cpus);
+    Amount cpus =
+        std::max(request.cpus_per_task * (request.overcommit ? 1 : std::max<Amount>(tasks, 1)), request.min_cpus);
     while (cpus % node.unit != 0) ++cpus;
     return cpus;
   }
@@ -345,7 +349,8 @@ class Naive {
     const Amount cpus = cpus_needed(request, node, tasks);
     if (cpus > free.cpu) return false;
     const std::string& partition = (*view_.partitions)[request.partition].config.name;
-    if (!request.exclusive && free.partition_cpu.contains(partition) && cpus > free.partition_cpu.at(partition)) return false;
+    if (!request.exclusive && free.partition_cpu.contains(partition) && cpus > free.partition_cpu.at(partition))
+      return false;
     if (request.exclusive && (free.cpu != node.total.cpu || free.gres != node.total.gres)) return false;
     if (request.memory == MemoryNeed::PerNode && free.mem < request.memory_mib) return false;
     if (request.memory == MemoryNeed::WholeNode && free.mem < node.total.mem) return false;
@@ -359,7 +364,8 @@ class Naive {
     return true;
   }
   Amount most_tasks(const Request& request, const Node& node, const Amounts& free) const {
-    if (!request.tasks_fixed) return tasks_fit(request, node, free, request.tasks_per_node) ? request.tasks_per_node : 0;
+    if (!request.tasks_fixed)
+      return tasks_fit(request, node, free, request.tasks_per_node) ? request.tasks_per_node : 0;
     Amount most = request.tasks;
     if (request.tasks_per_node) most = std::min<Amount>(most, request.tasks_per_node);
     Amount tasks = 0;
@@ -373,7 +379,8 @@ class Naive {
     for (const auto index : record.partition->nodes) {
       const Node& node = nodes_[index.value];
       if ((usable_only && !node.record->usable()) || !allowed(request, index.value)) continue;
-      if (const Amount tasks = most_tasks(request, node, node.total)) offers.push_back({index.value, tasks, node.total, node.total});
+      if (const Amount tasks = most_tasks(request, node, node.total))
+        offers.push_back({index.value, tasks, node.total, node.total});
     }
     return choose_by_weight(request, offers);
   }
@@ -406,7 +413,8 @@ class Naive {
   }
 
   // weight, GRES left over, CPUs left over, number
-  std::tuple<std::uint32_t, Amount, Amount, std::uint32_t> fit(const Request& request, const Offer& offer, Amount tasks,
+  std::tuple<std::uint32_t, Amount, Amount, std::uint32_t> fit(const Request& request, const Offer& offer,
+                                                               Amount tasks,
                                                                const std::vector<Amount>& job_gres) const {
     const Node& node = nodes_[offer.node];
     Amount gres = offer.judged.gres_sum(), cpus = offer.judged.cpu - cpus_needed(request, node, tasks);
@@ -486,7 +494,8 @@ class Naive {
     std::ranges::sort(chosen, {}, &Offer::node);
     std::vector<Part> parts;
     for (const auto& offer : chosen)
-      parts.push_back({offer.node, request.tasks_fixed ? 0 : Amount{request.tasks_per_node}, std::vector<Amount>(request.gres_per_job.size())});
+      parts.push_back({offer.node, request.tasks_fixed ? 0 : Amount{request.tasks_per_node},
+                       std::vector<Amount>(request.gres_per_job.size())});
     // One for each while there are some; what remains goes to the first that have room (evenly on whole nodes).
     Amount tasks = request.tasks_fixed ? request.tasks : 0;
     for (std::size_t i = 0; i < parts.size() && tasks > 0; ++i) ++parts[i].tasks, --tasks;
@@ -530,7 +539,8 @@ class Naive {
     }
     const auto take_gres = [&](const GresNeed& need, Amount count) {
       for (const auto column : need.columns)
-        for (const Gres kind{columns_.gres_name(column), columns_.gres_type(column)}; count > 0 && free.gres[kind] > 0; --count)
+        for (const Gres kind{columns_.gres_name(column), columns_.gres_type(column)};
+             count > 0 && free.gres[kind] > 0; --count)
           ++take.gres[kind], --free.gres[kind];
     };
     for (const auto& need : request.gres_per_node) take_gres(need, need.count);
@@ -568,9 +578,11 @@ class Naive {
     grant.node = NodeIndex(part.node);
     grant.tasks = static_cast<std::uint32_t>(part.tasks);
     grant.memory_mib = static_cast<std::uint64_t>(take.mem);
-    for (Amount core = 0; core < node.total.cpu / node.unit && static_cast<Amount>(grant.cpus.size()) < take.cpu; ++core) {
+    for (Amount core = 0; core < node.total.cpu / node.unit && static_cast<Amount>(grant.cpus.size()) < take.cpu;
+         ++core) {
       bool free = true;
-      for (Amount cpu = core * node.unit; cpu < (core + 1) * node.unit; ++cpu) free = free && node.cpus_free.contains(static_cast<int>(cpu));
+      for (Amount cpu = core * node.unit; cpu < (core + 1) * node.unit; ++cpu)
+        free = free && node.cpus_free.contains(static_cast<int>(cpu));
       for (Amount cpu = core * node.unit; free && cpu < (core + 1) * node.unit; ++cpu) {
         grant.cpus.push_back(static_cast<std::uint16_t>(cpu));
         node.cpus_free.erase(static_cast<int>(cpu));

@@ -59,7 +59,8 @@ void Occupancy::add_licenses(const model::View& view, const model::Job& job, Tim
 std::unordered_map<JobId, std::uint32_t> running_array_tasks(const model::View& view) {
   std::unordered_map<JobId, std::uint32_t> running;
   view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
-    if (job->array_job && model::is_active(job->state) && !(job->flags & model::kCompleting)) ++running[job->array_job];
+    if (job->array_job && model::is_active(job->state) && !(job->flags & model::kCompleting))
+      ++running[job->array_job];
   });
   return running;
 }

@@ -14,8 +14,8 @@
 
 namespace spur::sched {
 
-// When an active job gives its resources back, as far as one can know at `now`: at its time limit; never without one; in a
-// moment where it should be over already.
+// When an active job gives its resources back, as far as one can know at `now`: at its time limit; never without one;
+// in a moment where it should be over already.
 Time expected_end(const model::Job& job, Time now);
 
 class Occupancy {

@@ -18,7 +18,8 @@ struct Rest {
 Rest whole_job(const Request& request) {
   Rest rest;
   rest.tasks = request.tasks;
-  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) rest.gres[i] = static_cast<std::int32_t>(request.gres_per_job[i].count);
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+    rest.gres[i] = static_cast<std::int32_t>(request.gres_per_job[i].count);
   return rest;
 }
 
@@ -41,7 +42,8 @@ class Picker {
     if (wanted_ > request_.max_nodes || request_.required.size() > wanted_) return std::nullopt;
     rest_ = whole_job(request_);
     if (!take_required()) return std::nullopt;
-    if (request_.tasks_fixed || !request_.gres_per_job.empty() ? fill() : take_best(wanted_ - taken())) return std::move(chosen_);
+    if (request_.tasks_fixed || !request_.gres_per_job.empty() ? fill() : take_best(wanted_ - taken()))
+      return std::move(chosen_);
     return std::nullopt;
   }
 
@@ -62,7 +64,8 @@ class Picker {
     const std::uint32_t after = less(wanted_, taken() + 1);
     Rest next;
     next.tasks = request_.tasks_fixed ? less(rest_.tasks, after) : request_.tasks_per_node;
-    for (std::size_t i = 0; i < request_.gres_per_job.size(); ++i) next.gres[i] = less(rest_.gres[i], static_cast<std::int32_t>(std::min(after, 0x7fffffffu)));
+    for (std::size_t i = 0; i < request_.gres_per_job.size(); ++i)
+      next.gres[i] = less(rest_.gres[i], static_cast<std::int32_t>(std::min(after, 0x7fffffffu)));
     return next;
   }
 
@@ -101,7 +104,8 @@ class Picker {
       const bool ends = ends_it(*left_[i], next);
       if (best != left_.size()) {
         if (best_ends && !ends) continue;
-        if (best_ends == ends && !(ends ? better_fit(*left_[i], *left_[best], next) : roomier(*left_[i], *left_[best], next)))
+        if (best_ends == ends &&
+            !(ends ? better_fit(*left_[i], *left_[best], next) : roomier(*left_[i], *left_[best], next)))
           continue;
       }
       best = i;
@@ -192,7 +196,8 @@ std::vector<Share> lay_out(const Request& request, std::vector<const Offer*> nod
   }
   for (std::size_t g = 0; g < request.gres_per_job.size(); ++g)
     fill_in_order<std::int32_t>(
-        static_cast<std::int32_t>(request.gres_per_job[g].count), nodes.size(), [&](std::size_t i) { return nodes[i]->job_gres[g]; },
+        static_cast<std::int32_t>(request.gres_per_job[g].count), nodes.size(),
+        [&](std::size_t i) { return nodes[i]->job_gres[g]; },
         [&](std::size_t i, std::int32_t here) { shares[i].job_gres[g] = here; });
   return shares;
 }
@@ -205,7 +210,8 @@ FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, 
   Amount gres = offer.gres;
   for (const auto& need : request.gres_per_node) gres -= need.count;
   for (const auto& need : request.gres_per_task) gres -= need.count * running;
-  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) gres -= std::min(offer.job_gres[i], std::max(1, job_gres[i]));
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+    gres -= std::min(offer.job_gres[i], std::max(1, job_gres[i]));
   if (request.least_loaded) cpus = -cpus;
   // Signed numbers in unsigned order.
   const auto ordered = [](Amount n) { return static_cast<std::uint32_t>(n) ^ 0x80000000u; };
@@ -213,7 +219,8 @@ FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, 
 }
 
 bool prefers_one_node(const Request& request, bool one_weight) {
-  if (request.min_nodes != 1 || request.spread || !request.required.empty() || !request.gres_per_job.empty()) return false;
+  if (request.min_nodes != 1 || request.spread || !request.required.empty() || !request.gres_per_job.empty())
+    return false;
   return !request.tasks_fixed || request.tasks == 1 || request.max_nodes == 1 || one_weight;
 }
 

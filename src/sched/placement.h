@@ -3,9 +3,11 @@
 //
 // The rules, in their order:
 //   - nodes of higher weight are looked at only if those of lower weight do not suffice;
-//   - as few nodes as the tasks need (as many as allowed where a range of nodes was asked for): the roomiest first, until
+//   - as few nodes as the tasks need (as many as allowed where a range of nodes was asked for): the roomiest first,
+//   until
 //     one node can take all that is left;
-//   - that one, and every node where all offers are equally good for the job, is chosen by best fit: the lowest weight, then the
+//   - that one, and every node where all offers are equally good for the job, is chosen by best fit: the lowest
+//   weight, then the
 //     fewest GRES left over, then the fewest CPUs left over (most, with LLN), then the lowest number.
 // So a result depends on the offers alone, not on their order.
 #pragma once
@@ -33,8 +35,8 @@ FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, 
 // Whether the lowest FitKey among the nodes that can take the whole job, if there is one, is what choose would give.
 bool prefers_one_node(const Request& request, bool one_weight);
 
-// Shares in ascending order of nodes, or empty if the offers do not suffice. Offers with `tasks` 0 are not allowed; the
-// order is ascending by node.
+// Shares in ascending order of nodes, or empty if the offers do not suffice. Offers with `tasks` 0 are not allowed;
+// the order is ascending by node.
 std::vector<Share> choose(const Request& request, std::span<const Offer> offers);
 
 }  // namespace spur::sched

@@ -6,7 +6,9 @@
 
 namespace spur::sched {
 
-Plan plan(const model::View& view, const Params& params, Time now) { return Planner(view, params, now).run(); }
+Plan plan(const model::View& view, const Params& params, Time now) {
+  return Planner(view, params, now).run();
+}
 
 Result<Forecast> will_run(const model::View& view, const model::JobSpec& spec, Time now) {
   SPUR_TRY(check_submit(view, spec));

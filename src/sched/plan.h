@@ -23,26 +23,26 @@ struct Start {
 struct Wait {
   JobId job;
   model::Reason reason = model::Reason::None;
-  Time expected_start;              // not set: not planned
+  Time expected_start;  // not set: not planned
 };
 
 struct Plan {
-  std::vector<Start> starts;        // in the order they were decided
-  std::vector<Wait> waits;          // only where reason or expectation differ from what the job record says
-  Time wake_at;                     // something becomes eligible then, without any event (begin times); not set: nothing
-  bool more = false;                // the limit below was reached with work left: call again with the next view
+  std::vector<Start> starts;  // in the order they were decided
+  std::vector<Wait> waits;    // only where reason or expectation differ from what the job record says
+  Time wake_at;               // something becomes eligible then, without any event (begin times); not set: nothing
+  bool more = false;          // the limit below was reached with work left: call again with the next view
 };
 
 struct Params {
   std::uint32_t max_starts = 1000;
-  std::uint32_t reservations = 100; // jobs at the front that get a planned start which backfill must not delay
+  std::uint32_t reservations = 100;  // jobs at the front that get a planned start which backfill must not delay
 };
 
 // Pure and deterministic. Cost: O(classes of equal requests x nodes) plus O(pending) for the walk.
 Plan plan(const model::View& view, const Params& params, Time now);
 
-// For --test-only and submit-time checks: when and where would this specification start, or why never. `spec` need not be
-// in the view.
+// For --test-only and submit-time checks: when and where would this specification start, or why never. `spec` need
+// not be in the view.
 struct Forecast {
   Time start;
   std::vector<NodeIndex> nodes;

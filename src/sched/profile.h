@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Availability from now on: what is free, what running jobs give back at their limits, what was started in this call, and
-// the holds of jobs that are planned for later. A job may start only where, for the whole of its run, it leaves every
-// hold what it needs; so whoever starts out of turn delays nobody who was promised a time.
+// Availability from now on: what is free, what running jobs give back at their limits, what was started in this call,
+// and the holds of jobs that are planned for later. A job may start only where, for the whole of its run, it leaves
+// every hold what it needs; so whoever starts out of turn delays nobody who was promised a time.
 //
 // Timelines are made per node when first asked for: a call in which everything starts never makes one.
 #pragma once
@@ -49,8 +49,8 @@ class Profile {
   void add(const Hold& hold);
   void remove(const Hold& hold);
 
-  // Nodes on which something was started, held or given back, in order; it only grows. Whoever remembers what a node had to
-  // offer looks here for what is out of date.
+  // Nodes on which something was started, held or given back, in order; it only grows. Whoever remembers what a node
+  // had to offer looks here for what is out of date.
   const std::vector<NodeNumber>& changes() const { return changes_; }
 
   // Where nobody holds anything, what is free only grows.

@@ -15,12 +15,14 @@ Status add_gres(const Columns& columns, const model::JobSpec& spec, Request& req
     const auto& wish = spec.gres[i];
     const std::string shown = wish.type.empty() ? wish.name : wish.name + ":" + wish.type;
     if (wish.count == 0) continue;
-    if (wish.count > kMaxDevices) return fail(ErrorCode::InvalidGres, fmt::format("gres {}: {} is too many", shown, wish.count));
+    if (wish.count > kMaxDevices)
+      return fail(ErrorCode::InvalidGres, fmt::format("gres {}: {} is too many", shown, wish.count));
     for (std::size_t k = 0; k < i; ++k) {
       const auto& other = spec.gres[k];
       if (other.name != wish.name || other.count == 0) continue;
       if (other.type == wish.type || other.type.empty() || wish.type.empty())
-        return fail(ErrorCode::InvalidGres, fmt::format("gres {} asked for in two ways is not supported yet", wish.name));
+        return fail(ErrorCode::InvalidGres,
+                    fmt::format("gres {} asked for in two ways is not supported yet", wish.name));
     }
     GresNeed need{columns.gres_columns(wish.name, wish.type), static_cast<Amount>(wish.count)};
     if (need.columns.empty()) return fail(ErrorCode::InvalidGres, fmt::format("no node has gres {}", shown));
@@ -39,7 +41,8 @@ Status add_gres(const Columns& columns, const model::JobSpec& spec, Request& req
     }
   }
   if (request.gres_per_job.size() > kMaxJobGres)
-    return fail(ErrorCode::InvalidGres, fmt::format("more than {} kinds of gres per job are not supported", kMaxJobGres));
+    return fail(ErrorCode::InvalidGres,
+                fmt::format("more than {} kinds of gres per job are not supported", kMaxJobGres));
   return {};
 }
 
@@ -57,13 +60,14 @@ Status add_licenses(const model::View& view, const model::JobSpec& spec, Request
   }
   for (const auto& [column, count] : request.licenses)
     if (count > static_cast<Amount>(known[column].count))
-      return fail(ErrorCode::InvalidLicense, fmt::format("license {}: {} asked for, the cluster has {}", known[column].name,
-                                                         count, known[column].count));
+      return fail(ErrorCode::InvalidLicense, fmt::format("license {}: {} asked for, the cluster has {}",
+                                                         known[column].name, count, known[column].count));
   return {};
 }
 
 void add_size(const model::PartitionConfig& partition, const model::JobSpec& spec, Request& request) {
-  request.min_nodes = std::max({1u, spec.min_nodes, partition.min_nodes, static_cast<std::uint32_t>(request.required.size())});
+  request.min_nodes =
+      std::max({1u, spec.min_nodes, partition.min_nodes, static_cast<std::uint32_t>(request.required.size())});
   if (spec.max_nodes) request.max_nodes = std::max(*spec.max_nodes, spec.min_nodes);
   request.spread = spec.max_nodes && *spec.max_nodes > spec.min_nodes;
   if (partition.max_nodes) request.max_nodes = std::min(request.max_nodes, *partition.max_nodes);
@@ -76,7 +80,8 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
   request.cpus_per_task = std::max(1u, spec.cpus_per_task);
   request.min_cpus = std::max(1u, spec.min_cpus_per_node.value_or(1));
   request.overcommit = spec.overcommit;
-  request.exclusive = spec.exclusive != model::Exclusive::No || partition.oversubscribe == model::OverSubscribe::Exclusive;
+  request.exclusive =
+      spec.exclusive != model::Exclusive::No || partition.oversubscribe == model::OverSubscribe::Exclusive;
   request.least_loaded = partition.lln;
 }
 
@@ -99,7 +104,8 @@ Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std
   if (!names) return fail(ErrorCode::InvalidNode, names.error().message);
   for (const auto& name : *names) {
     const auto at = view.node_by_name->find(name);
-    if (at == view.node_by_name->end()) return fail(ErrorCode::InvalidNode, fmt::format("invalid node name specified: {}", name));
+    if (at == view.node_by_name->end())
+      return fail(ErrorCode::InvalidNode, fmt::format("invalid node name specified: {}", name));
     numbers.push_back(at->second.value);
   }
   std::ranges::sort(numbers);
@@ -115,7 +121,8 @@ MemoryWish memory_wish(const model::ClusterConfig& config, const model::Partitio
   const auto per_cpu = [&](std::uint64_t mib) {
     if (mib == 0) return per_node(0);
     MemoryWish wish{MemoryNeed::PerCpu, mib, 1};
-    const auto limit = partition.max_memory_per_cpu_mib ? partition.max_memory_per_cpu_mib : config.max_memory_per_cpu_mib;
+    const auto limit =
+        partition.max_memory_per_cpu_mib ? partition.max_memory_per_cpu_mib : config.max_memory_per_cpu_mib;
     if (limit && *limit > 0 && mib > *limit) {
       wish.cpu_factor = static_cast<std::uint32_t>(std::min<std::uint64_t>((mib + *limit - 1) / *limit, 65'535));
       wish.mib = (mib + wish.cpu_factor - 1) / wish.cpu_factor;
@@ -143,7 +150,8 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   if (spec.exclusive == model::Exclusive::User || spec.exclusive == model::Exclusive::Mcs)
     return fail(ErrorCode::NotSupported, "--exclusive=user and --exclusive=mcs are not supported yet");
   if (config.exclusive_user)
-    return fail(ErrorCode::NotSupported, fmt::format("partition {}: ExclusiveUser is not supported yet", config.name));
+    return fail(ErrorCode::NotSupported,
+                fmt::format("partition {}: ExclusiveUser is not supported yet", config.name));
   if (spec.contiguous) return fail(ErrorCode::NotSupported, "--contiguous is not supported yet");
   SPUR_ASSIGN(request.required, resolve_nodes(view, spec.required_nodes));
   SPUR_ASSIGN(request.excluded, resolve_nodes(view, spec.excluded_nodes));
@@ -168,9 +176,10 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.max_nodes == b.max_nodes && a.tasks == b.tasks && a.tasks_per_node == b.tasks_per_node &&
          a.cpus_per_task == b.cpus_per_task && a.min_cpus_per_node == b.min_cpus_per_node &&
          a.memory_per_node_mib == b.memory_per_node_mib && a.memory_per_cpu_mib == b.memory_per_cpu_mib &&
-         a.tmp_disk_mib == b.tmp_disk_mib && a.gres == b.gres && a.licenses == b.licenses && a.exclusive == b.exclusive &&
-         a.overcommit == b.overcommit && a.contiguous == b.contiguous && a.features == b.features &&
-         a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes && a.deadline == b.deadline;
+         a.tmp_disk_mib == b.tmp_disk_mib && a.gres == b.gres && a.licenses == b.licenses &&
+         a.exclusive == b.exclusive && a.overcommit == b.overcommit && a.contiguous == b.contiguous &&
+         a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
+         a.deadline == b.deadline;
 }
 
 std::uint64_t wish_hash(const model::JobSpec& spec) {

@@ -39,14 +39,14 @@ struct Request {
   std::size_t partition = 0;  // position in View::partitions
 
   std::uint32_t min_nodes = 1, max_nodes = kNoLimit;
-  bool spread = false;        // a range of nodes was given: as many as there are
-  bool tasks_fixed = false;   // -n: `tasks` in all; else every node gets `tasks_per_node`
+  bool spread = false;       // a range of nodes was given: as many as there are
+  bool tasks_fixed = false;  // -n: `tasks` in all; else every node gets `tasks_per_node`
   std::uint32_t tasks = 1;
-  std::uint32_t tasks_per_node = 0;  // with tasks_fixed: at most so many on one node (0: no limit)
+  std::uint32_t tasks_per_node = 0;        // with tasks_fixed: at most so many on one node (0: no limit)
   Amount cpus_per_task = 1, min_cpus = 1;  // min_cpus: per node
-  bool overcommit = false;    // CPUs as for one task per node
-  bool exclusive = false;     // whole nodes
-  bool least_loaded = false;  // LLN: the emptiest node first
+  bool overcommit = false;                 // CPUs as for one task per node
+  bool exclusive = false;                  // whole nodes
+  bool least_loaded = false;               // LLN: the emptiest node first
 
   MemoryNeed memory = MemoryNeed::None;
   Amount memory_mib = 0;
@@ -65,8 +65,8 @@ struct Request {
   Time end_of_run(Time start) const;
 };
 
-// The request of `spec` in a partition. An error tells why the wish makes no sense here (unknown GRES, node or licence,
-// unsupported features); the plan then says BadConstraints, a submit is refused with it.
+// The request of `spec` in a partition. An error tells why the wish makes no sense here (unknown GRES, node or
+// licence, unsupported features); the plan then says BadConstraints, a submit is refused with it.
 Result<Request> make_request(const model::View& view, const Columns& columns, const model::JobSpec& spec,
                              std::size_t partition, TimeLimit limit);
 
@@ -85,8 +85,8 @@ struct MemoryWish {
 MemoryWish memory_wish(const model::ClusterConfig& config, const model::PartitionConfig& partition,
                        const model::JobSpec& spec);
 
-// Equal in everything that the scheduler looks at; such jobs are one class. (The time limit in force is kept in the job
-// record and compared beside it.)
+// Equal in everything that the scheduler looks at; such jobs are one class. (The time limit in force is kept in the
+// job record and compared beside it.)
 bool same_wish(const model::JobSpec& a, const model::JobSpec& b);
 std::uint64_t wish_hash(const model::JobSpec& spec);
 

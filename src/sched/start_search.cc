@@ -12,8 +12,8 @@ bool in_time(const Request& request, Time start) {
   return request.limit.is_finite() ? request.end_of_run(start) <= request.deadline : start < request.deadline;
 }
 
-StartSearch::StartSearch(const Request& request, std::span<const NodeNumber> nodes, const Capacity& capacity, Profile& profile,
-                         Time from)
+StartSearch::StartSearch(const Request& request, std::span<const NodeNumber> nodes, const Capacity& capacity,
+                         Profile& profile, Time from)
     : request_(request), nodes_(nodes), capacity_(capacity), profile_(profile), at_(from) {}
 
 std::optional<Hold> StartSearch::next() {
@@ -76,7 +76,8 @@ Time StartSearch::next_gain(std::size_t i) {
   const Timeline& timeline = profile_.timeline_of(nodes_[i]);
   for (std::size_t step = timeline.step_of(at_) + 1; step < timeline.steps(); ++step) {
     if (!request_.gres_per_job.empty()) return timeline.begin_of(step);
-    if (tasks_that_fit(request_, capacity_, nodes_[i], timeline.row(step)) > offer.tasks) return timeline.begin_of(step);
+    if (tasks_that_fit(request_, capacity_, nodes_[i], timeline.row(step)) > offer.tasks)
+      return timeline.begin_of(step);
   }
   return Time::max();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is refused at submit, as Slurm does it: names that do not exist and wishes that no nodes of the partition satisfy. A
-// job that is merely too large, too long or in a partition that is down is accepted and waits with the reason,
-// unless the site enforces partition limits.
+// What is refused at submit, as Slurm does it: names that do not exist and wishes that no nodes of the partition
+// satisfy. A job that is merely too large, too long or in a partition that is down is accepted and waits with the
+// reason, unless the site enforces partition limits.
 //
 // Groups and accounts of partitions are the caller's business: they need the user database.
 #include <fmt/format.h>
@@ -32,18 +32,21 @@ Result<std::vector<const Partition*>> partitions_of(const View& view, const JobS
   }
   if (spec.partitions.empty()) {
     const Partition* partition = model::default_partition(view);
-    if (!partition) return fail(ErrorCode::DefaultPartitionMissing, "no partition given and the cluster has no default one");
+    if (!partition)
+      return fail(ErrorCode::DefaultPartitionMissing, "no partition given and the cluster has no default one");
     found.push_back(partition);
   }
   return found;
 }
 
-Status check_partition_access(const View& view, const JobSpec& spec, const std::vector<const Partition*>& partitions) {
+Status check_partition_access(const View& view, const JobSpec& spec,
+                              const std::vector<const Partition*>& partitions) {
   const auto& config = *view.config;
   std::size_t open = 0;
   const Partition* closed = nullptr;
   for (const Partition* partition : partitions) {
-    const bool is_admin = spec.uid == kRootUid || std::ranges::find(config.admin_uids, spec.uid.value) != config.admin_uids.end();
+    const bool is_admin =
+        spec.uid == kRootUid || std::ranges::find(config.admin_uids, spec.uid.value) != config.admin_uids.end();
     if (partition->config.root_only && !is_admin)
       return fail(ErrorCode::PermissionDenied, fmt::format("partition {} is for root only", partition->config.name));
     const auto state = partition->config.state;
@@ -54,7 +57,8 @@ Status check_partition_access(const View& view, const JobSpec& spec, const std::
   }
   const bool all = config.enforce_partition_limits == model::EnforcePartitionLimits::All;
   if (closed && (open == 0 || all))
-    return fail(ErrorCode::PartitionUnavailable, fmt::format("partition {} takes no jobs (drain or inactive)", closed->config.name));
+    return fail(ErrorCode::PartitionUnavailable,
+                fmt::format("partition {} takes no jobs (drain or inactive)", closed->config.name));
   return {};
 }
 
@@ -62,19 +66,17 @@ Status check_times(const View& view, const JobSpec& spec) {
   if (spec.time_min.is_finite() && spec.time_limit.is_finite() &&
       spec.time_min.minutes_value() > spec.time_limit.minutes_value())
     return fail(ErrorCode::InvalidTimeLimit, "the minimum time is longer than the time limit");
-  if (!is_set(spec.deadline)) return {};
-  const Time start = std::max(view.as_of, spec.begin);
-  const TimeLimit needed = spec.time_min.is_finite() ? spec.time_min : spec.time_limit;
-  if (spec.deadline < start || (needed.is_finite() && start + needed.duration() > spec.deadline))
-    return fail(ErrorCode::InvalidTimeLimit, "the job cannot end before its deadline");
+  // A limit longer than the time left is no error: Slurm takes the job and ends it with DEADLINE.
+  if (is_set(spec.deadline) && spec.deadline <= std::max(view.as_of, spec.begin))
+    return fail(ErrorCode::InvalidTimeLimit, "the deadline is in the past or before the begin time");
   return {};
 }
 
 Status check_form(const View& view, const JobSpec& spec) {
   const auto& config = *view.config;
   if (spec.script && spec.script->size() > config.max_script_bytes)
-    return fail(ErrorCode::JobScriptTooLarge, fmt::format("the script has {} bytes, {} are allowed", spec.script->size(),
-                                                          config.max_script_bytes));
+    return fail(ErrorCode::JobScriptTooLarge,
+                fmt::format("the script has {} bytes, {} are allowed", spec.script->size(), config.max_script_bytes));
   if (spec.array) {
     const auto highest = spec.array->tasks.highest();
     if (!highest || *highest >= config.max_array_size)
@@ -82,7 +84,8 @@ Status check_form(const View& view, const JobSpec& spec) {
   }
   if (spec.tasks && *spec.tasks == 0) return fail(ErrorCode::TooManyTasks, "the number of tasks is zero");
   if (spec.max_nodes && *spec.max_nodes < spec.min_nodes)
-    return fail(ErrorCode::InvalidNodeCount, fmt::format("at least {} and at most {} nodes", spec.min_nodes, *spec.max_nodes));
+    return fail(ErrorCode::InvalidNodeCount,
+                fmt::format("at least {} and at most {} nodes", spec.min_nodes, *spec.max_nodes));
   return check_times(view, spec);
 }
 
@@ -91,16 +94,16 @@ Status check_max_memory(const model::ClusterConfig& config, const Partition& par
                                                               : config.max_memory_per_node_mib;
   const MemoryWish wish = memory_wish(config, partition.config, spec);
   if (limit && *limit > 0 && wish.need == MemoryNeed::PerNode && wish.mib > *limit)
-    return fail(ErrorCode::InvalidMemory, fmt::format("{} MiB of memory asked for, partition {} allows {} per node", wish.mib,
-                                                      partition.config.name, *limit));
+    return fail(ErrorCode::InvalidMemory, fmt::format("{} MiB of memory asked for, partition {} allows {} per node",
+                                                      wish.mib, partition.config.name, *limit));
   return {};
 }
 
 // Nothing that only some nodes may have.
 bool any_node_will_do(const JobSpec& spec) {
   return spec.gres.empty() && spec.features.empty() && spec.required_nodes.empty() && spec.excluded_nodes.empty() &&
-         spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No && spec.licenses.empty() && !spec.contiguous &&
-         spec.reservation.empty();
+         spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No && spec.licenses.empty() &&
+         !spec.contiguous && spec.reservation.empty();
 }
 
 // Most submits end here: plain jobs that a node of the partition can run, seen without looking at all nodes.
@@ -108,7 +111,8 @@ bool is_plainly_possible(const View& view, const Partition& partition, const Job
   if (!any_node_will_do(spec) || spec.min_nodes > 1 || partition.config.exclusive_user) return false;
   const MemoryWish memory = memory_wish(*view.config, partition.config, spec);
   const std::uint64_t tasks = spec.overcommit ? 1 : std::max(1u, spec.tasks.value_or(spec.tasks_per_node));
-  const std::uint64_t cpus = std::max<std::uint64_t>(tasks * spec.cpus_per_task * memory.cpu_factor, spec.min_cpus_per_node.value_or(1));
+  const std::uint64_t cpus =
+      std::max<std::uint64_t>(tasks * spec.cpus_per_task * memory.cpu_factor, spec.min_cpus_per_node.value_or(1));
   // The last thread of a core may have to come along.
   constexpr std::uint64_t kMostThreads = 8;
   for (const NodeIndex index : partition.nodes) {
@@ -121,7 +125,8 @@ bool is_plainly_possible(const View& view, const Partition& partition, const Job
   return false;
 }
 
-Error impossible(const Capacity& capacity, const Partition& partition, Request request, const std::vector<NodeNumber>& nodes) {
+Error impossible(const Capacity& capacity, const Partition& partition, Request request,
+                 const std::vector<NodeNumber>& nodes) {
   std::string message = fmt::format("no nodes of partition {} satisfy the request", partition.config.name);
   if (request.memory != MemoryNeed::None) {
     request.memory = MemoryNeed::None;
@@ -130,21 +135,27 @@ Error impossible(const Capacity& capacity, const Partition& partition, Request r
   return {ErrorCode::NodeConfigUnavailable, std::move(message)};
 }
 
-// Whether the partition's nodes, all up and empty, could run it. Merely too large is no error here unless limits are enforced.
-Status check_nodes(const View& view, const Capacity& capacity, const Partition& partition, const JobSpec& spec, bool enforce) {
+// Whether the partition's nodes, all up and empty, could run it. Merely too large is no error here unless limits are
+// enforced.
+Status check_nodes(const View& view, const Capacity& capacity, const Partition& partition, const JobSpec& spec,
+                   bool enforce) {
   const auto number = static_cast<std::size_t>(&partition - view.partitions->data());
   SPUR_ASSIGN(const Request request, make_request(view, capacity.columns(), spec, number, spec.time_limit));
   for (const NodeNumber node : request.required)
     if (std::ranges::binary_search(request.excluded, node))
-      return fail(ErrorCode::InvalidNode, fmt::format("node {} is both required and excluded", capacity.node(node).name));
+      return fail(ErrorCode::InvalidNode,
+                  fmt::format("node {} is both required and excluded", capacity.node(node).name));
   if (spec.max_nodes && request.required.size() > *spec.max_nodes)
-    return fail(ErrorCode::InvalidNodeCount, fmt::format("{} nodes required by name, at most {} allowed", request.required.size(), *spec.max_nodes));
+    return fail(ErrorCode::InvalidNodeCount, fmt::format("{} nodes required by name, at most {} allowed",
+                                                         request.required.size(), *spec.max_nodes));
   if (enforce) {
     const Reason reason = limit_reason(partition.config, request);
     if (reason == Reason::PartitionNodeLimit)
-      return fail(ErrorCode::InvalidNodeCount, fmt::format("{} nodes asked for, more than partition {} allows", request.min_nodes, partition.config.name));
+      return fail(ErrorCode::InvalidNodeCount, fmt::format("{} nodes asked for, more than partition {} allows",
+                                                           request.min_nodes, partition.config.name));
     if (reason == Reason::PartitionTimeLimit)
-      return fail(ErrorCode::InvalidTimeLimit, fmt::format("the time limit is longer than partition {} allows", partition.config.name));
+      return fail(ErrorCode::InvalidTimeLimit,
+                  fmt::format("the time limit is longer than partition {} allows", partition.config.name));
   }
   if (request.min_nodes > request.max_nodes) return {};  // waits with PartitionNodeLimit
   std::vector<NodeNumber> nodes;

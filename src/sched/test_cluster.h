@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests of sched/: a View made by hand, with just enough bookkeeping to carry out a plan. Every start is checked
-// against what is free, so a plan that gives something out twice fails the test that asked for it. (state::Cluster is the
-// real thing; the scenarios under tests/ use that.)
+// against what is free, so a plan that gives something out twice fails the test that asked for it. (state::Cluster is
+// the real thing; the scenarios under tests/ use that.)
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,9 @@
 
 namespace spur::sched {
 
-inline Time at_minute(std::int64_t m) { return from_unix_seconds(1'000'000) + minutes(m); }
+inline Time at_minute(std::int64_t m) {
+  return from_unix_seconds(1'000'000) + minutes(m);
+}
 
 class TestCluster {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Free amounts over time, as a step function: row i holds from the i-th time until the next one, the last for ever. The
-// scheduler keeps one per node and one for the cluster's licences. It starts at the planning time and knows no past.
+// Free amounts over time, as a step function: row i holds from the i-th time until the next one, the last for ever.
+// The scheduler keeps one per node and one for the cluster's licences. It starts at the planning time and knows no
+// past.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,9 @@ Result<std::string> job_name(const Line& line) {
   return line.words[0];
 }
 
-bool has_word(const Line& line, std::string_view word) { return std::ranges::find(line.words, word) != line.words.end(); }
+bool has_word(const Line& line, std::string_view word) {
+  return std::ranges::find(line.words, word) != line.words.end();
+}
 
 }  // namespace
 

@@ -203,14 +203,17 @@ const Table<model::PartitionConfig>& partition_table() {
       {"default_mem", memory(&Partition::default_memory_per_node_mib)},
       {"default_mem_per_cpu", memory(&Partition::default_memory_per_cpu_mib)},
       {"max_mem", memory(&Partition::max_memory_per_node_mib)},
-      {"exclusive", [](Partition& partition, const std::string&) -> Status {
+      {"exclusive",
+       [](Partition& partition, const std::string&) -> Status {
          partition.oversubscribe = model::OverSubscribe::Exclusive;
          return {};
        }},
-      {"state", [](Partition& partition, const std::string& value) -> Status {
+      {"state",
+       [](Partition& partition, const std::string& value) -> Status {
          using enum model::PartitionState;
-         SPUR_ASSIGN(partition.state, one_of<model::PartitionState>(
-                                          value, {{"up", Up}, {"down", Down}, {"drain", Drain}, {"inactive", Inactive}}));
+         SPUR_ASSIGN(partition.state,
+                     one_of<model::PartitionState>(
+                         value, {{"up", Up}, {"down", Down}, {"drain", Drain}, {"inactive", Inactive}}));
          return {};
        }},
   };
@@ -231,12 +234,15 @@ const Table<model::ClusterConfig>& config_table() {
       {"age_weight", number(&Config::age_weight)},
       {"default_mem", memory(&Config::default_memory_per_node_mib)},
       {"default_mem_per_cpu", memory(&Config::default_memory_per_cpu_mib)},
-      {"memory", [](Config& config, const std::string& value) -> Status {
+      {"memory",
+       [](Config& config, const std::string& value) -> Status {
          using enum model::MemoryAs;
-         SPUR_ASSIGN(config.memory_as, one_of<model::MemoryAs>(value, {{"consumable", Consumable}, {"free", NotConsumable}}));
+         SPUR_ASSIGN(config.memory_as,
+                     one_of<model::MemoryAs>(value, {{"consumable", Consumable}, {"free", NotConsumable}}));
          return {};
        }},
-      {"enforce", [](Config& config, const std::string& value) -> Status {
+      {"enforce",
+       [](Config& config, const std::string& value) -> Status {
          using enum model::EnforcePartitionLimits;
          SPUR_ASSIGN(config.enforce_partition_limits,
                      one_of<model::EnforcePartitionLimits>(value, {{"no", No}, {"any", Any}, {"all", All}}));
@@ -287,31 +293,38 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"hold", flag(&Spec::hold)},
       {"priority", number(&Spec::priority)},
       {"depends", [&context](Spec& spec, const std::string& value) { return set_dependency(spec, context, value); }},
-      {"exclusive", [](Spec& spec, const std::string& value) -> Status {
+      {"exclusive",
+       [](Spec& spec, const std::string& value) -> Status {
          using enum model::Exclusive;
          SPUR_ASSIGN(spec.exclusive, one_of<model::Exclusive>(value, {{"yes", Node}, {"no", No}, {"user", User}}));
          return {};
        }},
-      {"requeue", [](Spec& spec, const std::string& value) -> Status {
+      {"requeue",
+       [](Spec& spec, const std::string& value) -> Status {
          SPUR_ASSIGN(spec.requeue, parse_yes_no(value));
          return {};
        }},
-      {"kill_invalid", [](Spec& spec, const std::string& value) -> Status {
+      {"kill_invalid",
+       [](Spec& spec, const std::string& value) -> Status {
          SPUR_ASSIGN(spec.kill_on_invalid_dependency, parse_yes_no(value));
          return {};
        }},
-      {"user", [](Spec& spec, const std::string& value) -> Status {
+      {"user",
+       [](Spec& spec, const std::string& value) -> Status {
          SPUR_ASSIGN(const std::uint64_t uid, parse_number(value));
          spec.uid = Uid(static_cast<std::uint32_t>(uid));
          return {};
        }},
-      {"nice", [](Spec& spec, const std::string& value) -> Status {
+      {"nice",
+       [](Spec& spec, const std::string& value) -> Status {
          const bool negative = value.starts_with('-');
          SPUR_ASSIGN(const std::uint64_t nice, parse_number(negative ? value.substr(1) : value));
-         spec.nice = static_cast<std::int32_t>(negative ? -static_cast<std::int64_t>(nice) : static_cast<std::int64_t>(nice));
+         spec.nice =
+             static_cast<std::int32_t>(negative ? -static_cast<std::int64_t>(nice) : static_cast<std::int64_t>(nice));
          return {};
        }},
-      {"array", [](Spec& spec, const std::string& value) -> Status {
+      {"array",
+       [](Spec& spec, const std::string& value) -> Status {
          SPUR_ASSIGN(const text::ArraySpec array, text::parse_array_spec(value));
          spec.array = model::ArrayRequest{array.tasks, array.max_running};
          return {};
@@ -321,7 +334,9 @@ Table<model::JobSpec> job_table(const JobContext& context) {
 
 }  // namespace
 
-Status apply_node_options(const Line& line, model::NodeConfig& node) { return apply_table(node_table(), line, 1, node); }
+Status apply_node_options(const Line& line, model::NodeConfig& node) {
+  return apply_table(node_table(), line, 1, node);
+}
 
 Status apply_partition_options(const Line& line, model::PartitionConfig& partition) {
   return apply_table(partition_table(), line, 1, partition);
@@ -334,8 +349,8 @@ Status apply_config_options(const Line& line, model::ClusterConfig& config) {
 Status apply_job_options(const Line& line, const JobContext& context, model::JobSpec& spec) {
   SPUR_TRY(apply_table(job_table(context), line, 1, spec));
   const bool says_what_of_a_node = std::ranges::any_of(line.options, [](const auto& option) {
-    for (const std::string_view key : {"tasks", "tasks_per_node", "cpus", "min_cpus", "mem", "mem_per_cpu", "gres", "gpus",
-                                       "gpus_per_job", "gpus_per_task", "exclusive"})
+    for (const std::string_view key : {"tasks", "tasks_per_node", "cpus", "min_cpus", "mem", "mem_per_cpu", "gres",
+                                       "gpus", "gpus_per_job", "gpus_per_task", "exclusive"})
       if (option.first == key) return true;
     return false;
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spur_scenario_test FILE...: plays scenarios and compares what they tell with what the files expect. See README.md for
-// the format. With SPUR_REWRITE=1 the expected parts are written anew; the diff is the review.
+// spur_scenario_test FILE...: plays scenarios and compares what they tell with what the files expect. See README.md
+// for the format. With SPUR_REWRITE=1 the expected parts are written anew; the diff is the review.
 #include <fmt/format.h>
 
 #include <cstdlib>

@@ -71,7 +71,8 @@ state::Outcome Scenario::try_apply(state::Command command) {
 
 state::Outcome Scenario::apply(state::Command command) {
   auto outcome = try_apply(std::move(command));
-  if (!outcome.status) say(fmt::format("refused: {} ({})", spur::name_of(outcome.status.error().code), outcome.status.error().message));
+  if (!outcome.status)
+    say(fmt::format("refused: {} ({})", spur::name_of(outcome.status.error().code), outcome.status.error().message));
   return outcome;
 }
 
@@ -97,21 +98,26 @@ Result<sched::Plan> Scenario::make_plan() {
   const auto text_of = [&](const sched::Plan& plan) {
     std::string text;
     for (const auto& start : plan.starts) {
-      text += fmt::format("start {} {}", start.job.value, start.array_task ? fmt::format("{}", *start.array_task) : "");
+      text +=
+          fmt::format("start {} {}", start.job.value, start.array_task ? fmt::format("{}", *start.array_task) : "");
       for (const auto& grant : start.allocation->nodes) {
-        text += fmt::format(" {}/{}/{}:{}", grant.node.value, grant.tasks, grant.memory_mib, fmt::join(grant.cpus, ","));
-        for (const auto& devices : grant.devices) text += fmt::format("+{}{}", devices.gres, fmt::join(devices.indices, ","));
+        text +=
+            fmt::format(" {}/{}/{}:{}", grant.node.value, grant.tasks, grant.memory_mib, fmt::join(grant.cpus, ","));
+        for (const auto& devices : grant.devices)
+          text += fmt::format("+{}{}", devices.gres, fmt::join(devices.indices, ","));
       }
       text += "; ";
     }
     for (const auto& wait : plan.waits)
-      text += fmt::format("wait {} {} {}; ", wait.job.value, model::reason_name(wait.reason), to_micros(wait.expected_start));
+      text += fmt::format("wait {} {} {}; ", wait.job.value, model::reason_name(wait.reason),
+                          to_micros(wait.expected_start));
     return text + fmt::format("wake {} more {}", to_micros(plan.wake_at), plan.more);
   };
   auto plan = sched::plan(cluster_.view(), params_, now_);
   const auto naive = sched::Naive(cluster_.view(), params_, now_).run();
   if (text_of(plan) != text_of(naive))
-    return fail(ErrorCode::Internal, fmt::format("the naive scheduler disagrees:\n  plan:  {}\n  naive: {}", text_of(plan), text_of(naive)));
+    return fail(ErrorCode::Internal, fmt::format("the naive scheduler disagrees:\n  plan:  {}\n  naive: {}",
+                                                 text_of(plan), text_of(naive)));
   return plan;
 }
 
@@ -188,7 +194,8 @@ std::string Scenario::describe(const model::Job& job) const {
 
 Status Scenario::show_nodes(const Line&) {
   cluster_.view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
-    say(fmt::format("{} {} cpus={}/{}", node->name, model::state_text(*node, false), node->cpus_allocated, node->hardware.cpus));
+    say(fmt::format("{} {} cpus={}/{}", node->name, model::state_text(*node, false), node->cpus_allocated,
+                    node->hardware.cpus));
   });
   return {};
 }
@@ -207,11 +214,13 @@ Status Scenario::allocation(const Line& line) {
         continue;
       }
       for (const auto& grant : job->allocation->nodes) {
-        std::string text = fmt::format("{} {} tasks={} cpus={}", name_of(*job), (*cluster_.view().nodes.find(grant.node.value))->name,
-                                       grant.tasks, ranges(grant.cpus));
+        std::string text =
+            fmt::format("{} {} tasks={} cpus={}", name_of(*job),
+                        (*cluster_.view().nodes.find(grant.node.value))->name, grant.tasks, ranges(grant.cpus));
         if (grant.memory_mib) text += fmt::format(" mem={}", grant.memory_mib);
         for (const auto& devices : grant.devices)
-          text += fmt::format(" {}{}{}={}", devices.gres, devices.type.empty() ? "" : ":", devices.type, ranges(devices.indices));
+          text += fmt::format(" {}{}{}={}", devices.gres, devices.type.empty() ? "" : ":", devices.type,
+                              ranges(devices.indices));
         say(text);
       }
     }
@@ -219,7 +228,9 @@ Status Scenario::allocation(const Line& line) {
   return {};
 }
 
-std::string Scenario::show_time(Time time) const { return show_span(time - zero_); }
+std::string Scenario::show_time(Time time) const {
+  return show_span(time - zero_);
+}
 
 // ---- names
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a scenario on the real state::Cluster and sched::plan, one directive at a time, and tells in text what came of it.
-// After every directive the cluster's invariants are checked; every plan is also made by the naive scheduler and must agree.
+// Plays a scenario on the real state::Cluster and sched::plan, one directive at a time, and tells in text what came
+// of it. After every directive the cluster's invariants are checked; every plan is also made by the naive scheduler
+// and must agree.
 #pragma once
 
 #include <functional>
@@ -19,8 +20,8 @@ class Scenario {
  public:
   Scenario();
 
-  // What the directive has to say, each line ended; mostly nothing. An error is one of the scenario's text, or a broken
-  // invariant; what the cluster refuses is output.
+  // What the directive has to say, each line ended; mostly nothing. An error is one of the scenario's text, or a
+  // broken invariant; what the cluster refuses is output.
   Result<std::string> play(const std::string& text);
 
  private:

@@ -66,7 +66,8 @@ Status Scenario::partition(const Line& line) {
 Status Scenario::config(const Line& line) {
   if (is_set_up_) return fail(ErrorCode::InvalidArgument, "use reconfigure");
   Line rest = line;
-  std::erase_if(rest.options, [](const auto& option) { return option.first == "reservations" || option.first == "max_starts"; });
+  std::erase_if(rest.options,
+                [](const auto& option) { return option.first == "reservations" || option.first == "max_starts"; });
   for (const auto& [key, value] : line.options) {
     if (key != "reservations" && key != "max_starts") continue;
     SPUR_ASSIGN(const std::uint64_t n, parse_number(value));
@@ -153,9 +154,17 @@ Status Scenario::update_nodes(const Line& line, state::UpdateNode::Action action
   apply(std::move(command));
   return {};
 }
-Status Scenario::drain(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Drain); }
-Status Scenario::down(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Down); }
-Status Scenario::undrain(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Undrain); }
-Status Scenario::resume_node(const Line& line) { return update_nodes(line, state::UpdateNode::Action::Resume); }
+Status Scenario::drain(const Line& line) {
+  return update_nodes(line, state::UpdateNode::Action::Drain);
+}
+Status Scenario::down(const Line& line) {
+  return update_nodes(line, state::UpdateNode::Action::Down);
+}
+Status Scenario::undrain(const Line& line) {
+  return update_nodes(line, state::UpdateNode::Action::Undrain);
+}
+Status Scenario::resume_node(const Line& line) {
+  return update_nodes(line, state::UpdateNode::Action::Resume);
+}
 
 }  // namespace spur::scenario

@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   }
   const auto endpoints = config::client_options();
   if (!endpoints) return std::fprintf(stderr, "%s\n", endpoints.error().message.c_str()), 1;
-  auto credential = wire::get_credential(endpoints->auth_socket, "controller", endpoints->timeout);
+  auto credential = wire::ask_credential(endpoints->auth_socket, "controller", endpoints->timeout);
   if (!credential) return std::fprintf(stderr, "%s\n", credential.error().message.c_str()), 1;
   load.credential = *credential;
   load.run_id = std::random_device{}() | (static_cast<std::uint64_t>(getpid()) << 32);

@@ -8,7 +8,7 @@ namespace spur::ctld {
 namespace {
 
 constexpr std::array kTable = {
-    Row{"Ping", Rule::Authenticated},          Row{"SubmitJob", Rule::Authenticated},
+    Row{"Ping", Rule::Anybody},                Row{"SubmitJob", Rule::Authenticated},
     Row{"WillRun", Rule::Authenticated},       Row{"ListJobs", Rule::Authenticated},
     Row{"GetCluster", Rule::Authenticated},    Row{"GetConfig", Rule::Authenticated},
     Row{"WaitJob", Rule::Authenticated},       Row{"CancelJob", Rule::OwnerOrAdmin},
@@ -27,8 +27,10 @@ std::span<const Row> authorization_table() { return kTable; }
 Status authorize(std::string_view method, const model::Caller& caller) {
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& r) { return r.method == method; });
   if (row == kTable.end()) return fail(ErrorCode::PermissionDenied, "this call is not in the authorization table");
-  if (caller.role == model::Role::Anonymous) return fail(ErrorCode::Unauthenticated, "no valid credential was presented");
+  if (row->rule != Rule::Anybody && caller.role == model::Role::Anonymous) return fail(ErrorCode::Unauthenticated, "no valid credential was presented");
   switch (row->rule) {
+    case Rule::Anybody:
+      return {};
     case Rule::Authenticated:
     case Rule::OwnerOrAdmin:
       if (caller.role == model::Role::User || caller.role == model::Role::Admin) return {};

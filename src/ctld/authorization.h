@@ -13,6 +13,7 @@
 namespace spur::ctld {
 
 enum class Rule : std::uint8_t {
+  Anybody,         // also without a credential: says that we are there, and no more
   Authenticated,   // any verified user
   OwnerOrAdmin,    // verified here as Authenticated; the Controller then asks may_touch() about each job
   Admin,           // root, the daemon's own user, or an admin of the configuration

@@ -100,11 +100,12 @@ void Dispatcher::signal(const model::Job& job, int signal, bool batch_only, bool
   });
 }
 
-void Dispatcher::heard_from(const std::string& node) {
+void Dispatcher::heard_from(const std::string& node, bool registered) {
   Link& link = links_[node];
   link.heard = clock_.monotonic();
   link.loss_proposed = false;
-  if (std::exchange(link.told_silent, false)) hooks_.propose(state::NodeResponding{node, true}, {});
+  // A hello alone does not bring a node back: it may still hold runs that are over. Its registration does.
+  if (registered && std::exchange(link.told_silent, false)) hooks_.propose(state::NodeResponding{node, true}, {});
 }
 
 void Dispatcher::on_connected(const std::string& node) {
@@ -114,7 +115,7 @@ void Dispatcher::on_connected(const std::string& node) {
 void Dispatcher::on_disconnected(const std::string& node) { links_[node].connected = false; }
 
 void Dispatcher::on_message(const std::string& node, const model::AgentMessage& message) {
-  heard_from(node);
+  heard_from(node, !std::holds_alternative<model::AgentHello>(message));
   std::visit([&](const auto& m) { on(node, m); }, message);
 }
 
@@ -158,6 +159,7 @@ model::ControllerWelcome Dispatcher::welcome_message(std::vector<model::JobRun> 
 }
 
 void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRun>& holding) {
+  links_[node].told_silent = false;
   agents_.send(node, welcome_message({}));
   // Whatever the node does not know about itself yet goes out at once; what it holds is launched already.
   for (auto it = work_.lower_bound({node, {}}); it != work_.end() && it->first.first == node; ++it) {

@@ -66,7 +66,7 @@ class Dispatcher {
   void on(const std::string& node, const model::AgentJobDone& done);
   void welcome(const std::string& node, const std::vector<model::JobRun>& holding);
   model::ControllerWelcome welcome_message(std::vector<model::JobRun> unknown) const;
-  void heard_from(const std::string& node);
+  void heard_from(const std::string& node, bool registered);
   // Whether the state says that `node` still has its part of this run to do.
   const model::Job* job_on_node(const model::JobRun& run, const std::string& node) const;
   void send_work(const std::string& node, const model::JobRun& run, Work& work);

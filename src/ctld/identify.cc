@@ -46,8 +46,9 @@ Result<model::Caller> Identify::agent(std::string_view credential, std::string_v
   model::Caller caller;
   caller.role = model::Role::NodeAgent;
   caller.node = node;
-  const auto vouched = [&] {
-    if (!public_key.empty() && options_.enrol) options_.enrol(node, public_key);
+  const auto vouched = [&]() -> Result<model::Caller> {
+    if (!public_key.empty() && options_.enrol && !options_.enrol(node, public_key))
+      return fail(ErrorCode::PermissionDenied, "the key that node " + node + " shows belongs to somebody else");
     return caller;
   };
   if (!join_token.empty() && !options_.join_token.empty() && equal_secret(join_token, options_.join_token)) return vouched();

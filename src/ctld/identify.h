@@ -19,8 +19,8 @@ class Identify {
   struct Options {
     Uid daemon_uid;                    // SlurmUser: the user spurctld runs as is an administrator
     std::string join_token;            // lets a node that is not known yet enrol its key; empty: no such way
-    // A key that was vouched for: from now on it speaks for that node.
-    std::function<void(const std::string& node, const std::string& public_key)> enrol;
+    // A key that was vouched for: from now on it, and no other, speaks for that node. False: it cannot (it is another's key).
+    std::function<bool(const std::string& node, const std::string& public_key)> enrol;
   };
   Identify(io::Clock& clock, io::CredentialVerifier& verifier, Options options);
 

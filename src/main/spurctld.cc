@@ -57,7 +57,7 @@ Status move_state_aside(const std::string& dir) {
   if (::access(journal.c_str(), F_OK) != 0) return {};
   const std::string aside = fmt::format("{}/cleared-{}", dir, ::time(nullptr));
   if (::mkdir(aside.c_str(), 0700) != 0) return os::fail_errno("cannot create " + aside, errno);
-  for (const char* name : {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.synced"}) {
+  for (const char* name : {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.mark"}) {
     const std::string from = dir + "/" + name;
     if (::access(from.c_str(), F_OK) == 0 && ::rename(from.c_str(), (aside + "/" + name).c_str()) != 0)
       return os::fail_errno("cannot move " + from, errno);
@@ -96,14 +96,14 @@ class Spurctld {
                                 .fatal = [this](const Error& error) { die(error); }});
     SPUR_TRY(core_->start(loaded_.cluster, public_key));
     core_->picture()->view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
-      if (!node->public_key.empty()) verifier_->trust(node->public_key, {.any_user = false, .step_tickets = false, .node = node->name});
+      if (!node->public_key.empty()) (void)verifier_->trust_node(node->public_key, node->name);
     });
     identify_ = std::make_unique<ctld::Identify>(
         clock_, *verifier_,
         ctld::Identify::Options{.daemon_uid = Uid{::geteuid()},
                                 .join_token = token,
                                 .enrol = [this](const std::string& node, const std::string& node_key) {
-                                  verifier_->trust(node_key, {.any_user = false, .step_tickets = false, .node = node});
+                                  return verifier_->trust_node(node_key, node);
                                 }});
     SPUR_TRY(serve());
     log_.info("spurctld {} is ready: cluster {}, {} jobs, state in {}", kVersion, cluster_name_,

@@ -150,13 +150,13 @@ class Spurd {
     return {};
   }
 
-  // How other nodes and srun reach us: as told, as declared, or by the address we listen on unless that means "all".
+  // How other nodes and srun reach us: as told, by the address we listen on unless that means "all", or as declared.
   std::string reachable_host(const std::string& listen, const model::NodeConfig* declared) const {
     if (!options_.address.empty()) return options_.address;
-    if (declared && !declared->address.empty()) return declared->address;
     std::string host = listen.substr(0, listen.rfind(':'));
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     if (host != "::" && host != "0.0.0.0" && !host.empty()) return host;
+    if (declared && !declared->address.empty()) return declared->address;
     return declared && !declared->hostname.empty() ? declared->hostname : short_hostname();
   }
 
@@ -200,7 +200,7 @@ class Spurd {
     if (!token_.empty()) out.emplace_back("spur-join-token", token_);
     const std::string socket = config::client_options(loaded_.daemon).auth_socket;
     if (::access(socket.c_str(), W_OK) == 0) {
-      if (auto credential = wire::get_credential(socket, "controller", std::chrono::seconds(2))) {
+      if (auto credential = wire::ask_credential(socket, "controller", std::chrono::seconds(2))) {
         out.emplace_back("spur-credential-bin", std::move(*credential));
         return out;
       }

@@ -20,7 +20,9 @@ void Checker::on_started(const std::string& node, const model::ControllerLaunch&
   if (mine.node != node) violate(fmt::format("once: job {} was launched on {} but meant for {}", launch.run.job.value, node, mine.node));
   if (++starts_[{node, launch.run}] > 1)
     violate(fmt::format("once: job {} epoch {} started twice on {}", launch.run.job.value, launch.run.epoch.value, node));
+  const bool shares = shares_.contains(launch.run.job) || shares_.contains(launch.array_job);
   for (const auto& other : running_[node]) {
+    if (shares || shares_.contains(other.run.job) || shares_.contains(other.array)) continue;
     for (const auto cpu : mine.cpus)
       if (std::find(other.cpus.begin(), other.cpus.end(), cpu) != other.cpus.end())
         return violate(fmt::format("capacity: cpu {} of {} runs job {} and job {}", cpu, node, other.run.job.value,
@@ -34,7 +36,7 @@ void Checker::on_started(const std::string& node, const model::ControllerLaunch&
           violate(fmt::format("once: job {} runs as epoch {} on {} and as epoch {} on {}", launch.run.job.value,
                               other.run.epoch.value, where, launch.run.epoch.value, node));
   }
-  running_[node].push_back({launch.run, mine.cpus});
+  running_[node].push_back({launch.run, mine.cpus, launch.array_job});
 }
 
 void Checker::on_stopped(const std::string& node, model::JobRun run, model::ExitStatus exit) {
@@ -115,7 +117,8 @@ void Checker::at_end(const state::Cluster& cluster) {
                           model::reason_name(job->reason)));
       return;
     }
-    const bool by_itself = job->state == model::JobState::Completed || job->state == model::JobState::Failed;
+    // A job that failed for another reason (a node could not launch its part) has no exit of its own to compare.
+    const bool by_itself = job->state == model::JobState::Completed || job->reason == model::Reason::NonZeroExitCode;
     const auto exit = exits_.find({job->id, job->epoch});
     if (by_itself && job->spec->kind == model::JobKind::Batch && exit != exits_.end() && job->exit != exit->second)
       violate(fmt::format("exit: job {} exited {}:{} and is said to have exited {}:{}", id, exit->second.code,

@@ -39,6 +39,8 @@ class Checker final : public Witness {
 
   // ---- from clients
   void on_acked(const std::string& token, JobId job);
+  // A suspended job gives its CPUs to others, as in Slurm; when it is resumed, or on its way out, it shares them for a while.
+  void on_suspend(JobId job) { shares_.insert(job); }
   const std::map<std::string, JobId>& acked() const { return acked_; }
 
   // ---- from the world
@@ -59,6 +61,7 @@ class Checker final : public Witness {
   struct Running {
     model::JobRun run;
     std::vector<std::uint16_t> cpus;
+    JobId array;
   };
   std::map<std::string, std::vector<Running>> running_;             // by node
   std::map<std::pair<std::string, model::JobRun>, int> starts_;
@@ -66,6 +69,7 @@ class Checker final : public Witness {
   std::map<model::JobRun, std::string> batch_host_;
   std::map<std::string, Duration> heard_;
   std::set<std::string> down_;
+  std::set<JobId> shares_;
   Duration leader_since_{0};
   std::uint64_t published_ = 0;
 };

@@ -114,6 +114,7 @@ void Workload::touch_job() {
   } else if (what < 8) {
     controller.requeue(user_, target, model::AfterCompleting::Requeue, ignore);
   } else {
+    world_.checker().on_suspend(target.id);
     controller.suspend(admin_, target, what == 9, ignore);
   }
 }
@@ -134,13 +135,15 @@ void Workload::wind_down() {
   if (!world_.controller_ready()) return;
   auto& controller = world_.controller();
   const auto ignore = [](Status) {};
-  std::vector<model::JobPtr> held, stopped;
+  std::vector<model::JobPtr> held, stopped, hopeless;
   controller.cluster().view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
     if (job->hold != model::Hold::None) held.push_back(job);
+    if (job->dependency_never) hopeless.push_back(job);   // requeued by hand after its dependency had failed
   });
   controller.cluster().view().active.for_each([&](std::uint32_t, const model::JobPtr& job) {
     if (job->state == model::JobState::Suspended) stopped.push_back(job);
   });
+  for (const auto& job : hopeless) controller.cancel(admin_, {.id = job->id, .tasks = {}}, 0, false, false, ignore);
   for (const auto& job : held) controller.release(admin_, {.id = job->id, .tasks = {}}, ignore);
   for (const auto& job : stopped) controller.suspend(admin_, {.id = job->id, .tasks = {}}, true, ignore);
   std::vector<std::string> drained;

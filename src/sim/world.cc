@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/world.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +12,37 @@
 
 namespace spur::sim {
 namespace {
+
+// One word for a message, and the run that it is about.
+std::string describe(const model::AgentMessage& message) {
+  if (const auto* hello = std::get_if<model::AgentHello>(&message)) {
+    std::string out = "hello holding";
+    for (const auto& run : hello->holding) out += fmt::format(" {}.{}", run.job.value, run.epoch.value);
+    return out;
+  }
+  if (const auto* launched = std::get_if<model::AgentLaunched>(&message))
+    return fmt::format("launched {}.{} {}", launched->run.job.value, launched->run.epoch.value, launched->accepted);
+  if (const auto* done = std::get_if<model::AgentJobDone>(&message))
+    return fmt::format("done {}.{}", done->run.job.value, done->run.epoch.value);
+  return {};
+}
+
+std::string describe(const model::ControllerMessage& message) {
+  if (const auto* welcome = std::get_if<model::ControllerWelcome>(&message)) {
+    std::string out = "welcome, end";
+    for (const auto& run : welcome->unknown) out += fmt::format(" {}.{}", run.job.value, run.epoch.value);
+    return out;
+  }
+  static constexpr const char* kNames[] = {"welcome", "launch", "end", "signal", "suspend", "ack"};
+  return std::visit(
+      [&](const auto& m) -> std::string {
+        if constexpr (requires { m.run; })
+          return fmt::format("{} {}.{}", kNames[message.index()], m.run.job.value, m.run.epoch.value);
+        else
+          return {};
+      },
+      message);
+}
 
 constexpr std::uint32_t kCpusPerNode = 4;
 constexpr Duration kWorldEnd = std::chrono::hours(12);
@@ -22,6 +55,7 @@ struct World::AgentsOfController final : io::AgentPort {
   void send(std::string_view node, model::ControllerMessage message) override {
     const auto i = static_cast<std::size_t>(std::stoul(std::string(node.substr(1))));
     auto shared = std::make_shared<model::ControllerMessage>(std::move(message));
+    world.trace_.line("to {}: {}", node, describe(*shared));
     world.deliver_later(i, [this, i, shared] {
       if (world.nodes_[i].agent) world.nodes_[i].agent->logic->on_message(*shared);
     });
@@ -34,6 +68,7 @@ struct World::ControllerOfAgent final : io::ControllerPort {
   ControllerOfAgent(World& w, std::size_t index) : world(w), i(index) {}
   void send(model::AgentMessage message) override {
     auto shared = std::make_shared<model::AgentMessage>(std::move(message));
+    if (const std::string text = describe(*shared); !text.empty()) world.trace_.line("from {}: {}", node_name(i), text);
     // Not through `this`: the agent that sent it may be gone when it arrives, its words are not.
     world.deliver_later(i, [&world = world, i = i, shared] {
       world.checker_.on_heard(node_name(i), world.events_.now());

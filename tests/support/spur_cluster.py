@@ -50,7 +50,6 @@ state_dir = "{self.dir}/state"
 declared_hardware_wins = true
 {controller}
 [agent]
-listen_addr = "127.0.0.1:0"
 spool_dir = "{self.dir}/spool/%n"
 [[partitions]]
 name = "debug"
@@ -95,7 +94,7 @@ memory_mb = {memory_mb}
         return self.run("scontrol", "ping", check=False).returncode == 0
 
     def start_agent(self, name):
-        self._spawn(f"spurd-{name}", BIN / "spurd", "-D", "-f", self.conf, "-N", name)
+        self._spawn(f"spurd-{name}", BIN / "spurd", "-D", "-f", self.conf, "-N", name, "--listen", "127.0.0.1:0")
 
     def wait_idle(self, count=None):
         count = count or len(self.names)

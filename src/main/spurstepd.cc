@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// spurstepd: supervises one batch script, or the tasks of one step, on one node. Started by spurd only, with
-// descriptors and environment as os/step_launcher.cc arranges them:
-//   3 the run's record, 4 the socket for orders, 5 (steps) the stream to spurd
-//   SPURSTEPD_IDENTITY the job's user, SPURSTEPD_TOKEN the spool's mark; every other variable but TZ goes into the
-//   job
+// spurstepd: supervises batch scripts and the tasks of steps, one process each. spurd starts it once (--serve, with a
+// socket as descriptor 3) and asks it for copies of itself; see os/step_spawner.h.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <string>
-#include <vector>
 
-#include "stepd/batch_run.h"
-#include "stepd/step_run.h"
+#include "stepd/template.h"
 
 namespace {
 
-constexpr int kRecordFd = 3, kOrdersFd = 4, kStreamFd = 5;
-
-int usage() {
-  fmt::print(stderr, "spurstepd is started by spurd; it is of no use by hand.\n");
-  return 1;
-}
+constexpr int kSocket = 3;
 
 // Nothing that happens to the terminal or the session of whoever started spurd concerns a running job.
 void ignore_signals() {
@@ -42,62 +30,15 @@ void be_unkillable() {
   ::close(fd);
 }
 
-// What the agent put into our environment.
-struct Handed {
-  std::string identity, token;
-  int agent = 0;
-  std::vector<std::string> of_node;
-};
-
-Handed take_environment() {
-  Handed out;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (text.starts_with("SPURSTEPD_IDENTITY="))
-      out.identity = text.substr(19);
-    else if (text.starts_with("SPURSTEPD_TOKEN="))
-      out.token = text.substr(16);
-    else if (text.starts_with("SPURSTEPD_PARENT="))
-      out.agent = std::atoi(*entry + 17);
-    else if (!text.starts_with("TZ="))
-      out.of_node.emplace_back(text);
-  }
-  return out;
-}
-
-bool take_fd(int fd) {
-  return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || !take_fd(kRecordFd) || !take_fd(kOrdersFd)) return usage();
-  const bool is_batch = std::strcmp(argv[1], "--batch") == 0;
-  if (!is_batch && (std::strcmp(argv[1], "--step") != 0 || !take_fd(kStreamFd))) return usage();
+  if (argc != 2 || std::strcmp(argv[1], "--serve") != 0 || ::fcntl(kSocket, F_SETFD, FD_CLOEXEC) != 0) {
+    fmt::print(stderr, "spurstepd is started by spurd; it is of no use by hand.\n");
+    return 1;
+  }
   ignore_signals();
   be_unkillable();
-  spur::os::RunFile record{spur::os::UniqueFd(kRecordFd)};
-  if (is_batch && !record.note_started(::getpid())) return usage();
-
-  const Handed handed = take_environment();
-  auto identity = spur::os::decode_identity(handed.identity);
-  if (!identity) return usage();
-  if (is_batch) {
-    spur::stepd::run_batch({.directory = argv[2],
-                            .record = std::move(record),
-                            .orders = spur::os::UniqueFd(kOrdersFd),
-                            .identity = std::move(*identity),
-                            .of_node = handed.of_node,
-                            .token = handed.token,
-                            .agent = handed.agent});
-  } else {
-    spur::stepd::run_step({.record = std::move(record),
-                           .orders = spur::os::UniqueFd(kOrdersFd),
-                           .stream = spur::os::UniqueFd(kStreamFd),
-                           .identity = std::move(*identity),
-                           .of_node = handed.of_node,
-                           .token = handed.token});
-  }
-  ::_exit(0);
+  spur::stepd::run_template(spur::os::UniqueFd(kSocket), argv[0]);
+  return 0;
 }

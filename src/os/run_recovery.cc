@@ -37,12 +37,10 @@ io::Launcher::Ended ended_of(model::JobRun run, const EndRecord& record) {
 }  // namespace
 
 void StepLauncher::on_stepd_gone(model::JobRun run) {
-  Run& state = runs_.at(run);
   order_steps(run, {.kind = StepOrder::Kind::Kill});  // the job is over here: its steps are too
   const auto file = spool_.open_run(run);
   const auto record = file ? file->end() : std::nullopt;
   if (!record) return clear(run, killed_record("spurstepd was killed"), Duration{0});
-  if (state.is_child) reap(*state.pidfd);
   report(run, *record);
 }
 
@@ -80,8 +78,8 @@ bool StepLauncher::anything_left(model::JobRun run, const Run& state, bool kill)
     return left || !group->remove();
   }
   if (!state.header.has_script) return left;
-  // The session's number is safe to use only while our own zombie keeps it from being given out again.
-  for (const pid_t pid : processes_of(state.is_child ? state.pid : 0, run_token(token_, run))) {
+  // By the mark in their environment; the number of the daemon's session may belong to others by now.
+  for (const pid_t pid : processes_of(0, run_token(token_, run))) {
     left = true;
     if (kill) ::kill(pid, SIGKILL);
   }
@@ -93,8 +91,6 @@ void StepLauncher::finish(model::JobRun run, EndRecord record) {
   const auto file = spool_.open_run(run);
   const Status noted = file ? file->note_end(record) : Status(std::unexpected(file.error()));
   if (!noted) warn(fmt::format("job {}: {}", run.job.value, noted.error().message));
-  Run& state = runs_.at(run);
-  if (state.is_child && state.pidfd) reap(*state.pidfd);
   report(run, record);
 }
 

@@ -56,6 +56,7 @@ class RunFile {
   explicit RunFile(UniqueFd fd) : fd_(std::move(fd)) {}
 
   int fd() const { return fd_.get(); }
+  UniqueFd take() { return std::move(fd_); }  // with the lock, to hand both on
   Result<RunHeader> header() const;      // Corrupt when it is not whole
   Result<std::string> launch() const;    // Corrupt when it is not whole
   std::optional<pid_t> started() const;  // pid of spurstepd

@@ -19,7 +19,7 @@
 namespace spur::os {
 namespace {
 
-constexpr int kOrderAttempts = 100;
+constexpr int kOrderAttempts = 100, kMaxStarts = 3;
 constexpr Duration kOrderRetry = milliseconds(50);
 
 bool has_script(const model::ControllerLaunch& launch) {
@@ -43,8 +43,8 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
   std::unique_ptr<StepLauncher> out(new StepLauncher(loop, std::move(options), std::move(spool)));
   out->token_ = fmt::format("{:x}-{:x}", info.st_dev, info.st_ino);
   SPUR_ASSIGN(out->ledger_, RunLedger::open(loop, path + "/ledger"));
-  out->null_ = UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!out->null_) return fail_errno("cannot open /dev/null", errno);
+  out->spawner_ = std::make_unique<StepSpawner>(loop, out->options_.stepd);
+  SPUR_TRY(out->spawner_->start());
   if (out->options_.use_cgroups) {
     // Several agents may share a host, and their nodes a name: the spool tells them apart.
     out->cgroups_ = open_cgroup_base(fmt::format("spur.{}.{}", out->options_.node, out->token_));
@@ -80,8 +80,6 @@ std::vector<std::string> StepLauncher::stepd_environment(const Identity& identit
   std::vector<std::string> out = options_.job_environment;
   out.push_back("SPURSTEPD_IDENTITY=" + encode_identity(identity));
   out.push_back("SPURSTEPD_TOKEN=" + token_);
-  out.push_back(fmt::format("SPURSTEPD_PARENT={}", ::getpid()));
-  if (const char* zone = std::getenv("TZ")) out.push_back(std::string("TZ=") + zone);
   return out;
 }
 
@@ -136,8 +134,7 @@ void StepLauncher::look_up(model::JobRun run, std::shared_ptr<RunFile> file) {
     const auto it = runs_.find(run);
     if (it == runs_.end() || it->second.phase != Phase::LookingUp) return;  // ended meanwhile
     if (!user) return fail_launch(run, user.error().message);
-    if (auto started = start_stepd(run, it->second, *user, *file); !started)
-      fail_launch(run, started.error().message);
+    start_stepd(run, *user, file);
   });
 }
 
@@ -149,23 +146,43 @@ void StepLauncher::fail_launch(model::JobRun run, const std::string& error) {
   finish(run, std::move(record));
 }
 
-Status StepLauncher::start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file) {
+void StepLauncher::start_stepd(model::JobRun run, const Identity& identity, std::shared_ptr<RunFile> file) {
+  Run& state = runs_.at(run);
   const std::string path = spool_.run_path(run);
   const UniqueFd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!dir) return fail_errno("cannot open " + path, errno);
+  if (!dir) return fail_launch(run, errno_error("cannot open " + path, errno).message);
   ::unlinkat(dir.get(), "ctl", 0);  // of an attempt that a crash cut short
-  SPUR_ASSIGN(const UniqueFd orders, bind_orders(dir.get(), "ctl"));
-  SpawnRequest request{.path = options_.stepd,
-                       .arguments = {fmt::format("spurstepd: [{}.batch]", run.job.value), "--batch", path},
-                       .environment = stepd_environment(identity),
-                       .fds = {null_.get(), null_.get(), STDERR_FILENO, file.fd(), orders.get()},
-                       .new_session = true};
-  SPUR_ASSIGN(auto spawned, spawn(request));
+  auto orders = bind_orders(dir.get(), "ctl");
+  if (!orders) return fail_launch(run, orders.error().message);
+  StepRequest request{.id = 0,
+                      .kind = StepRequest::Kind::Batch,
+                      .argument = path,
+                      .title = fmt::format("spurstepd: [{}.batch]", run.job.value),
+                      .environment = stepd_environment(identity),
+                      .fds = {}};
+  request.fds.push_back(file->take());  // from now on the request, then the daemon, holds the lock
+  request.fds.push_back(std::move(*orders));
   state.phase = Phase::Running;
-  state.pid = spawned.pid;
-  state.is_child = true;
-  state.pidfd = std::make_shared<const UniqueFd>(std::move(spawned.pidfd));
-  return loop_.watch_process(state.pidfd, [this, run] { on_stepd_gone(run); });
+  ++state.starts;
+  spawner_->spawn(std::move(request),
+                  [this, run](Result<Spawned> spawned) { on_stepd_started(run, std::move(spawned)); });
+}
+
+void StepLauncher::on_stepd_started(model::JobRun run, Result<Spawned> spawned) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end() || it->second.phase != Phase::Running) return;
+  Run& state = it->second;
+  if (!spawned && (spawned.error().code != ErrorCode::Unreachable || state.starts >= kMaxStarts))
+    return fail_launch(run, spawned.error().message);
+  if (!spawned) {  // the template died; whether it started ours before, the lock tells
+    auto file = spool_.open_run(run);
+    if (!file) return fail_launch(run, file.error().message);
+    return recover_script(run, std::move(*file));
+  }
+  state.pid = spawned->pid;
+  state.pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
+  if (auto watched = loop_.watch_process(state.pidfd, [this, run] { on_stepd_gone(run); }); !watched)
+    warn(fmt::format("job {}: {}", run.job.value, watched.error().message));
 }
 
 void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready) {
@@ -174,40 +191,48 @@ void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32
             [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
               if (!*alive) return;
               if (!user) return ready(std::unexpected(user.error()));
-              ready(start_step_now(*kept, step, *user));
+              start_step_now(*kept, step, *user, ready);
             });
 }
 
-Result<UniqueFd> StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::uint32_t step,
-                                              const Identity& identity) {
-  const auto it = runs_.find(launch.run);
+void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
+                                  StepReady ready) {
+  const model::JobRun run = launch.run;
+  const auto it = runs_.find(run);
   if (it == runs_.end() || it->second.phase == Phase::Ended || it->second.phase == Phase::Clearing)
-    return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not running on this node", launch.run.job.value));
+    return ready(fail(ErrorCode::InvalidJobId, fmt::format("job {} is not running on this node", run.job.value)));
   int stream[2], orders[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream) != 0)
-    return fail_errno("cannot make a socket", errno);
-  UniqueFd ours(stream[0]);
-  const UniqueFd theirs(stream[1]);
+    return ready(fail_errno("cannot make a socket", errno));
+  auto ours = std::make_shared<UniqueFd>(stream[0]);
+  UniqueFd theirs(stream[1]);
   if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, orders) != 0)
-    return fail_errno("cannot make a socket", errno);
-  UniqueFd our_orders(orders[0]);
-  const UniqueFd their_orders(orders[1]);
-  SPUR_TRY(expect_orders(their_orders.get()));
-  SPUR_ASSIGN(const RunFile file, spool_.open_run(launch.run));
-  SpawnRequest request{
-      .path = options_.stepd,
-      .arguments = {fmt::format("spurstepd: [{}.{}]", launch.run.job.value, step), "--step", std::to_string(step)},
-      .environment = stepd_environment(identity),
-      .fds = {null_.get(), null_.get(), STDERR_FILENO, file.fd(), their_orders.get(), theirs.get()},
-      .new_session = true};
-  SPUR_ASSIGN(auto spawned, spawn(request));
-  auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned.pidfd));
-  const auto entry = steps_.emplace(launch.run, Step{pidfd, std::move(our_orders)});
-  SPUR_TRY(loop_.watch_process(pidfd, [this, entry] {
-    reap(*entry->second.pidfd);
-    steps_.erase(entry);
-  }));
-  return ours;
+    return ready(fail_errno("cannot make a socket", errno));
+  auto our_orders = std::make_shared<UniqueFd>(orders[0]);
+  UniqueFd their_orders(orders[1]);
+  auto file = spool_.open_run(run);
+  if (!file) return ready(std::unexpected(file.error()));
+  if (auto expected = expect_orders(their_orders.get()); !expected) return ready(std::unexpected(expected.error()));
+  StepRequest request{.id = 0,
+                      .kind = StepRequest::Kind::Step,
+                      .argument = {},
+                      .title = fmt::format("spurstepd: [{}.{}]", run.job.value, step),
+                      .environment = stepd_environment(identity),
+                      .fds = {}};
+  request.fds.push_back(file->take());
+  request.fds.push_back(std::move(their_orders));
+  request.fds.push_back(std::move(theirs));
+  spawner_->spawn(std::move(request),
+                  [this, run, ours, our_orders, ready = std::move(ready)](Result<Spawned> spawned) {
+                    if (!spawned) return ready(std::unexpected(spawned.error()));
+                    auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
+                    const auto entry = steps_.emplace(run, Step{pidfd, std::move(*our_orders)});
+                    if (auto watched = loop_.watch_process(pidfd, [this, entry] { steps_.erase(entry); }); !watched) {
+                      steps_.erase(entry);
+                      return ready(std::unexpected(watched.error()));  // closing our end ends the step
+                    }
+                    ready(std::move(*ours));
+                  });
 }
 
 void StepLauncher::order_batch(model::JobRun run, StepOrder order, int attempt) {

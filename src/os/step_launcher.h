@@ -27,6 +27,7 @@
 #include "os/run_ledger.h"
 #include "os/spool.h"
 #include "os/step_control.h"
+#include "os/step_spawner.h"
 #include "os/user_lookup.h"
 
 namespace spur::os {
@@ -71,7 +72,7 @@ class StepLauncher final : public io::Launcher {
     pid_t pid = -1;
     Uid uid;
     Gid gid;
-    bool is_child = false;     // started by this process: its pid is ours to reap
+    int starts = 0;            // how often we tried
     EventLoop::TimerId timer;  // of clearing
     EndRecord end;             // what is to be recorded when clearing is over
     Duration kill_wait{0};
@@ -92,9 +93,10 @@ class StepLauncher final : public io::Launcher {
   void note(model::JobRun run, RunFile file);
   void look_up(model::JobRun run, std::shared_ptr<RunFile> file);
   void fail_launch(model::JobRun run, const std::string& error);
-  Status start_stepd(model::JobRun run, Run& state, const Identity& identity, RunFile& file);
-  Result<UniqueFd> start_step_now(const model::ControllerLaunch& launch, std::uint32_t step,
-                                  const Identity& identity);
+  void start_stepd(model::JobRun run, const Identity& identity, std::shared_ptr<RunFile> file);
+  void on_stepd_started(model::JobRun run, Result<Spawned> spawned);
+  void start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
+                      StepReady ready);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
   void order_steps(model::JobRun run, const StepOrder& order);
 
@@ -116,11 +118,11 @@ class StepLauncher final : public io::Launcher {
   CgroupBase cgroups_;
   std::string boot_id_;
   std::string token_;  // tells this agent's runs from those of any other agent on the host
-  UniqueFd null_;
   Identity self_;
   std::map<model::JobRun, Run> runs_;
   std::multimap<model::JobRun, Step> steps_;
   std::unique_ptr<RunLedger> ledger_;
+  std::unique_ptr<StepSpawner> spawner_;
   std::unique_ptr<UserLookup> users_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepd/template.h"
+
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "os/privileges.h"
+#include "os/step_spawner.h"
+#include "stepd/batch_run.h"
+#include "stepd/step_run.h"
+
+namespace spur::stepd {
+namespace {
+
+// The copy. Returns when there is nothing left to do.
+void serve(os::StepRequest request, int template_pid) {
+  os::RunFile record{std::move(request.fds[0])};
+  if (request.kind == os::StepRequest::Kind::Batch && !record.note_started(::getpid())) return;
+  std::string identity_text, token;
+  std::vector<std::string> of_node;
+  for (auto& entry : request.environment) {
+    if (entry.starts_with("SPURSTEPD_IDENTITY="))
+      identity_text = entry.substr(19);
+    else if (entry.starts_with("SPURSTEPD_TOKEN="))
+      token = entry.substr(16);
+    else
+      of_node.push_back(std::move(entry));
+  }
+  auto identity = os::decode_identity(identity_text);
+  if (!identity) return;
+  if (request.kind == os::StepRequest::Kind::Batch)
+    run_batch({.directory = std::move(request.argument),
+               .record = std::move(record),
+               .orders = std::move(request.fds[1]),
+               .identity = std::move(*identity),
+               .of_node = std::move(of_node),
+               .token = std::move(token),
+               .agent = template_pid});
+  else
+    run_step({.record = std::move(record),
+              .orders = std::move(request.fds[1]),
+              .stream = std::move(request.fds[2]),
+              .identity = std::move(*identity),
+              .of_node = std::move(of_node),
+              .token = std::move(token)});
+}
+
+void set_title(char* title, const std::string& text) {
+  const std::size_t room = std::strlen(title);
+  if (room == 0) return;
+  std::memset(title, 0, room);
+  std::memcpy(title, text.data(), std::min(text.size(), room));
+}
+
+}  // namespace
+
+void run_template(os::UniqueFd socket, char* title) {
+  ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps copies; the agent watches them
+  const pid_t self = ::getpid();
+  for (;;) {
+    auto request = os::receive_request(socket.get());
+    if (!request && request.error().code == ErrorCode::NotFound) return;
+    if (!request || request->fds.size() != (request->kind == os::StepRequest::Kind::Batch ? 2u : 3u)) continue;
+    int pidfd = -1;
+    clone_args args{};
+    args.flags = CLONE_PIDFD;
+    args.pidfd = reinterpret_cast<__u64>(&pidfd);
+    args.exit_signal = SIGCHLD;
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+    if (pid == 0) {
+      socket.reset();
+      ::signal(SIGCHLD, SIG_DFL);
+      ::setsid();
+      set_title(title, request->title);
+      serve(std::move(*request), self);
+      ::_exit(0);
+    }
+    const int error = pid < 0 ? errno : 0;
+    const os::UniqueFd owned(pidfd);
+    if (!os::send_reply(socket.get(), request->id, pid, pidfd, error)) return;
+  }
+}
+
+}  // namespace spur::stepd

@@ -106,8 +106,10 @@ TEST(Done, KillDecidedBefore) {
     JobState decided;
     Reason reason;
   };
-  const Row rows[] = {{JobState::Cancelled, Reason::None}, {JobState::Timeout, Reason::TimeLimit},
-                      {JobState::Preempted, Reason::Preempted}, {JobState::Deadline, Reason::DeadLine},
+  const Row rows[] = {{JobState::Cancelled, Reason::None},
+                      {JobState::Timeout, Reason::TimeLimit},
+                      {JobState::Preempted, Reason::Preempted},
+                      {JobState::Deadline, Reason::DeadLine},
                       {JobState::NodeFail, Reason::NodeDown}};
   for (const Row& row : rows) {
     World w(1);

@@ -151,6 +151,9 @@ TEST(Submit, Refusals) {
   auto itself = spec();
   itself.dependencies.push_back({model::Dependency::Kind::AfterOk, JobId{1}, {}, false, 0});
   EXPECT_EQ(w.refusal(SubmitJob{std::make_shared<const model::JobSpec>(itself), {}}), ErrorCode::InvalidDependency);
+  auto own_task = array_spec(1, 3);
+  own_task.dependencies.push_back({model::Dependency::Kind::AfterOk, JobId{1}, 2, false, 0});
+  EXPECT_EQ(w.refusal(SubmitJob{std::make_shared<const model::JobSpec>(own_task), {}}), ErrorCode::InvalidDependency);
   auto expand = spec();
   expand.dependencies.push_back({model::Dependency::Kind::Expand, JobId{9}, {}, false, 0});
   EXPECT_EQ(w.refusal(SubmitJob{std::make_shared<const model::JobSpec>(expand), {}}), ErrorCode::NotSupported);

@@ -155,14 +155,25 @@ void Applier::resolve_dependencies(Job& job) {
   review_dependencies(job);
 }
 
-// Whether the job would wait for itself: at once, or through the jobs that it would wait for.
+// Whether the job would wait for itself: at once, or through the jobs that it would wait for. Only an edit can close
+// a circle, as nobody waits for a job that is not there yet.
 Status Applier::check_dependencies(const Job& job, const model::JobSpec& spec) const {
-  std::vector<Dependency> open = spec.dependencies;
-  for (const Dependency& term : open) {
+  for (const Dependency& term : spec.dependencies) {
     if (term.kind == Kind::Expand) return fail(ErrorCode::NotSupported, "--dependency=expand is not supported");
-    if (term.kind != Kind::Singleton && term.job == job.id && (!term.array_task || term.array_task == job.array_task))
+    if (term.kind == Kind::Singleton) continue;
+    const bool own = term.job == job.id || (job.array_job && term.job == job.array_job);
+    if (!own) continue;
+    // Of one's own array only a task that has a record of its own, another one, may be waited for.
+    const Job* other = term.array_task ? model::find_array_task(view, term.job, *term.array_task) : nullptr;
+    if (other && other->id != job.id) continue;
+    if (term.job == job.id || other)
       return fail(ErrorCode::InvalidDependency, "Job dependency problem: a job cannot wait for itself");
+    if (!term.array_task)
+      return fail(ErrorCode::CircularDependency, "Job dependency problem: a task cannot wait for its own array");
   }
+  const JobIndex& jobs = cluster.index_;
+  if (!jobs.waiting_for(job.id) && !(job.array_job && jobs.waiting_for(job.array_job))) return {};
+  std::vector<Dependency> open = spec.dependencies;
   std::set<JobId> seen;
   while (!open.empty()) {
     const Dependency term = open.back();

@@ -127,6 +127,19 @@ struct World {
   }
 };
 
+template <class F>
+model::NodeConfig node_config(F&& fill) {
+  model::NodeConfig out;
+  fill(out);
+  return out;
+}
+template <class F>
+model::PartitionConfig partition_config(F&& fill) {
+  model::PartitionConfig out;
+  fill(out);
+  return out;
+}
+
 inline model::JobSpec spec(std::string name = "job") {
   model::JobSpec out;
   out.name = std::move(name);

@@ -87,7 +87,7 @@ class RandomLife {
     config.age_full = minutes(30);
     if (dice_.one_in(2)) config.default_memory_per_cpu_mib = 50;
     if (flavour_.licenses) config.licenses = {{"lic", dice_.between(1, 4)}, {"tool", 2}};
-    for (std::uint32_t i = 0, count = dice_.between(1, 8); i < count; ++i) make_node(i);
+    for (std::uint32_t i = 0, count = dice_.one_in(15) ? 30 : dice_.between(1, 8); i < count; ++i) make_node(i);
     make_partitions();
     params_.max_starts = dice_.one_in(5) ? dice_.between(1, 5) : 1000;
     params_.reservations = dice_.one_in(3) ? dice_.below(4) : 100;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real io::StepPort: local steps through spurstepd's socket (frames of os/frame.h), remote ones through the other agent's
+// The real io::StepPort: local steps through spurstepd's socket (gRPC's frames, wire/grpc_framing.h), remote ones through the other agent's
 // RunStep stream. On the thread of the event loop.
 #pragma once
 

@@ -95,8 +95,8 @@ void StepLauncher::finish(model::JobRun run, EndRecord record) {
 }
 
 void StepLauncher::report(model::JobRun run, const EndRecord& record) {
-  ledger_->note_end(
-      run, record);  // nobody need wait for it: until the controller has it, a power cut merely changes the end
+  // Nobody need wait for it: until the controller has the end, a power cut merely changes it.
+  ledger_->note_end(run, record);
   Run& state = runs_.at(run);
   state.phase = Phase::Ended;
   state.pidfd.reset();
@@ -128,6 +128,10 @@ Result<std::vector<io::Launcher::Known>> StepLauncher::recover() {
 void StepLauncher::recover_lost_notes(std::vector<Known>& known) {
   for (const auto& entry : ledger_->found()) {
     if (runs_.contains(entry.run) || !ledger_->knows(entry.run)) continue;
+    // Should only the directory be gone, and not the machine have been: nothing of the job may go on.
+    if (!cgroups_.path.empty())
+      if (const auto group = Cgroup::open(job_cgroup_path(cgroups_.path, entry.run)); group && !group->remove())
+        (void)group->kill();
     EndRecord record = entry.end ? *entry.end : killed_record("the node was restarted");
     runs_[entry.run].phase = Phase::Ended;
     known.push_back({.run = entry.run,

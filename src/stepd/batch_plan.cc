@@ -45,13 +45,14 @@ Result<TaskPlan> plan_batch(const BatchSource& source) {
 
   const auto& part = launch.parts[launch.this_part];
   const bool has_gpu = std::ranges::any_of(part.devices, [](const auto& d) { return d.gres == "gpu"; });
+  std::vector<std::string> of_node = source.of_node;
+  of_node.push_back(source.token);  // there, it also replaces that of a job from which this one was submitted
   plan.environment = job_environment({.launch = launch,
                                       .user_name = source.identity.name,
                                       .vendor = has_gpu ? gpu_vendor() : GpuVendor::Unknown,
                                       .step = nullptr,
-                                      .of_node = source.of_node},
+                                      .of_node = std::move(of_node)},
                                      split_environment(spec.environment ? *spec.environment : std::string_view{}));
-  plan.environment.push_back(source.token);
 
   text::PatternValues values{.job_id = launch.run.job.value,
                              .array_job = {},

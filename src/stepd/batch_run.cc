@@ -91,7 +91,7 @@ class BatchRun {
   StartedTask script_;
   os::UniqueFd children_, error_output_;
   os::EndRecord end_;
-  bool announced_ = false, ended_ = false, launch_failed_ = false;
+  bool announced_ = false, terminating_ = false, ended_ = false, launch_failed_ = false;
   Duration clearing_since_{0};
 };
 
@@ -160,6 +160,7 @@ void BatchRun::obey(const os::StepOrder& order) {
   using Kind = os::StepOrder::Kind;
   switch (order.kind) {
     case Kind::Terminate:
+      if (std::exchange(terminating_, true)) return;  // orders are repeated until the end is known; TERM is not
       announce(order.why);
       processes_.freeze(false);
       processes_.signal(SIGCONT);
@@ -181,7 +182,7 @@ void BatchRun::obey(const os::StepOrder& order) {
   }
 }
 
-// Once: orders are repeated until the end is known at the controller.
+// Once, whatever comes: TERM, KILL or both.
 void BatchRun::announce(model::JobState why) {
   if (ended_ || std::exchange(announced_, true)) return;
   take_report();

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "stepd/test_agent.h"
+#include "wire/agent_codec.h"
 
 namespace spur::stepd {
 namespace {
@@ -206,13 +207,16 @@ TEST_P(Batch, ScriptIsTheUsersAlone) {
 }
 
 TEST_P(Batch, CancelTermThenKill) {
-  auto run = launch(script("trap 'echo got term; exit 3' TERM; echo ready; sleep 100 & wait"));
+  auto run = launch(script("trap 'echo got term; sleep 0.3; exit 3' TERM; echo ready; sleep 100 & wait"));
   wait_for_text("out", "ready");
-  launcher_->end(run, false, JobState::Cancelled);
-  launcher_->end(run, false, JobState::Cancelled);  // repeated by the controller: said once
+  for (int i = 0; i < 5; ++i) {  // repeated by the controller: said and done once
+    launcher_->end(run, false, JobState::Cancelled);
+    loop_->run_once(milliseconds(10));
+  }
   EXPECT_EQ(end_of(run).exit, (ExitStatus{3, 0}));
   EXPECT_EQ(output().find("ready\nslurmstepd: error: *** JOB 1 ON n1 CANCELLED AT "), 0u) << output();
-  EXPECT_NE(output().find(" ***\ngot term\n"), std::string::npos) << output();
+  EXPECT_TRUE(output().ends_with(" ***\ngot term\n")) << output();
+  EXPECT_EQ(std::ranges::count(output(), '\n'), 3) << output();
 
   run = launch(script("trap '' TERM; echo second; while true; do sleep 0.1; done"));
   wait_for_text("out", "second");
@@ -395,6 +399,79 @@ TEST_P(Batch, DamagedNotesAreDropped) {
   EXPECT_TRUE(known_.empty());
   EXPECT_FALSE(std::filesystem::exists(dir_ / "spool/job6.1"));
   EXPECT_TRUE(std::filesystem::exists(dir_ / "spool/jobs"));
+}
+
+TEST_P(Batch, APowerCutLosesNoRunThatWasStarted) {
+  const auto ended = launch(script("exit 7"));
+  EXPECT_EQ(end_of(ended).exit, (ExitStatus{7, 0}));
+  stop_agent();
+  ended_.clear();
+  // The machine starts again: the last directories did not reach the disk, the ledger did.
+  std::filesystem::remove_all(dir_ / "spool/job1.1");
+  const JobRun started{JobId{2}, Epoch{1}}, unstarted{JobId{3}, Epoch{1}}, lost{JobId{4}, Epoch{1}};
+  {
+    auto spool = os::Spool::open(dir_ / "spool");
+    auto ledger = os::RunLedger::open(*loop_, dir_ / "spool/ledger");
+    ASSERT_TRUE(spool && ledger);
+    for (const auto run : {started, unstarted}) {
+      const auto bytes = wire::encode_controller_message(launch_of(run.job.value, script("touch ran")));
+      const os::RunHeader header{
+          .run = run, .is_batch_host = true, .has_script = true, .boot_id = "another", .cgroup = {}};
+      ASSERT_TRUE(spool->create(header, bytes));
+    }
+    (*ledger)->note(started, true, {});
+    (*ledger)->note(lost, false, {});
+  }
+  start_agent();
+  ASSERT_EQ(known_.size(), 3u);
+  EXPECT_EQ(end_of(ended).exit, (ExitStatus{7, 0}));
+  for (const auto run : {started, lost}) {
+    EXPECT_EQ(end_of(run).exit, (ExitStatus{0, SIGKILL}));
+    EXPECT_EQ(end_of(run).error, "the node was restarted");
+  }
+  EXPECT_TRUE(known_[1].is_batch_host);
+  EXPECT_FALSE(known_[2].is_batch_host);
+  // What had not been started is launched again by the controller, and runs.
+  EXPECT_EQ(end_of(launch(launch_of(3, script("touch ran")))).exit, ExitStatus{});
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "out/ran"));
+}
+
+TEST_P(Batch, MarksOfAnOuterJobAreReplaced) {
+  auto spec = script("env | grep -c SPUR_JOB_TOKEN; env | grep -c outer");
+  spec->environment =
+      std::make_shared<const std::string>(std::string("PATH=/usr/bin:/bin\0SPUR_JOB_TOKEN=outer.1.1\0", 46));
+  end_of(launch(spec));
+  EXPECT_EQ(output(), "1\n0\n");
+}
+
+TEST_P(Batch, TheTemplateMayDie) {
+  const auto before = launch(script("echo up; while [ ! -e go ]; do sleep 0.02; done; exit 3"));
+  wait_for_text("out", "up");
+  const auto kill_template = [] {
+    int killed = 0;
+    for (const auto& process : os::all_processes())
+      if (process.parent == ::getpid() && process.state != 'Z') killed += ::kill(process.pid, SIGKILL) == 0;
+    return killed;
+  };
+  EXPECT_EQ(kill_template(), 1) << "it is the agent's only child";
+  EXPECT_EQ(end_of(launch(script("exit 4"))).exit, (ExitStatus{4, 0}));
+  EXPECT_EQ(kill_template(), 1);
+  // Right in the middle: requests that it took with it are made again, none runs twice.
+  for (int i = 0; i < 30; ++i) {
+    auto spec = script("echo once >> log-$SLURM_JOB_ID");
+    spec->std_out = "/dev/null";
+    launch(spec);
+    loop_->run_once(milliseconds(1));
+    if (i % 10 == 9) kill_template();
+  }
+  wait_for([&] { return ended_.size() == 31; });
+  for (std::uint32_t job = 3; job <= 32; ++job) {
+    const auto& ended = ended_[{JobId{job}, Epoch{1}}];
+    EXPECT_EQ(ended.exit, ExitStatus{}) << job << ' ' << ended.error;
+    EXPECT_EQ(output(fmt::format("log-{}", job)), "once\n");
+  }
+  std::ofstream(dir_ / "out/go") << "";
+  EXPECT_EQ(end_of(before).exit, (ExitStatus{3, 0})) << "its daemon is not the template's";
 }
 
 TEST_P(Batch, OtherPeoplesSpoolIsRefused) {

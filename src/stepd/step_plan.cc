@@ -95,13 +95,14 @@ Result<StepPlan> plan_step(const StepSource& source) {
   common.message_prefix = message_prefix(plan.node);
   plan.layout.umask = common.umask;
   for (const auto& message : start.rlimits()) SPUR_TRY(wire::from_proto(message, &common.rlimits.emplace_back()));
+  std::vector<std::string> of_node = source.of_node;
+  of_node.push_back(source.token);
   common.environment = job_environment({.launch = launch,
                                         .user_name = source.identity.name,
                                         .vendor = has_gpu ? gpu_vendor() : GpuVendor::Unknown,
                                         .step = &plan.layout,
-                                        .of_node = source.of_node},
+                                        .of_node = std::move(of_node)},
                                        {start.env().begin(), start.env().end()});
-  common.environment.push_back(source.token);
 
   text::PatternValues values{.job_id = launch.run.job.value,
                              .array_job = {},

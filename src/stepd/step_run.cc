@@ -85,7 +85,7 @@ class StepRun {
   ProcessSet processes_;
   std::vector<std::unique_ptr<Task>> tasks_;
   os::UniqueFd children_;
-  bool started_ = false, announced_ = false, clearing_ = false, finished_ = false;
+  bool started_ = false, terminating_ = false, clearing_ = false, finished_ = false;
   Duration clearing_since_{0};
 };
 
@@ -241,8 +241,8 @@ void StepRun::obey(const os::StepOrder& order) {
 }
 
 void StepRun::end_all(model::JobState why) {
-  if (clearing_) return;
-  if (!std::exchange(announced_, true) && !tasks_.empty()) {
+  if (clearing_ || std::exchange(terminating_, true)) return;
+  if (!tasks_.empty()) {
     const auto text = end_message(fmt::format("STEP {}.{}", launch_.run.job.value, step_), node_, wall_clock(), why);
     send_data(tasks_.front()->rank, message_prefix(node_) + text + "\n", true, false);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sbatch: makes a job of a script. Directives in the script, then SBATCH_* variables, then the command line: later wins.
-// A token goes with the submission, so that asking again after a lost answer makes no second job.
+// sbatch: makes a job of a script. Directives in the script, then SBATCH_* variables, then the command line: later
+// wins. A token goes with the submission, so that asking again after a lost answer makes no second job.
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,8 +55,8 @@ std::string without_pbs(std::string_view script) {
   return kept;
 }
 
-int apply_directives(Context& context, const Table& table, const std::vector<OptionRow>& rows, const BatchScript& script,
-                     bool ignore_pbs, JobRequest& request) {
+int apply_directives(Context& context, const Table& table, const std::vector<OptionRow>& rows,
+                     const BatchScript& script, bool ignore_pbs, JobRequest& request) {
   const auto directives = text::parse_directives(ignore_pbs ? without_pbs(script.text) : script.text, script.name);
   if (!directives) {
     context.error("{}", directives.error().message);
@@ -73,10 +73,13 @@ int apply_directives(Context& context, const Table& table, const std::vector<Opt
   return apply_options<JobRequest>(context, table, *line, request);
 }
 
-int fill_request(Context& context, const Table& table, const ParsedLine& line, const BatchScript& script, JobRequest& request) {
+int fill_request(Context& context, const Table& table, const ParsedLine& line, const BatchScript& script,
+                 JobRequest& request) {
   const std::vector<OptionRow> rows = rows_of<JobRequest>(table);
-  const bool ignore_pbs = find_given(table, line, "ignore-pbs") != nullptr || context.env("SBATCH_IGNORE_PBS").has_value();
-  if (const int status = apply_directives(context, table, rows, script, ignore_pbs, request); status != 0) return status;
+  const bool ignore_pbs =
+      find_given(table, line, "ignore-pbs") != nullptr || context.env("SBATCH_IGNORE_PBS").has_value();
+  if (const int status = apply_directives(context, table, rows, script, ignore_pbs, request); status != 0)
+    return status;
   if (const int status = apply_job_environment(context, kSbatch, request); status != 0) return status;
   request.begin_source();
   if (const int status = apply_options<JobRequest>(context, table, line, request); status != 0) return status;
@@ -160,7 +163,8 @@ int cmd_sbatch(Context& context) {
     context.out.write("Usage: sbatch [OPTIONS...] script [args...]\n\n" + help_text(rows_of<JobRequest>(table)));
     return 0;
   }
-  if (std::ranges::find(line->rest, ":") != line->rest.end()) return report_unsupported(context, "a heterogeneous job (:)");
+  if (std::ranges::find(line->rest, ":") != line->rest.end())
+    return report_unsupported(context, "a heterogeneous job (:)");
 
   JobRequest request;
   request.now = context.now();
@@ -185,7 +189,8 @@ int cmd_sbatch(Context& context) {
     context.error("Batch job submission failed: {}", words(controller.error()));
     return 1;
   }
-  return request.test_only ? report_forecast(context, **controller, request.spec) : submit(context, **controller, request);
+  return request.test_only ? report_forecast(context, **controller, request.spec)
+                           : submit(context, **controller, request);
 }
 
 }  // namespace spur::cli

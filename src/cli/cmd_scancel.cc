@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scancel: ends or signals jobs, named by id or picked by what they are. Programs cancel whatever they once started, so an
-// id that is unknown or finished is no error when cancelling (it is when another signal was asked for).
+// scancel: ends or signals jobs, named by id or picked by what they are. Programs cancel whatever they once started,
+// so an id that is unknown or finished is no error when cancelling (it is when another signal was asked for).
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 
 struct Scancel {
   wire::JobFilter filter;
-  bool filtered = false;                 // one of the options that pick jobs was given
+  bool filtered = false;  // one of the options that pick jobs was given
   std::string qos, reservation, wckey;
-  int signal = 0;                        // 0: the whole ending sequence
+  int signal = 0;  // 0: the whole ending sequence
   bool batch = false, full = false, interactive = false, quiet = false, me = false;
   bool help = false, usage = false, version = false;
   int verbose = 0;
@@ -58,9 +58,12 @@ OptionStatus set_state(Scancel& s, Value v) {
   s.filter.states.clear();
   for (const std::string_view name : text::split(v, ',')) {
     const auto state = model::parse_state(name);
-    const bool known = state && state->flag == 0 && (state->state == Pending || state->state == Running || state->state == Suspended);
+    const bool known = state && state->flag == 0 &&
+                       (state->state == Pending || state->state == Running || state->state == Suspended);
     if (!known) {
-      return bad_option({}, 1, fmt::format("Invalid job state specified: {}\nValid job states are PENDING, RUNNING, and SUSPENDED", name));
+      return bad_option(
+          {}, 1,
+          fmt::format("Invalid job state specified: {}\nValid job states are PENDING, RUNNING, and SUSPENDED", name));
     }
     s.filter.states.push_back(*state);
   }
@@ -87,7 +90,9 @@ OptionStatus set_verbose(Scancel& s, Value) {
   ++s.verbose;
   return {};
 }
-OptionStatus accept(Scancel&, Value) { return {}; }
+OptionStatus accept(Scancel&, Value) {
+  return {};
+}
 
 constexpr auto V = Takes::Value;
 constexpr auto N = Takes::Nothing;
@@ -132,7 +137,7 @@ constexpr std::string_view kUsage =
 struct Victim {
   state::JobTarget target;
   std::string shown;
-  std::string name, partition;           // only known when the job was looked up
+  std::string name, partition;  // only known when the job was looked up
 };
 
 // An array's rest is meant without the tasks that already have records of their own, and the other way round.
@@ -236,8 +241,9 @@ int cmd_scancel(Context& context) {
   if (!rest) return rest.error();
   if (options.version) return print_version(context);
   if (options.usage || options.help) {
-    context.out.write(options.usage ? std::string(kUsage)
-                                    : "Usage: scancel [OPTIONS] [job_id[_array_id]]\n" + help_text(rows_of<Scancel>(kOptions)));
+    context.out.write(options.usage
+                          ? std::string(kUsage)
+                          : "Usage: scancel [OPTIONS] [job_id[_array_id]]\n" + help_text(rows_of<Scancel>(kOptions)));
     return 0;
   }
   context.quiet = options.quiet;

@@ -17,7 +17,8 @@ namespace spur::cli {
 namespace {
 
 struct Flags {
-  bool all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false, json = false;
+  bool all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false,
+       json = false;
   int verbose = 0;
 };
 using Value = std::string_view;
@@ -34,7 +35,9 @@ OptionStatus set_verbose(Flags& f, Value) {
   ++f.verbose;
   return {};
 }
-OptionStatus accept(Flags&, Value) { return {}; }
+OptionStatus accept(Flags&, Value) {
+  return {};
+}
 
 constexpr auto V = Takes::Value;
 constexpr auto N = Takes::Nothing;
@@ -61,18 +64,38 @@ constexpr Option<Flags> kOptions[] = {
 };
 // clang-format on
 
-void not_yet(Scontrol& run, std::string_view keyword) { run.fail("scontrol: error: {} is not supported yet", keyword); }
+void not_yet(Scontrol& run, std::string_view keyword) {
+  run.fail("scontrol: error: {} is not supported yet", keyword);
+}
 
 void help(Scontrol& run);
-void do_all(Scontrol& run, const Words&) { run.all = true; }
-void do_hide(Scontrol& run, const Words&) { run.all = false; }
-void do_details(Scontrol& run, const Words&) { run.style.details = true; }
-void do_oneliner(Scontrol& run, const Words&) { run.style.one_line = true; }
-void do_quiet(Scontrol& run, const Words&) { run.quiet = true; }
-void do_verbose(Scontrol& run, const Words&) { run.quiet = false; }
-void do_help(Scontrol& run, const Words&) { help(run); }
-void do_quit(Scontrol& run, const Words&) { run.quit = true; }
-void do_version(Scontrol& run, const Words&) { print_version(run.context); }
+void do_all(Scontrol& run, const Words&) {
+  run.all = true;
+}
+void do_hide(Scontrol& run, const Words&) {
+  run.all = false;
+}
+void do_details(Scontrol& run, const Words&) {
+  run.style.details = true;
+}
+void do_oneliner(Scontrol& run, const Words&) {
+  run.style.one_line = true;
+}
+void do_quiet(Scontrol& run, const Words&) {
+  run.quiet = true;
+}
+void do_verbose(Scontrol& run, const Words&) {
+  run.quiet = false;
+}
+void do_help(Scontrol& run, const Words&) {
+  help(run);
+}
+void do_quit(Scontrol& run, const Words&) {
+  run.quit = true;
+}
+void do_version(Scontrol& run, const Words&) {
+  print_version(run.context);
+}
 
 void do_errnumstr(Scontrol& run, const Words& words) {
   const auto number = text::parse_decimal32(words[0]);
@@ -90,7 +113,8 @@ void do_reconfigure(Scontrol& run, const Words&) {
   if (const Status done = controller->reconfigure(); !done) {
     run.fail("slurm_reconfigure error: {}", words(done.error()));
     // What is wrong with a configuration is worth more than that it is.
-    if (!done.error().message.empty() && words(done.error()) != done.error().message) run.fail("{}", done.error().message);
+    if (!done.error().message.empty() && words(done.error()) != done.error().message)
+      run.fail("{}", done.error().message);
   }
 }
 
@@ -114,19 +138,20 @@ void do_completing(Scontrol& run, const Words&) {
   if (!table) return run.fail("slurm_load_jobs error: {}", words(table.error()));
   for (const model::JobPtr& job : table->jobs) {
     if ((job->flags & model::kCompleting) == 0) continue;
-    run.context.out.print("JobId={} EndTime={} CompletingTime={} Nodes(COMPLETING)={}\n", model::display_id(*job),
-                          moment(job->ended, "Unknown"),
-                          text::format_clock(std::chrono::floor<seconds>(is_set(job->ended) ? table->as_of - job->ended : Duration{})),
-                          job_nodes(*job, *table));
+    run.context.out.print(
+        "JobId={} EndTime={} CompletingTime={} Nodes(COMPLETING)={}\n", model::display_id(*job),
+        moment(job->ended, "Unknown"),
+        text::format_clock(std::chrono::floor<seconds>(is_set(job->ended) ? table->as_of - job->ended : Duration{})),
+        job_nodes(*job, *table));
   }
 }
 
 struct Keyword {
   const char* name;
-  std::size_t letters;                                    // fewest that are enough
-  std::size_t least, most;                                // words that must and may follow
-  void (*run)(Scontrol& run, const Words& words);         // null: not supported yet
-  const char* help;                                       // null: not listed
+  std::size_t letters;                             // fewest that are enough
+  std::size_t least, most;                         // words that must and may follow
+  void (*run)(Scontrol& run, const Words& words);  // null: not supported yet
+  const char* help;                                // null: not listed
 };
 constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 constexpr Keyword kKeywords[] = {
@@ -182,8 +207,11 @@ constexpr Keyword kKeywords[] = {
 };
 
 void help(Scontrol& run) {
-  std::string text = "scontrol [<OPTION>] [<COMMAND>]\n    Valid <OPTION> values are:\n" + help_text(rows_of<Flags>(kOptions));
-  text.append("\n  <COMMAND> may be omitted; scontrol then reads commands from standard input.\n\n    Valid <COMMAND> values are:\n");
+  std::string text =
+      "scontrol [<OPTION>] [<COMMAND>]\n    Valid <OPTION> values are:\n" + help_text(rows_of<Flags>(kOptions));
+  text.append(
+      "\n  <COMMAND> may be omitted; scontrol then reads commands from standard input.\n\n    Valid <COMMAND> values "
+      "are:\n");
   for (const Keyword& keyword : kKeywords) {
     if (keyword.help == nullptr) continue;
     text.append(fmt::format("     {:<24} ", keyword.name));
@@ -193,9 +221,10 @@ void help(Scontrol& run) {
     }
     text.push_back('\n');
   }
-  text.append("\n  <ENTITY> of show may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\",\n"
-              "       \"hostnames\", \"job\", \"node\" or \"partition\".\n"
-              "  All commands and options are case-insensitive, names are not.\n");
+  text.append(
+      "\n  <ENTITY> of show may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\",\n"
+      "       \"hostnames\", \"job\", \"node\" or \"partition\".\n"
+      "  All commands and options are case-insensitive, names are not.\n");
   run.context.out.write(text);
 }
 

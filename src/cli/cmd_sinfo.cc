@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sinfo: nodes and partitions. Columns, grouping and state words are tables beside this file; here they meet options, filters
-// and the controller's answer.
+// sinfo: nodes and partitions. Columns, grouping and state words are tables beside this file; here they meet options,
+// filters and the controller's answer.
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -17,8 +17,10 @@ namespace spur::cli {
 namespace {
 
 struct Sinfo {
-  bool all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false, by_node = false;
-  bool reasons = false, summarize = false, json = false, no_convert = false, help = false, usage = false, version = false;
+  bool all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false,
+       by_node = false;
+  bool reasons = false, summarize = false, json = false, no_convert = false, help = false, usage = false,
+       version = false;
   std::vector<std::string> partitions, nodes;
   bool nodes_given = false;
   std::optional<NodeStateFilter> states;
@@ -49,7 +51,8 @@ OptionStatus set_nodes(Sinfo& s, Value v) {
 OptionStatus set_states(Sinfo& s, Value v) {
   auto filter = NodeStateFilter::parse(v);
   if (!filter) {
-    return bad_option(fmt::format("Bad state string: \"{}\"\nvalid states: {}", filter.error(), NodeStateFilter::valid_words()), 1);
+    return bad_option(
+        fmt::format("Bad state string: \"{}\"\nvalid states: {}", filter.error(), NodeStateFilter::valid_words()), 1);
   }
   s.states = *std::move(filter);
   return {};
@@ -78,7 +81,9 @@ OptionStatus set_verbose(Sinfo& s, Value) {
   ++s.verbose;
   return {};
 }
-OptionStatus accept(Sinfo&, Value) { return {}; }
+OptionStatus accept(Sinfo&, Value) {
+  return {};
+}
 
 constexpr auto V = Takes::Value;
 constexpr auto N = Takes::Nothing;
@@ -147,7 +152,8 @@ text::Format parse_format(const Sinfo& options, const wire::ClusterTable& table)
   if (options.long_format) return text::parse_long_format(*options.long_format, keys);
   if (options.format) return text::parse_short_format(with_all(*options.format), keys);
   std::size_t partition_width = 9, node_width = 9;
-  for (const model::Partition& partition : table.partitions) partition_width = std::max(partition_width, partition_title(partition).size());
+  for (const model::Partition& partition : table.partitions)
+    partition_width = std::max(partition_width, partition_title(partition).size());
   for (const model::NodePtr& node : table.nodes) node_width = std::max(node_width, node->name.size());
   return text::parse_short_format(standard_format(options, partition_width, node_width), keys);
 }
@@ -224,13 +230,16 @@ int show_once(Context& context, Controller& controller, const Sinfo& options) {
   rules.exact = options.exact;
   rules.by_node = options.by_node;
   rules.reasons_only = options.reasons;
-  std::vector<NodeGroup> groups = group_nodes(*table, shown_partitions(options, *table), matching_nodes(options, *table), rules);
+  std::vector<NodeGroup> groups =
+      group_nodes(*table, shown_partitions(options, *table), matching_nodes(options, *table), rules);
   sort_groups(groups, *table, options.sort.value_or(options.by_node ? "N" : options.reasons ? "-t,N" : "#P,-t"));
   if (!options.no_header)
-    print_line(context, format, [](const NodeColumn& column, const text::FormatPiece&) { return std::string(column.title); });
-  for (const NodeGroup& group : groups) {
     print_line(context, format,
-               [&](const NodeColumn& column, const text::FormatPiece& piece) { return cell_text(column, piece, group); });
+               [](const NodeColumn& column, const text::FormatPiece&) { return std::string(column.title); });
+  for (const NodeGroup& group : groups) {
+    print_line(context, format, [&](const NodeColumn& column, const text::FormatPiece& piece) {
+      return cell_text(column, piece, group);
+    });
   }
   return 0;
 }
@@ -243,7 +252,8 @@ int cmd_sinfo(Context& context) {
   if (!rest) return rest.error();
   if (options.version) return print_version(context);
   if (options.help || options.usage) {
-    context.out.write(options.usage ? std::string(kUsage) : "Usage: sinfo [OPTIONS]\n" + help_text(rows_of<Sinfo>(kOptions)));
+    context.out.write(options.usage ? std::string(kUsage)
+                                    : "Usage: sinfo [OPTIONS]\n" + help_text(rows_of<Sinfo>(kOptions)));
     return 0;
   }
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());

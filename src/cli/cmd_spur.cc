@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spur WORD ...: the native commands. They are Slurm's commands under plain names, with wider tables where a person reads them;
-// `spur squeue ...` and its like are Slurm's commands as they are.
+// spur WORD ...: the native commands. They are Slurm's commands under plain names, with wider tables where a person
+// reads them; `spur squeue ...` and its like are Slurm's commands as they are.
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -17,13 +17,16 @@ bool has_any(const Words& words, std::initializer_list<std::string_view> beginni
 }
 
 int queue(Context& context) {
-  const bool own_format = has_any(context.arguments, {"-l", "-o", "-O", "--long", "--format", "--Format", "--start", "--json", "--only"});
-  if (!own_format) context.arguments.insert(context.arguments.begin(), "--format=%.18i %.12P %.24j %.12u %.11T %.12M %.12l %.6D %R");
+  const bool own_format =
+      has_any(context.arguments, {"-l", "-o", "-O", "--long", "--format", "--Format", "--start", "--json", "--only"});
+  if (!own_format)
+    context.arguments.insert(context.arguments.begin(), "--format=%.18i %.12P %.24j %.12u %.11T %.12M %.12l %.6D %R");
   return cmd_squeue(context);
 }
 
 int nodes(Context& context) {
-  const bool own_format = has_any(context.arguments, {"-l", "-o", "-O", "-s", "-R", "--long", "--format", "--Format", "--sum", "--list", "--json"});
+  const bool own_format = has_any(context.arguments, {"-l", "-o", "-O", "-s", "-R", "--long", "--format", "--Format",
+                                                      "--sum", "--list", "--json"});
   if (!own_format) {
     const Words native = {"-N", "--format=%20N %.12P %.10T %.6c %.16C %.10m %.20G %E"};
     context.arguments.insert(context.arguments.begin(), native.begin(), native.end());

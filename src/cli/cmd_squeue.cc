@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// squeue: the jobs there are. Filters go to the controller as far as it knows them; what is left (qos, reservation, licences)
-// is sorted out here. Formats, columns and order are tables beside this file.
+// squeue: the jobs there are. Filters go to the controller as far as it knows them; what is left (qos, reservation,
+// licences) is sorted out here. Formats, columns and order are tables beside this file.
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,7 +90,9 @@ OptionStatus set_states(Squeue& s, Value v) {
     }
     const auto state = model::parse_state(word);
     if (!state) {
-      return bad_option(fmt::format("Invalid job state specified: {}\nValid job states include: {}", word, model::valid_state_names()), 1);
+      return bad_option(fmt::format("Invalid job state specified: {}\nValid job states include: {}", word,
+                                    model::valid_state_names()),
+                        1);
     }
     s.filter.states.push_back(*state);
   }
@@ -128,7 +130,9 @@ OptionStatus set_verbose(Squeue& s, Value) {
   ++s.verbose;
   return {};
 }
-OptionStatus accept(Squeue&, Value) { return {}; }
+OptionStatus accept(Squeue&, Value) {
+  return {};
+}
 
 constexpr auto V = Takes::Value;
 constexpr auto N = Takes::Nothing;
@@ -204,8 +208,8 @@ text::Format parse_format(const Squeue& options) {
   keys.reserve(job_columns().size());
   for (const JobColumn& column : job_columns()) keys.push_back({column.letter, column.name, 20});
   if (options.long_format) return text::parse_long_format(*options.long_format, keys);
-  const std::string_view standard = options.only_state ? kStateFormat
-                                    : options.start    ? kStartFormat
+  const std::string_view standard = options.only_state  ? kStateFormat
+                                    : options.start     ? kStartFormat
                                     : options.long_form ? kLongFormat
                                                         : kDefaultFormat;
   return text::parse_short_format(with_all(options.format.value_or(std::string(standard))), keys);
@@ -220,7 +224,8 @@ bool wanted(const model::Job& job, const Squeue& options) {
   if (!has_word(options.qos, spec.qos) || !has_word(options.reservations, spec.reservation)) return false;
   if (options.not_me && spec.uid.value == geteuid()) return false;
   if (options.licenses.empty()) return true;
-  return std::ranges::any_of(spec.licenses, [&](const auto& license) { return has_word(options.licenses, license.name); });
+  return std::ranges::any_of(spec.licenses,
+                             [&](const auto& license) { return has_word(options.licenses, license.name); });
 }
 
 // The tasks of an array's rest that were asked for by id, or all of them.
@@ -240,8 +245,12 @@ std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options
   for (std::size_t i = 0; i < table.jobs.size(); ++i) {
     const model::Job& job = *table.jobs[i];
     if (!wanted(job, options)) continue;
-    JobLine line{&job, &table, i < table.expected_starts.size() ? table.expected_starts[i] : Time{}, std::nullopt,
-                 !options.no_convert, longest_array};
+    JobLine line{&job,
+                 &table,
+                 i < table.expected_starts.size() ? table.expected_starts[i] : Time{},
+                 std::nullopt,
+                 !options.no_convert,
+                 longest_array};
     if (!job.is_array_rest()) {
       lines.push_back(line);
       continue;
@@ -339,7 +348,8 @@ int cmd_squeue(Context& context) {
   if (!rest) return rest.error();
   if (options.version) return print_version(context);
   if (options.help || options.usage) {
-    context.out.write(options.usage ? std::string(kUsage) : "Usage: squeue [OPTIONS]\n" + help_text(rows_of<Squeue>(kOptions)));
+    context.out.write(options.usage ? std::string(kUsage)
+                                    : "Usage: squeue [OPTIONS]\n" + help_text(rows_of<Squeue>(kOptions)));
     return 0;
   }
   if (!rest->empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// srun: runs a program as a step of the job around it (SLURM_JOB_ID or --jobid), or asks for an allocation first and gives it
-// back at the end, whatever happens in between.
+// srun: runs a program as a step of the job around it (SLURM_JOB_ID or --jobid), or asks for an allocation first and
+// gives it back at the end, whatever happens in between.
 #include <unistd.h>
 
 #include <array>
@@ -43,12 +43,14 @@ Result<model::JobPtr> look(Controller& controller, JobId id) {
   return table.jobs.front();
 }
 
-bool is_waiting(const model::Job& job) { return job.state == model::JobState::Pending; }
+bool is_waiting(const model::Job& job) {
+  return job.state == model::JobState::Pending;
+}
 
 bool partition_cannot(model::Reason reason) {
   using enum model::Reason;
-  return reason == PartitionNodeLimit || reason == PartitionTimeLimit || reason == PartitionConfig || reason == PartitionDown ||
-         reason == PartitionInactive;
+  return reason == PartitionNodeLimit || reason == PartitionTimeLimit || reason == PartitionConfig ||
+         reason == PartitionDown || reason == PartitionInactive;
 }
 
 // Until the job runs or is over. A job that starts at once says nothing; one that has to wait says so.
@@ -64,7 +66,8 @@ Result<model::JobPtr> wait_for_start(Context& context, Controller& controller, J
   if (partition_cannot(job->reason)) context.info("{}", slurm_message(ErrorCode::PartitionConfigUnavailable));
   context.info("job {} queued and waiting for resources", id.value);
   SPUR_ASSIGN(job, controller.wait_job(id, false));
-  if (!is_waiting(*job) && !model::is_final(job->state)) context.info("job {} has been allocated resources", id.value);
+  if (!is_waiting(*job) && !model::is_final(job->state))
+    context.info("job {} has been allocated resources", id.value);
   return job;
 }
 
@@ -148,7 +151,8 @@ int cmd_srun(Context& context) {
   if (const int status = apply_options<JobRequest>(context, table, *line, request); status != 0) return status;
   if (request.version) return print_version(context);
   if (request.usage || request.help) {
-    context.out.write(request.usage ? std::string(kUsage) : "Usage: srun [OPTIONS...] executable [args...]\n\n" + help_text(rows));
+    context.out.write(request.usage ? std::string(kUsage)
+                                    : "Usage: srun [OPTIONS...] executable [args...]\n\n" + help_text(rows));
     return 0;
   }
   if (line->rest.empty()) {

@@ -13,7 +13,9 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> slurm_commands() { return kCommands; }
+std::span<const Command> slurm_commands() {
+  return kCommands;
+}
 
 const Command* find_command(std::string_view name) {
   const auto found = std::ranges::find_if(kCommands, [&](const Command& command) { return command.name == name; });

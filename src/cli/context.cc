@@ -20,7 +20,8 @@ std::optional<std::string_view> Context::env(std::string_view name) const {
   if (environment == nullptr) return std::nullopt;
   for (const char* const* entry = environment; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (text.size() > name.size() && text[name.size()] == '=' && text.starts_with(name)) return text.substr(name.size() + 1);
+    if (text.size() > name.size() && text[name.size()] == '=' && text.starts_with(name))
+      return text.substr(name.size() + 1);
   }
   return std::nullopt;
 }
@@ -36,8 +37,9 @@ void Context::message(std::string_view mark, const std::string& sentence) {
 std::string words(const Error& error) {
   using enum ErrorCode;
   // Where Slurm's sentence would say less than nothing ("Invalid argument"), the error's own is shown.
-  const bool own = error.code == Internal || error.code == InvalidArgument || error.code == NotFound || error.code == Corrupt ||
-                   error.code == ConfigInvalid || error.code == AlreadyExists || error.code == NotSupported;
+  const bool own = error.code == Internal || error.code == InvalidArgument || error.code == NotFound ||
+                   error.code == Corrupt || error.code == ConfigInvalid || error.code == AlreadyExists ||
+                   error.code == NotSupported;
   if (own && !error.message.empty()) return error.message;
   return std::string(slurm_message(error.code));
 }

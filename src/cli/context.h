@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a command may touch: its arguments, the environment, where it writes, the controller, the clock. main/spur.cc fills
-// it with the real things, tests with their own. Commands are functions `int cmd_x(Context&)` that return the exit status.
+// All that a command may touch: its arguments, the environment, where it writes, the controller, the clock.
+// main/spur.cc fills it with the real things, tests with their own. Commands are functions `int cmd_x(Context&)` that
+// return the exit status.
 #pragma once
 
 #include <fmt/core.h>
@@ -27,22 +28,22 @@ inline constexpr std::string_view kSlurmVersion = "25.05.0";  // whose behaviour
 struct Context {
   Context(Output& standard_output, Output& standard_error) : out(standard_output), err(standard_error) {}
 
-  std::string program;                  // "sbatch": what messages begin with
-  std::vector<std::string> arguments;   // without the program's own name
+  std::string program;                       // "sbatch": what messages begin with
+  std::vector<std::string> arguments;        // without the program's own name
   const char* const* environment = nullptr;  // NAME=VALUE, ended by a null pointer
   Output& out;
   Output& err;
-  int input = 0;                        // descriptor of standard input
+  int input = 0;  // descriptor of standard input
   std::string spur_version;
   // Reads the configuration and makes a client; called at most once, and only by commands that need the controller.
   std::function<Result<std::unique_ptr<Controller>>()> connect;
   // Runs job steps on the agents; only srun needs it.
   std::function<std::unique_ptr<StepRunner>()> make_step_runner;
   std::function<Time()> now;
-  std::function<void(seconds)> pause;   // sleeps; between attempts and iterations
+  std::function<void(seconds)> pause;  // sleeps; between attempts and iterations
 
-  int verbosity = 0;                    // -v raises it
-  bool quiet = false;                   // -Q: no informational lines
+  int verbosity = 0;   // -v raises it
+  bool quiet = false;  // -Q: no informational lines
 
   Result<Controller*> controller();
   std::optional<std::string_view> env(std::string_view name) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller as commands see it: the calls of wire::ControllerClient as an interface, so that a test can put a table in
-// its place. The real one is made by wire_controller.cc.
+// The controller as commands see it: the calls of wire::ControllerClient as an interface, so that a test can put a
+// table in its place. The real one is made by wire_controller.cc.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "text/date.h"
 #include "text/dependency.h"
@@ -34,9 +35,12 @@ std::uint64_t total_of(const model::GresRequest& request, const model::JobSpec& 
   using Per = model::GresRequest::Per;
   switch (request.per) {
     case Per::Node:
-    case Per::Socket: return request.count * nodes;
-    case Per::Task: return request.count * model::task_count(spec);
-    case Per::Job: return request.count;
+    case Per::Socket:
+      return request.count * nodes;
+    case Per::Task:
+      return request.count * model::task_count(spec);
+    case Per::Job:
+      return request.count;
   }
   return request.count;
 }
@@ -46,29 +50,24 @@ void add_gres(std::string& text, std::string_view name, std::string_view type, s
   if (!type.empty()) text.append(fmt::format(",gres/{}:{}={}", name, type, count));
 }
 
-std::string index_ranges(const std::vector<std::uint32_t>& indices) {
-  IndexSet set;
-  for (const std::uint32_t index : indices) set.insert(index);
-  std::string text;
-  for (const IndexSet::Range& range : set.ranges()) {
-    if (!text.empty()) text.push_back(',');
-    text.append(range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{}-{}", range.first, range.last));
-  }
-  return text;
-}
-
 }  // namespace
 
-void set_time_format(std::string_view format, Time now) { time_format() = {std::string(format), now}; }
+void set_time_format(std::string_view format, Time now) {
+  time_format() = {std::string(format), now};
+}
 
 std::string moment(Time t, std::string_view unset) {
   if (!is_set(t)) return std::string(unset);
   return text::format_date(t, time_format().now, time_format().format);
 }
 
-std::string date_line(Time t) { return text::format_date(t, t, "%a %b %d %H:%M:%S %Y"); }
+std::string date_line(Time t) {
+  return text::format_date(t, t, "%a %b %d %H:%M:%S %Y");
+}
 
-std::string or_null(std::string_view text) { return text.empty() ? "(null)" : std::string(text); }
+std::string or_null(std::string_view text) {
+  return text.empty() ? "(null)" : std::string(text);
+}
 
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
   std::string text;
@@ -90,7 +89,8 @@ std::string requested_tres(const model::Job& job) {
     text.append(",mem=").append(text::format_mib(*spec.memory_per_node_mib * nodes));
   }
   text.append(fmt::format(",node={},billing={}", nodes, cpus));
-  for (const model::GresRequest& request : spec.gres) add_gres(text, request.name, request.type, total_of(request, spec, nodes));
+  for (const model::GresRequest& request : spec.gres)
+    add_gres(text, request.name, request.type, total_of(request, spec, nodes));
   return text;
 }
 
@@ -141,10 +141,14 @@ std::string licenses(const model::JobSpec& spec) {
 
 std::string oversubscribe_word(const model::JobSpec& spec) {
   switch (spec.exclusive) {
-    case model::Exclusive::Node: return "NO";
-    case model::Exclusive::User: return "USER";
-    case model::Exclusive::Mcs: return "MCS";
-    case model::Exclusive::No: break;
+    case model::Exclusive::Node:
+      return "NO";
+    case model::Exclusive::User:
+      return "USER";
+    case model::Exclusive::Mcs:
+      return "MCS";
+    case model::Exclusive::No:
+      break;
   }
   return spec.oversubscribe ? "YES" : "OK";
 }
@@ -184,7 +188,8 @@ std::uint32_t job_node_count(const model::Job& job) {
     return static_cast<std::uint32_t>(job.allocation->nodes.size());
   std::uint32_t nodes = job.spec->min_nodes;
   if (!job.spec->required_nodes.empty()) {
-    if (const auto named = text::count_hosts(job.spec->required_nodes)) nodes = std::max(nodes, static_cast<std::uint32_t>(*named));
+    if (const auto named = text::count_hosts(job.spec->required_nodes))
+      nodes = std::max(nodes, static_cast<std::uint32_t>(*named));
   }
   return nodes;
 }
@@ -195,7 +200,8 @@ std::uint32_t job_cpu_count(const model::Job& job) {
 }
 
 std::string job_partition(const model::Job& job) {
-  if (job.allocation && !job.allocation->partition.empty() && job.state != model::JobState::Pending) return job.allocation->partition;
+  if (job.allocation && !job.allocation->partition.empty() && job.state != model::JobState::Pending)
+    return job.allocation->partition;
   return join(job.spec->partitions, ",");
 }
 
@@ -222,19 +228,28 @@ std::string reason_text(const model::Job& job) {
 
 std::string nodes_or_reason(const model::Job& job, const wire::JobTable& table) {
   using enum model::JobState;
-  const bool says_why = job.state == Pending || job.state == Timeout || job.state == OutOfMemory || job.state == Deadline ||
-                        job.state == Failed;
+  const bool says_why = job.state == Pending || job.state == Timeout || job.state == OutOfMemory ||
+                        job.state == Deadline || job.state == Failed;
   return says_why ? fmt::format("({})", reason_text(job)) : job_nodes(job, table);
+}
+
+std::string plain_ranges(const IndexSet& set, std::size_t longest) {
+  std::string text;
+  for (const IndexSet::Range& range : set.ranges()) {
+    if (!text.empty()) text.push_back(',');
+    fmt::format_to(std::back_inserter(text), "{}", range.first);
+    if (range.last != range.first) fmt::format_to(std::back_inserter(text), "-{}", range.last);
+    if (longest == 0 || text.size() <= longest) continue;
+    text.resize(longest);
+    return text.append("...");
+  }
+  return text;
 }
 
 std::string array_tasks(const model::Job& job, std::size_t longest) {
   if (job.array_task) return fmt::format("{}", *job.array_task);
   if (!job.array_pending) return "";
-  std::string text = job.array_pending->to_string();
-  if (longest > 0 && text.size() > longest) {
-    text.resize(longest);
-    text.append("...");
-  }
+  std::string text = plain_ranges(*job.array_pending, longest);
   if (job.array_max_running > 0) text.append(fmt::format("%{}", job.array_max_running));
   return text;
 }
@@ -259,16 +274,16 @@ std::string node_gres_used(const model::Node& node) {
     std::uint64_t first = 0;
     for (std::size_t before = 0; before < i; ++before)
       if (all[before].name == entry.name) first += all[before].count;
-    std::vector<std::uint32_t> used;
+    IndexSet used;
     for (const auto& devices : node.devices_in_use) {
       if (devices.gres != entry.name) continue;
       for (std::uint64_t bit = first; bit < first + entry.count && bit < devices.bits.size() * 64; ++bit)
-        if ((devices.bits[bit / 64] >> (bit % 64) & 1u) != 0) used.push_back(static_cast<std::uint32_t>(bit));
+        if ((devices.bits[bit / 64] >> (bit % 64) & 1u) != 0) used.insert(static_cast<std::uint32_t>(bit));
     }
     if (!text.empty()) text.push_back(',');
     text.append(entry.name);
     if (!entry.type.empty()) text.append(":").append(entry.type);
-    text.append(used.empty() ? ":0(IDX:N/A)" : fmt::format(":{}(IDX:{})", used.size(), index_ranges(used)));
+    text.append(used.empty() ? ":0(IDX:N/A)" : fmt::format(":{}(IDX:{})", used.size(), plain_ranges(used)));
   }
   return or_null(text);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values of the model read in Slurm's tables and records: moments, spans, limits, sizes, resources. Shared by squeue,
-// sinfo and scontrol, so that the same value never reads two ways.
+// How values of the model read in Slurm's tables and records: moments, spans, limits, sizes, resources. Shared by
+// squeue, sinfo and scontrol, so that the same value never reads two ways.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index_set.h"
 #include "base/time.h"
 #include "model/job.h"
 #include "model/job_spec.h"
@@ -23,7 +24,7 @@ std::string moment(Time t, std::string_view unset);
 // "Sun Nov 15 20:23:40 2026", the first line of long reports.
 std::string date_line(Time t);
 
-std::string or_null(std::string_view text);           // "(null)" where empty, else the text
+std::string or_null(std::string_view text);  // "(null)" where empty, else the text
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 
 // "cpu=4,mem=300M,node=1,billing=4,gres/gpu=2": what a job asks for, and what it holds ("" where it holds nothing).
@@ -31,7 +32,7 @@ std::string requested_tres(const model::Job& job);
 std::string allocated_tres(const model::Job& job);
 // "gres/gpu:mi300x:2,gres/shard:1" of the terms counted per `per`; "" where there are none.
 std::string gres_terms(const model::JobSpec& spec, model::GresRequest::Per per);
-std::string licenses(const model::JobSpec& spec);     // "a:2,b"
+std::string licenses(const model::JobSpec& spec);            // "a:2,b"
 std::string oversubscribe_word(const model::JobSpec& spec);  // OK, YES, NO, USER, MCS
 // "afterok:12(unfulfilled),singleton(unfulfilled)"; "" when nothing is left to wait for.
 std::string dependencies_left(const model::Job& job);
@@ -53,7 +54,11 @@ ShownEnd shown_end(const model::Job& job, Time expected);
 std::string nodes_or_reason(const model::Job& job, const wire::JobTable& table);
 std::string reason_text(const model::Job& job);
 
-// "1,3,7-9%2": tasks that have not started, shortened with "..." where longer than SLURM_BITSTR_LEN allows (0: no bound).
+// "0-2,5,7": ranges without strides, as Slurm writes CPU numbers, ranks and tasks. Over `longest` characters (0: no
+// bound) it ends in "...".
+std::string plain_ranges(const IndexSet& set, std::size_t longest = 0);
+// "1,3,7-9%2": tasks that have not started, shortened with "..." where longer than SLURM_BITSTR_LEN allows (0: no
+// bound).
 std::string array_tasks(const model::Job& job, std::size_t longest);
 
 // "gpu:mi300x:8,shard:4" of a node, or "(null)".

@@ -26,12 +26,15 @@ std::string host_name() {
   return std::string(full.substr(0, full.find('.')));
 }
 
-std::string_view name_of_entry(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+std::string_view name_of_entry(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
 
 // Replaces the variable or adds it.
 void set_variable(std::vector<std::string>& entries, std::string_view name, std::string_view value) {
   std::string entry = fmt::format("{}={}", name, value);
-  const auto found = std::ranges::find_if(entries, [&](const std::string& known) { return name_of_entry(known) == name; });
+  const auto found =
+      std::ranges::find_if(entries, [&](const std::string& known) { return name_of_entry(known) == name; });
   if (found != entries.end()) {
     *found = std::move(entry);
   } else {
@@ -42,7 +45,8 @@ void set_variable(std::vector<std::string>& entries, std::string_view name, std:
 // --export-file: entries ended by NUL bytes, from a file or an open descriptor (a number above 2).
 OptionStatus merge_file(std::vector<std::string>& entries, const std::string& source) {
   const auto descriptor = text::parse_decimal32(source);
-  const auto content = descriptor && *descriptor > 2 ? read_descriptor(static_cast<int>(*descriptor)) : read_file(source);
+  const auto content =
+      descriptor && *descriptor > 2 ? read_descriptor(static_cast<int>(*descriptor)) : read_file(source);
   if (!content) return bad_option(fmt::format("Could not open user environment file {}", source), 1);
   for (const std::string& entry : text::split_environment(*content)) {
     const std::size_t equals = entry.find('=');
@@ -55,20 +59,54 @@ OptionStatus merge_file(std::vector<std::string>& entries, const std::string& so
 }  // namespace
 
 bool describes_a_job(std::string_view name) {
-  if (name.starts_with("SLURMD_") || name.starts_with("SPUR_JOB_") || name.starts_with("SPUR_STEP_") || name.starts_with("SPUR_ARRAY_"))
+  if (name.starts_with("SLURMD_") || name.starts_with("SPUR_JOB_") || name.starts_with("SPUR_STEP_") ||
+      name.starts_with("SPUR_ARRAY_"))
     return true;
   if (!name.starts_with("SLURM_")) return false;
   name.remove_prefix(6);
   // SLURM_JOB_NAME and its like also steer srun; inside a new job they are set anew.
-  static constexpr std::string_view kExact[] = {
-      "JOBID",  "NODELIST",     "NNODES",   "NTASKS",    "NPROCS",      "TASKS_PER_NODE", "PROCID",   "LOCALID",      "NODEID",
-      "GTIDS",  "TASK_PID",     "LAUNCH_NODE_IPADDR", "SRUN_COMM_HOST", "SRUN_COMM_PORT", "UMASK", "PRIO_PROCESS",
-      "RESTART_COUNT", "NODE_ALIASES", "CLUSTER_NAME", "WORKING_CLUSTER", "SUBMIT_DIR", "SUBMIT_HOST", "DISTRIBUTION",
-      "TOPOLOGY_ADDR", "TOPOLOGY_ADDR_PATTERN", "CPUS_PER_TASK", "TRES_PER_TASK", "GPUS", "OVERCOMMIT", "HINT", "GET_USER_ENV",
-      "EXPORT_ENV", "THREADS_PER_CORE", "NPROCS_PER_NODE", "SCRIPT_CONTEXT", "DIST_PLANESIZE", "DIST_LLLP", "OOM_KILL_STEP"};
+  static constexpr std::string_view kExact[] = {"JOBID",
+                                                "NODELIST",
+                                                "NNODES",
+                                                "NTASKS",
+                                                "NPROCS",
+                                                "TASKS_PER_NODE",
+                                                "PROCID",
+                                                "LOCALID",
+                                                "NODEID",
+                                                "GTIDS",
+                                                "TASK_PID",
+                                                "LAUNCH_NODE_IPADDR",
+                                                "SRUN_COMM_HOST",
+                                                "SRUN_COMM_PORT",
+                                                "UMASK",
+                                                "PRIO_PROCESS",
+                                                "RESTART_COUNT",
+                                                "NODE_ALIASES",
+                                                "CLUSTER_NAME",
+                                                "WORKING_CLUSTER",
+                                                "SUBMIT_DIR",
+                                                "SUBMIT_HOST",
+                                                "DISTRIBUTION",
+                                                "TOPOLOGY_ADDR",
+                                                "TOPOLOGY_ADDR_PATTERN",
+                                                "CPUS_PER_TASK",
+                                                "TRES_PER_TASK",
+                                                "GPUS",
+                                                "OVERCOMMIT",
+                                                "HINT",
+                                                "GET_USER_ENV",
+                                                "EXPORT_ENV",
+                                                "THREADS_PER_CORE",
+                                                "NPROCS_PER_NODE",
+                                                "SCRIPT_CONTEXT",
+                                                "DIST_PLANESIZE",
+                                                "DIST_LLLP",
+                                                "OOM_KILL_STEP"};
   if (std::ranges::find(kExact, name) != std::end(kExact)) return true;
-  static constexpr std::string_view kPrefixes[] = {"JOB_",  "ARRAY_", "STEP",     "NTASKS_PER_", "CPUS_ON_", "MEM_PER_",
-                                                   "GPUS_", "CPU_BIND", "MEM_BIND", "HET_",        "CPUS_PER_", "SHARDS_"};
+  static constexpr std::string_view kPrefixes[] = {"JOB_",     "ARRAY_",   "STEP",      "NTASKS_PER_",
+                                                   "CPUS_ON_", "MEM_PER_", "GPUS_",     "CPU_BIND",
+                                                   "MEM_BIND", "HET_",     "CPUS_PER_", "SHARDS_"};
   return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 

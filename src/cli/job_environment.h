@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job takes along from the process that submits it: environment, limits, umask, host, session. Shared by sbatch and srun.
+// What a job takes along from the process that submits it: environment, limits, umask, host, session. Shared by
+// sbatch and srun.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace spur::cli {
 
-// The variables for the job after --export and --export-file, with those that describe the submission (SLURM_SUBMIT_DIR ...).
-// Variables that describe a job around the submitting process are left out: they would lie about the new one.
+// The variables for the job after --export and --export-file, with those that describe the submission
+// (SLURM_SUBMIT_DIR ...). Variables that describe a job around the submitting process are left out: they would lie
+// about the new one.
 OptionStatus capture_environment(const Context& context, JobRequest& request);
 // Limits (--propagate), umask, host, session and the command line as typed.
 OptionStatus capture_process(const Context& context, JobRequest& request);

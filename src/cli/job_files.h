@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a batch job's standard streams go, as scontrol and squeue show it: patterns filled in with what is known of the job,
-// relative names below its working directory.
+// Where a batch job's standard streams go, as scontrol and squeue show it: patterns filled in with what is known of
+// the job, relative names below its working directory.
 #pragma once
 
 #include <string>

@@ -27,7 +27,9 @@ OptionStatus take(To& to, OptionValue<From> value) {
   return {};
 }
 
-OptionStatus unsupported(Value option) { return bad_option(fmt::format("{} is not supported yet", option), 1); }
+OptionStatus unsupported(Value option) {
+  return bad_option(fmt::format("{} is not supported yet", option), 1);
+}
 
 OptionStatus exclusive_memory(Request& r) {
   if (!r.mem_given || !r.mem_per_cpu_given) return {};
@@ -42,25 +44,57 @@ OptionStatus set_limit(TimeLimit& limit, Value v, Value option) {
   return {};
 }
 
-std::string file_name(Value v) { return text::equal_ignoring_case(v, "none") ? "/dev/null" : std::string(v); }
+std::string file_name(Value v) {
+  return text::equal_ignoring_case(v, "none") ? "/dev/null" : std::string(v);
+}
 
 }  // namespace
 
-OptionStatus set_array(Request& r, Value v) { return take(r.spec.array, array_request(v)); }
-OptionStatus set_begin(Request& r, Value v) { return take(r.spec.begin, point_in_time(v, "begin", r.now)); }
-OptionStatus set_deadline(Request& r, Value v) { return take(r.spec.deadline, point_in_time(v, "deadline", r.now)); }
-OptionStatus set_dependency(Request& r, Value v) { return set_dependencies(r.spec, v); }
-OptionStatus set_gres(Request& r, Value v) { return take(r.gres, gres_request(v)); }
-OptionStatus set_gpus(Request& r, Value v) { return take(r.gpus, gpu_request(v, Per::Job)); }
-OptionStatus set_gpus_per_node(Request& r, Value v) { return take(r.gpus_per_node, gpu_request(v, Per::Node)); }
-OptionStatus set_gpus_per_task(Request& r, Value v) { return take(r.gpus_per_task, gpu_request(v, Per::Task)); }
-OptionStatus set_gpus_per_socket(Request& r, Value v) { return take(r.gpus_per_socket, gpu_request(v, Per::Socket)); }
-OptionStatus set_licenses(Request& r, Value v) { return take(r.spec.licenses, license_request(v)); }
-OptionStatus set_nodelist(Request& r, Value v) { return take(r.spec.required_nodes, host_list(v)); }
-OptionStatus set_nodefile(Request& r, Value v) { return take(r.spec.required_nodes, host_file(v)); }
-OptionStatus set_exclude(Request& r, Value v) { return take(r.spec.excluded_nodes, host_list(v)); }
-OptionStatus set_signal(Request& r, Value v) { return take(r.spec.signal, signal_request(v)); }
-OptionStatus set_mincpus(Request& r, Value v) { return take(r.spec.min_cpus_per_node, positive_number(v, "mincpus")); }
+OptionStatus set_array(Request& r, Value v) {
+  return take(r.spec.array, array_request(v));
+}
+OptionStatus set_begin(Request& r, Value v) {
+  return take(r.spec.begin, point_in_time(v, "begin", r.now));
+}
+OptionStatus set_deadline(Request& r, Value v) {
+  return take(r.spec.deadline, point_in_time(v, "deadline", r.now));
+}
+OptionStatus set_dependency(Request& r, Value v) {
+  return set_dependencies(r.spec, v);
+}
+OptionStatus set_gres(Request& r, Value v) {
+  return take(r.gres, gres_request(v));
+}
+OptionStatus set_gpus(Request& r, Value v) {
+  return take(r.gpus, gpu_request(v, Per::Job));
+}
+OptionStatus set_gpus_per_node(Request& r, Value v) {
+  return take(r.gpus_per_node, gpu_request(v, Per::Node));
+}
+OptionStatus set_gpus_per_task(Request& r, Value v) {
+  return take(r.gpus_per_task, gpu_request(v, Per::Task));
+}
+OptionStatus set_gpus_per_socket(Request& r, Value v) {
+  return take(r.gpus_per_socket, gpu_request(v, Per::Socket));
+}
+OptionStatus set_licenses(Request& r, Value v) {
+  return take(r.spec.licenses, license_request(v));
+}
+OptionStatus set_nodelist(Request& r, Value v) {
+  return take(r.spec.required_nodes, host_list(v));
+}
+OptionStatus set_nodefile(Request& r, Value v) {
+  return take(r.spec.required_nodes, host_file(v));
+}
+OptionStatus set_exclude(Request& r, Value v) {
+  return take(r.spec.excluded_nodes, host_list(v));
+}
+OptionStatus set_signal(Request& r, Value v) {
+  return take(r.spec.signal, signal_request(v));
+}
+OptionStatus set_mincpus(Request& r, Value v) {
+  return take(r.spec.min_cpus_per_node, positive_number(v, "mincpus"));
+}
 OptionStatus set_ntasks_per_node(Request& r, Value v) {
   return take(r.spec.tasks_per_node, positive_number(v, "ntasks-per-node"));
 }
@@ -80,8 +114,9 @@ OptionStatus set_partition(Request& r, Value v) {
   r.spec.partitions.clear();
   for (const std::string_view name : text::split(v, ',')) {
     if (name.empty()) {
-      return bad_option(fmt::format("invalid partition specified: {}\nBatch job submission failed: {}", v.empty() ? "(null)" : v,
-                                    slurm_message(ErrorCode::InvalidPartition)), 1);
+      return bad_option(fmt::format("invalid partition specified: {}\nBatch job submission failed: {}",
+                                    v.empty() ? "(null)" : v, slurm_message(ErrorCode::InvalidPartition)),
+                        1);
     }
     r.spec.partitions.emplace_back(name);
   }
@@ -136,7 +171,9 @@ OptionStatus set_time(Request& r, Value v) {
   r.time_given = true;
   return set_limit(r.spec.time_limit, v, "time");
 }
-OptionStatus set_time_min(Request& r, Value v) { return set_limit(r.spec.time_min, v, "time-min"); }
+OptionStatus set_time_min(Request& r, Value v) {
+  return set_limit(r.spec.time_min, v, "time-min");
+}
 
 OptionStatus set_output(Request& r, Value v) {
   r.spec.std_out = file_name(v);
@@ -255,7 +292,9 @@ OptionStatus set_cpu_bind(Request&, Value v) {
   const bool plain = v == "none" || v == "no" || v == "q" || v == "quiet";
   return plain ? OptionStatus() : unsupported(fmt::format("--cpu-bind={}", v));
 }
-OptionStatus set_mpi(Request&, Value v) { return v == "none" ? OptionStatus() : unsupported(fmt::format("--mpi={}", v)); }
+OptionStatus set_mpi(Request&, Value v) {
+  return v == "none" ? OptionStatus() : unsupported(fmt::format("--mpi={}", v));
+}
 
 OptionStatus set_job_id(Request& r, Value v) {
   const auto target = parse_job_target(v);
@@ -273,7 +312,8 @@ OptionStatus set_immediate(Request& r, Value v) {
 }
 
 OptionStatus set_kill_on_bad_exit(Request& r, Value v) {
-  if (!v.empty() && v != "0" && v != "1") return bad_option(fmt::format("Invalid numeric value \"{}\" for --kill-on-bad-exit.", v), 1);
+  if (!v.empty() && v != "0" && v != "1")
+    return bad_option(fmt::format("Invalid numeric value \"{}\" for --kill-on-bad-exit.", v), 1);
   r.kill_on_bad_exit = v != "0";
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The setters behind the table of job_options.cc: each takes one option's value into the request, or says why not in Slurm's
-// words. Only job_options.cc includes this.
+// The setters behind the table of job_options.cc: each takes one option's value into the request, or says why not in
+// Slurm's words. Only job_options.cc includes this.
 #pragma once
 
 #include <optional>

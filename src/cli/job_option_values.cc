@@ -30,7 +30,8 @@ std::unexpected<BadOption> refused(ErrorCode code) {
 
 OptionValue<std::uint32_t> positive_number(std::string_view text, std::string_view option) {
   const auto value = text::parse_decimal(text, std::numeric_limits<std::int32_t>::max());
-  if (!value || *value == 0) return bad_option(fmt::format("Invalid numeric value \"{}\" for --{}.", text, option), 1);
+  if (!value || *value == 0)
+    return bad_option(fmt::format("Invalid numeric value \"{}\" for --{}.", text, option), 1);
   return static_cast<std::uint32_t>(*value);
 }
 
@@ -64,7 +65,8 @@ OptionValue<NodeCount> node_count(std::string_view text) {
     const std::string_view high = text.substr(dash + 1);
     const auto max = scaled(high);
     if (!max) return bad_node_count(high);
-    if (*max < *min) return bad_option(fmt::format("Maximum node count {} is less than minimum node count {}", *max, *min));
+    if (*max < *min)
+      return bad_option(fmt::format("Maximum node count {} is less than minimum node count {}", *max, *min));
     count.max = std::max(*max, 1u);
   } else if (*min > 0) {
     count.max = *min;
@@ -100,7 +102,8 @@ OptionValue<std::vector<model::LicenseRequest>> license_request(std::string_view
     const std::string_view name = text::trim(word.substr(0, colon));
     std::optional<std::uint32_t> count = 1;
     if (colon != std::string_view::npos) count = text::parse_decimal32(word.substr(colon + 1));
-    if (name.empty() || name.find_first_of("|; ") != std::string_view::npos || !count) return refused(ErrorCode::InvalidLicense);
+    if (name.empty() || name.find_first_of("|; ") != std::string_view::npos || !count)
+      return refused(ErrorCode::InvalidLicense);
     licenses.push_back({std::string(name), *count});
   }
   return licenses;
@@ -112,7 +115,8 @@ OptionValue<void> set_dependencies(model::JobSpec& spec, std::string_view text) 
   spec.dependencies.clear();
   spec.dependencies_any = parsed->any;
   for (const text::DependencyTerm& term : parsed->terms) {
-    static_assert(static_cast<int>(text::DependencyTerm::Kind::Singleton) == static_cast<int>(model::Dependency::Kind::Singleton));
+    static_assert(static_cast<int>(text::DependencyTerm::Kind::Singleton) ==
+                  static_cast<int>(model::Dependency::Kind::Singleton));
     spec.dependencies.push_back({static_cast<model::Dependency::Kind>(term.kind), JobId(term.job), term.array_task,
                                  term.whole_array, term.delay_minutes});
   }
@@ -174,8 +178,9 @@ struct LimitName {
 };
 // Slurm's names; the numbers are Linux's.
 constexpr LimitName kLimits[] = {
-    {"CPU", RLIMIT_CPU},   {"FSIZE", RLIMIT_FSIZE}, {"DATA", RLIMIT_DATA},   {"STACK", RLIMIT_STACK},     {"CORE", RLIMIT_CORE},
-    {"RSS", RLIMIT_RSS},   {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE}, {"MEMLOCK", RLIMIT_MEMLOCK}, {"AS", RLIMIT_AS},
+    {"CPU", RLIMIT_CPU},         {"FSIZE", RLIMIT_FSIZE}, {"DATA", RLIMIT_DATA},   {"STACK", RLIMIT_STACK},
+    {"CORE", RLIMIT_CORE},       {"RSS", RLIMIT_RSS},     {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE},
+    {"MEMLOCK", RLIMIT_MEMLOCK}, {"AS", RLIMIT_AS},
 };
 
 model::ResourceLimit current_limit(int resource) {
@@ -195,7 +200,8 @@ OptionValue<std::vector<model::ResourceLimit>> resource_limits(std::string_view 
   }
   for (std::string_view word : text::split(names, ',')) {
     if (text::starts_with_ignoring_case(word, "RLIMIT_")) word.remove_prefix(7);
-    const auto found = std::ranges::find_if(kLimits, [&](const LimitName& known) { return text::equal_ignoring_case(known.name, word); });
+    const auto found = std::ranges::find_if(
+        kLimits, [&](const LimitName& known) { return text::equal_ignoring_case(known.name, word); });
     if (found == std::end(kLimits)) {
       return bad_option(fmt::format("Bad rlimit name: {}\n--propagate={} is not valid.", word, names), 1);
     }

@@ -41,7 +41,8 @@ OptionValue<std::string> host_list(std::string_view text);
 OptionValue<std::string> host_file(std::string_view path);
 OptionValue<std::int32_t> nice_value(std::string_view text);
 
-// The limits of this process that are to follow the job: all for "ALL" or "", none for "NONE", else those named ("STACK,CORE").
+// The limits of this process that are to follow the job: all for "ALL" or "", none for "NONE", else those named
+// ("STACK,CORE").
 OptionValue<std::vector<model::ResourceLimit>> resource_limits(std::string_view names);
 
 }  // namespace spur::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table. Rows without a setter are options of Slurm 25.05 whose feature Spur does not have yet: they are refused by name.
+// The table. Rows without a setter are options of Slurm 25.05 whose feature Spur does not have yet: they are refused
+// by name.
 #include "cli/job_options.h"
 
 #include <algorithm>
@@ -168,7 +169,9 @@ constexpr JobOption kOptions[] = {
 
 }  // namespace
 
-std::span<const JobOption> all_job_options() { return kOptions; }
+std::span<const JobOption> all_job_options() {
+  return kOptions;
+}
 
 std::vector<Option<JobRequest>> job_options_of(JobCommand command) {
   std::vector<Option<JobRequest>> rows;
@@ -193,7 +196,8 @@ int apply_job_environment(Context& context, JobCommand command, JobRequest& requ
 
 OptionStatus reconcile(Context& context, JobRequest& request) {
   model::JobSpec& spec = request.spec;
-  if (request.verbose > 0 && request.quiet) return bad_option("don't specify both --verbose (-v) and --quiet (-Q)", 1);
+  if (request.verbose > 0 && request.quiet)
+    return bad_option("don't specify both --verbose (-v) and --quiet (-Q)", 1);
   if (!spec.required_nodes.empty()) {
     const auto named = static_cast<std::uint32_t>(text::count_hosts(spec.required_nodes).value_or(0));
     if (spec.max_nodes && *spec.max_nodes < named) {
@@ -202,7 +206,8 @@ OptionStatus reconcile(Context& context, JobRequest& request) {
     spec.min_nodes = std::max(spec.min_nodes, named);
   }
   if (spec.nodes_given && spec.tasks && *spec.tasks < spec.min_nodes) {
-    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", *spec.tasks, spec.min_nodes, *spec.tasks);
+    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", *spec.tasks, spec.min_nodes,
+                 *spec.tasks);
     spec.min_nodes = *spec.tasks;
     spec.max_nodes = *spec.tasks;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that say what a job is: one table for sbatch, srun and salloc, as Slurm has one. A row names the commands it
-// belongs to and the environment variable each of them reads; the setters fill a JobRequest, whose spec goes to the controller.
+// The options that say what a job is: one table for sbatch, srun and salloc, as Slurm has one. A row names the
+// commands it belongs to and the environment variable each of them reads; the setters fill a JobRequest, whose spec
+// goes to the controller.
 #pragma once
 
 #include <optional>
@@ -21,12 +22,12 @@ struct JobRequest {
   // Known before the options are read.
   Time now;
   bool is_root = false;
-  std::string directory;                 // the command's own working directory
+  std::string directory;  // the command's own working directory
 
   // What is no part of the specification.
   bool help = false, usage = false, version = false, quiet = false, test_only = false;
   int verbose = 0;
-  std::optional<std::string> exported;   // --export
+  std::optional<std::string> exported;  // --export
   std::optional<std::string> export_file;
   std::optional<std::string> propagate;  // --propagate: names of limits; "" means all
   bool name_given = false;
@@ -48,8 +49,8 @@ struct JobRequest {
   std::optional<JobId> job_id;                // --jobid
   bool nodes_given = false, tasks_given = false, time_given = false;
 
-  // Call before reading each of directives, environment and command line: a later source replaces an earlier one, while
-  // within one source contradictions are errors.
+  // Call before reading each of directives, environment and command line: a later source replaces an earlier one,
+  // while within one source contradictions are errors.
   void begin_source() { mem_given = mem_per_cpu_given = false; }
   // Joins what several options said together into the specification. Call once, after all sources.
   void finish();

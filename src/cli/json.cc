@@ -7,7 +7,12 @@ namespace spur::cli {
 
 void add_meta(Json& json, std::string_view cluster, std::string_view program) {
   json.open_object("meta");
-  json.open_object("plugin").field("type", "").field("name", "").field("data_parser", "data_parser/v0.0.42").field("accounting_storage", "").close_object();
+  json.open_object("plugin")
+      .field("type", "")
+      .field("name", "")
+      .field("data_parser", "data_parser/v0.0.42")
+      .field("accounting_storage", "")
+      .close_object();
   json.open_object("client").field("source", "").field("user", "").field("group", "").close_object();
   json.open_array("command").item(program).close_array();
   json.open_object("slurm");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small JSON emitter for --json: appends to a string, keeps track of commas and indentation, and nothing else. Values that
-// Slurm wraps ({"set": true, "infinite": false, "number": 5}) have a function of their own.
+// A small JSON emitter for --json: appends to a string, keeps track of commas and indentation, and nothing else.
+// Values that Slurm wraps ({"set": true, "infinite": false, "number": 5}) have a function of their own.
 #pragma once
 
 #include <fmt/core.h>
@@ -24,7 +24,9 @@ class Json {
   Json& close_object() { return close('}'); }
   Json& close_array() { return close(']'); }
 
-  Json& field(std::string_view key, std::string_view value) { return raw(key, fmt::format("\"{}\"", text::json_escape(value))); }
+  Json& field(std::string_view key, std::string_view value) {
+    return raw(key, fmt::format("\"{}\"", text::json_escape(value)));
+  }
   Json& field(std::string_view key, const char* value) { return field(key, std::string_view(value)); }
   Json& field(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
   template <std::integral T>
@@ -41,7 +43,11 @@ class Json {
 
   // Slurm's number that may be absent or without bound.
   Json& number(std::string_view key, std::optional<std::uint64_t> value, bool infinite = false) {
-    return open_object(key).field("set", value.has_value() && !infinite).field("infinite", infinite).field("number", value.value_or(0)).close_object();
+    return open_object(key)
+        .field("set", value.has_value() && !infinite)
+        .field("infinite", infinite)
+        .field("number", value.value_or(0))
+        .close_object();
   }
   Json& moment(std::string_view key, Time t) {
     if (!is_set(t)) return number(key, 0);

@@ -22,7 +22,9 @@ bool has_flag(const Node& node) {
 bool working(const Node& node) {
   return is_base<NodeState::Allocated>(node) || is_base<NodeState::Mixed>(node) || node.jobs_completing > 0;
 }
-bool never(const Node&) { return false; }
+bool never(const Node&) {
+  return false;
+}
 
 struct Word {
   std::string_view name;
@@ -70,9 +72,11 @@ std::expected<NodeStateFilter, std::string> NodeStateFilter::parse(std::string_v
     for (const std::string_view word : text::split(alternative, '&')) {
       if (text::equal_ignoring_case(word, "all")) continue;
       // An exact word before the first one it is a beginning of: "drain" is no "drained".
-      auto found = std::ranges::find_if(kWords, [&](const Word& known) { return text::equal_ignoring_case(known.name, word); });
+      auto found = std::ranges::find_if(
+          kWords, [&](const Word& known) { return text::equal_ignoring_case(known.name, word); });
       if (found == std::end(kWords) && !word.empty())
-        found = std::ranges::find_if(kWords, [&](const Word& known) { return text::starts_with_ignoring_case(known.name, word); });
+        found = std::ranges::find_if(
+            kWords, [&](const Word& known) { return text::starts_with_ignoring_case(known.name, word); });
       if (found == std::end(kWords)) return std::unexpected(std::string(word));
       all.push_back(found->test);
     }
@@ -88,7 +92,8 @@ bool NodeStateFilter::matches(const Node& node) const {
 }
 
 std::string_view NodeStateFilter::valid_words() {
-  return "unknown,down,idle,allocated,?,mixed,future,drain,drained,draining,no_respond,reserved,perfctrs,cloud,completing,"
+  return "unknown,down,idle,allocated,?,mixed,future,drain,drained,draining,no_respond,reserved,perfctrs,cloud,"
+         "completing,"
          "powering_down,powered_down,power_down,powering_up,fail,maint,reboot,reboot^,unknown";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sinfo -t: node states as users name them, "idle,mix" (any of them) and "idle&drain" (all of them), by unique beginnings.
+// sinfo -t: node states as users name them, "idle,mix" (any of them) and "idle&drain" (all of them), by unique
+// beginnings.
 #pragma once
 
 #include <expected>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// getopt_long keeps its position in globals, so only one line is read at a time; it is told to be silent, and the messages
-// are put together here in its wording, so that they go where all other output of a command goes.
+// getopt_long keeps its position in globals, so only one line is read at a time; it is told to be silent, and the
+// messages are put together here in its wording, so that they go where all other output of a command goes.
 #include "cli/options.h"
 
 #include <getopt.h>
@@ -154,9 +154,11 @@ std::string help_text(std::span<const OptionRow> rows) {
   std::string text;
   for (const OptionRow& row : rows) {
     if (row.help == nullptr) continue;
-    std::string line = row.letter != 0 ? fmt::format("  -{}, --{}", row.letter, row.name) : fmt::format("      --{}", row.name);
+    std::string line =
+        row.letter != 0 ? fmt::format("  -{}, --{}", row.letter, row.name) : fmt::format("      --{}", row.name);
     if (row.takes == Takes::Value) line.append("=").append(row.value_name != nullptr ? row.value_name : "value");
-    if (row.takes == Takes::Maybe) line.append("[=").append(row.value_name != nullptr ? row.value_name : "value").append("]");
+    if (row.takes == Takes::Maybe)
+      line.append("[=").append(row.value_name != nullptr ? row.value_name : "value").append("]");
     line.append(line.size() + 1 < kColumn ? kColumn - line.size() : 1, ' ');
     for (const char c : std::string_view(row.help)) {
       line.push_back(c);

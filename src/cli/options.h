@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines from tables. Each command has one table of options; getopt_long reads the line by it (so unique prefixes,
-// permutation and glued short options work as Slurm users expect), and help comes from the same rows. A row without a
-// function is an option that Slurm has and Spur does not have yet: giving it is an error, never silence.
+// Command lines from tables. Each command has one table of options; getopt_long reads the line by it (so unique
+// prefixes, permutation and glued short options work as Slurm users expect), and help comes from the same rows. A row
+// without a function is an option that Slurm has and Spur does not have yet: giving it is an error, never silence.
 #pragma once
 
 #include <expected>
@@ -18,8 +18,8 @@ enum class Takes : unsigned char { Nothing, Value, Maybe };
 
 // What getopt and help need of a row.
 struct OptionRow {
-  const char* name;                  // "ntasks"
-  char letter = 0;                   // 'n', or 0
+  const char* name;  // "ntasks"
+  char letter = 0;   // 'n', or 0
   Takes takes = Takes::Nothing;
   const char* value_name = nullptr;  // for help; may be null where nothing is taken
   const char* help = nullptr;        // null: not shown (an alias, or not there yet)
@@ -28,10 +28,10 @@ struct OptionRow {
 
 // Why a value was refused. `before` is a line that Slurm prints without its name in front.
 struct BadOption {
-  std::string message;               // may be several lines
+  std::string message;  // may be several lines
   int exit_status = 255;
   std::string before;
-  bool fatal = false;                // "sbatch: fatal: " instead of "sbatch: error: "
+  bool fatal = false;  // "sbatch: fatal: " instead of "sbatch: error: "
 };
 using OptionStatus = std::expected<void, BadOption>;
 inline std::unexpected<BadOption> bad_option(std::string message, int exit_status = 255, std::string before = {}) {
@@ -42,13 +42,13 @@ template <class Target>
 struct Option {
   OptionRow row;
   OptionStatus (*set)(Target&, std::string_view value) = nullptr;  // null: not supported yet
-  const char* env = nullptr;         // a variable that means the same; the command line wins
+  const char* env = nullptr;  // a variable that means the same; the command line wins
 };
 
 // One option as it stood on the line.
 struct GivenOption {
   std::size_t row = 0;
-  std::string value;                 // empty where none was given
+  std::string value;  // empty where none was given
   bool has_value = false;
 };
 struct ParsedLine {
@@ -61,7 +61,8 @@ enum class Order : unsigned char {
   OptionsFirst,  // the first other word ends the options (sbatch's script, srun's program)
 };
 
-// Splits the words by the rows. On failure the messages have been printed in getopt's wording and the exit status is the error.
+// Splits the words by the rows. On failure the messages have been printed in getopt's wording and the exit status is
+// the error.
 std::expected<ParsedLine, int> parse_words(Context& context, std::span<const OptionRow> rows,
                                            std::span<const std::string> words, Order order, int bad_option_status);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a command writes. Output to a file descriptor is gathered and written in large pieces; with descriptor -1 it stays
-// in memory, which is how tests read it. No iostream: its start-up would be a good part of a whole squeue.
+// Where a command writes. Output to a file descriptor is gathered and written in large pieces; with descriptor -1 it
+// stays in memory, which is how tests read it. No iostream: its start-up would be a good part of a whole squeue.
 #pragma once
 
 #include <fmt/core.h>

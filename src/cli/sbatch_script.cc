@@ -16,8 +16,8 @@ std::vector<std::string_view> complaints(std::string_view script) {
   if (script.empty()) return {"Batch script is empty!"};
   if (std::ranges::all_of(script, text::is_blank)) return {"Batch script contains only whitespace!"};
   if (!script.starts_with("#!")) {
-    return {"This does not look like a batch script.  The first", "line must start with #! followed by the path to an interpreter.",
-            "For instance: #!/bin/sh"};
+    return {"This does not look like a batch script.  The first",
+            "line must start with #! followed by the path to an interpreter.", "For instance: #!/bin/sh"};
   }
   if (script.find('\0') != std::string_view::npos)
     return {"The Slurm controller does not allow scripts that", "contain a NULL character '\\0'."};
@@ -40,7 +40,8 @@ std::string find_script(const Context& context, const std::string& name, const s
 
 }  // namespace
 
-std::expected<BatchScript, int> load_script(Context& context, const std::vector<std::string>& words, const std::string& directory) {
+std::expected<BatchScript, int> load_script(Context& context, const std::vector<std::string>& words,
+                                            const std::string& directory) {
   BatchScript script;
   Result<std::string> content;
   if (words.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scontrol from the inside: the state of one run (a command line, or a session of many lines), and the verbs. Each verb is a
-// function over its words; cmd_scontrol.cc holds the table of keywords.
+// scontrol from the inside: the state of one run (a command line, or a session of many lines), and the verbs. Each
+// verb is a function over its words; cmd_scontrol.cc holds the table of keywords.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace spur::cli {
 struct Scontrol {
   Context& context;
   RecordStyle style;
-  bool all = false;        // hidden partitions too
-  bool quiet = false;      // -Q: no message for what went wrong, the exit status says it
+  bool all = false;    // hidden partitions too
+  bool quiet = false;  // -Q: no message for what went wrong, the exit status says it
   bool json = false;
   int exit_status = 0;
   bool quit = false;
@@ -33,8 +33,8 @@ struct Scontrol {
 
 using Words = std::vector<std::string>;
 
-void scontrol_show(Scontrol& run, const Words& words);     // words[0] is the entity
-void scontrol_update(Scontrol& run, const Words& words);   // "Key=value" pairs
+void scontrol_show(Scontrol& run, const Words& words);    // words[0] is the entity
+void scontrol_update(Scontrol& run, const Words& words);  // "Key=value" pairs
 void scontrol_hold(Scontrol& run, const Words& words);
 void scontrol_uhold(Scontrol& run, const Words& words);
 void scontrol_release(Scontrol& run, const Words& words);
@@ -51,6 +51,9 @@ struct KeyValue {
   bool has_value = false;
 };
 KeyValue split_pair(std::string_view word);
+
+// Slurm's words for a refused update: somebody else's job or node is "Invalid user id" there.
+std::string words_of_update(const Error& error);
 
 // Whether `word` is a beginning of `keyword` (any case) with at least `least` letters.
 bool abbreviates(std::string_view word, std::string_view keyword, std::size_t least);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `scontrol show job`. Programs read this text by its keys, so keys, their order and the words for "nothing" are Slurm's;
-// keys of features that Spur does not have show the value they have in a Slurm without them.
+// `scontrol show job`. Programs read this text by its keys, so keys, their order and the words for "nothing" are
+// Slurm's; keys of features that Spur does not have show the value they have in a Slurm without them.
 #include <algorithm>
 
 #include "cli/display.h"
@@ -20,10 +20,18 @@ using model::Job;
 using model::JobSpec;
 using text::printable;
 
-std::string clock_text(Duration span) { return text::format_clock(std::chrono::floor<seconds>(span)); }
-std::string limit_text(TimeLimit limit) { return text::format_time_limit(limit, text::LimitStyle::Scontrol); }
-std::string exit_text(const model::ExitStatus& exit) { return fmt::format("{}:{}", exit.code, exit.signal); }
-std::string safe_or_null(std::string_view text) { return or_null(printable(text)); }
+std::string clock_text(Duration span) {
+  return text::format_clock(std::chrono::floor<seconds>(span));
+}
+std::string limit_text(TimeLimit limit) {
+  return text::format_time_limit(limit, text::LimitStyle::Scontrol);
+}
+std::string exit_text(const model::ExitStatus& exit) {
+  return fmt::format("{}:{}", exit.code, exit.signal);
+}
+std::string safe_or_null(std::string_view text) {
+  return or_null(printable(text));
+}
 
 void add_identity(Record& record, const Job& job, std::optional<std::uint32_t> task) {
   const JobSpec& spec = *job.spec;
@@ -36,23 +44,24 @@ void add_identity(Record& record, const Job& job, std::optional<std::uint32_t> t
   record.more(" JobName={}", printable(spec.name));
   record.line("UserId={}({}) GroupId={}({}) MCS_label=N/A", user_name(spec.uid), spec.uid.value, group_name(spec.gid),
               spec.gid.value);
-  record.line("Priority={} Nice={} Account={} QOS={}", job.priority, spec.nice, safe_or_null(spec.account), safe_or_null(spec.qos));
+  record.line("Priority={} Nice={} Account={} QOS={}", job.priority, spec.nice, safe_or_null(spec.account),
+              safe_or_null(spec.qos));
   if (!spec.wckey.empty()) record.more(" WCKey={}", printable(spec.wckey));
 }
 
 void add_state(Record& record, const Job& job, RecordStyle style) {
-  record.line("JobState={} Reason={} Dependency={}", model::long_name(job.state, job.flags), printable(reason_text(job)),
-              or_null(dependencies_left(job)));
-  record.line("Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={}", job.spec->requeue.value_or(true) ? 1 : 0, job.restarts,
-              job.spec->kind == model::JobKind::Batch ? 1 : 0, exit_text(job.exit));
+  record.line("JobState={} Reason={} Dependency={}", model::long_name(job.state, job.flags),
+              printable(reason_text(job)), or_null(dependencies_left(job)));
+  record.line("Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={}", job.spec->requeue.value_or(true) ? 1 : 0,
+              job.restarts, job.spec->kind == model::JobKind::Batch ? 1 : 0, exit_text(job.exit));
   if (style.details) record.line("DerivedExitCode={}", exit_text(job.derived_exit));
 }
 
 void add_times(Record& record, const Job& job, Time as_of, Time expected) {
   const JobSpec& spec = *job.spec;
   const ShownEnd end = shown_end(job, expected);
-  record.line("RunTime={} TimeLimit={} TimeMin={}", clock_text(model::run_time(job, as_of)), limit_text(job.time_limit),
-              spec.time_min.is_set() ? limit_text(spec.time_min) : "N/A");
+  record.line("RunTime={} TimeLimit={} TimeMin={}", clock_text(model::run_time(job, as_of)),
+              limit_text(job.time_limit), spec.time_min.is_set() ? limit_text(spec.time_min) : "N/A");
   record.line("SubmitTime={} EligibleTime={}", moment(job.submitted, "Unknown"), moment(job.eligible, "Unknown"));
   record.line("AccrueTime={}", moment(job.accrue, "Unknown"));
   record.line("StartTime={} EndTime={} Deadline={}", moment(shown_start(job, expected), "Unknown"),
@@ -70,7 +79,8 @@ std::string node_count_text(const Job& job) {
 
 void add_place(Record& record, const Job& job, const wire::JobTable& table) {
   const JobSpec& spec = *job.spec;
-  record.line("Partition={} AllocNode:Sid={}:{}", job_partition(job), safe_or_null(spec.submit_host), spec.session_id);
+  record.line("Partition={} AllocNode:Sid={}:{}", job_partition(job), safe_or_null(spec.submit_host),
+              spec.session_id);
   record.line("ReqNodeList={} ExcNodeList={}", safe_or_null(spec.required_nodes), safe_or_null(spec.excluded_nodes));
   record.line("NodeList={}", job_nodes(job, table));
   if (!job.batch_host.empty()) record.line("BatchHost={}", job.batch_host);
@@ -96,17 +106,17 @@ void add_details(Record& record, const Job& job, const wire::JobTable& table) {
       for (const std::uint32_t index : device.indices) indices.insert(index);
       if (!gres.empty()) gres.push_back(',');
       gres.append(device.gres).append(device.type.empty() ? "" : ":" + device.type);
-      gres.append(fmt::format(":{}(IDX:{})", device.indices.size(), indices.to_string()));
+      gres.append(fmt::format(":{}(IDX:{})", device.indices.size(), plain_ranges(indices)));
     }
     const std::string name = grant.node.value < table.node_names.size() ? table.node_names[grant.node.value] : "";
-    record.line("  Nodes={} CPU_IDs={} Mem={} GRES={}", name, cpus.to_string(), grant.memory_mib, gres);
+    record.line("  Nodes={} CPU_IDs={} Mem={} GRES={}", name, plain_ranges(cpus), grant.memory_mib, gres);
   }
 }
 
 void add_size(Record& record, const Job& job, const wire::JobTable& table, RecordStyle style) {
   const JobSpec& spec = *job.spec;
-  record.line("NumNodes={} NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*", node_count_text(job), job_cpu_count(job),
-              model::task_count(spec), spec.cpus_per_task);
+  record.line("NumNodes={} NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*", node_count_text(job),
+              job_cpu_count(job), model::task_count(spec), spec.cpus_per_task);
   record.line("ReqTRES={}", requested_tres(job));
   record.line("AllocTRES={}", or_null(allocated_tres(job)));
   record.line("Socks/Node=* NtasksPerN:B:S:C={}:0:*:* CoreSpec=*", spec.tasks_per_node);
@@ -118,8 +128,8 @@ void add_size(Record& record, const Job& job, const wire::JobTable& table, Recor
               per_cpu ? "CPU" : "Node", text::format_mib(mib), text::format_mib(spec.tmp_disk_mib));
   record.line("Features={} DelayBoot=00:00:00", safe_or_null(spec.features));
   if (!spec.reservation.empty()) record.line("Reservation={}", printable(spec.reservation));
-  record.line("OverSubscribe={} Contiguous={} Licenses={} Network=(null)", oversubscribe_word(spec), spec.contiguous ? 1 : 0,
-              safe_or_null(licenses(spec)));
+  record.line("OverSubscribe={} Contiguous={} Licenses={} Network=(null)", oversubscribe_word(spec),
+              spec.contiguous ? 1 : 0, safe_or_null(licenses(spec)));
 }
 
 void add_program(Record& record, const Job& job) {
@@ -139,8 +149,10 @@ void add_program(Record& record, const Job& job) {
     record.line("StdOut={}", printable(stdout_path(job)));
   }
   using Per = model::GresRequest::Per;
-  const std::pair<const char*, Per> kinds[] = {
-      {"TresPerJob", Per::Job}, {"TresPerNode", Per::Node}, {"TresPerSocket", Per::Socket}, {"TresPerTask", Per::Task}};
+  const std::pair<const char*, Per> kinds[] = {{"TresPerJob", Per::Job},
+                                               {"TresPerNode", Per::Node},
+                                               {"TresPerSocket", Per::Socket},
+                                               {"TresPerTask", Per::Task}};
   for (const auto& [key, per] : kinds)
     if (const std::string terms = gres_terms(spec, per); !terms.empty()) record.line("{}={}", key, terms);
   if (spec.mail_types != 0) {
@@ -151,8 +163,8 @@ void add_program(Record& record, const Job& job) {
 
 }  // namespace
 
-std::string job_record(const Job& job, const wire::JobTable& table, Time expected_start, std::optional<std::uint32_t> task,
-                       RecordStyle style) {
+std::string job_record(const Job& job, const wire::JobTable& table, Time expected_start,
+                       std::optional<std::uint32_t> task, RecordStyle style) {
   Record record(style.one_line);
   add_identity(record, job, task);
   add_state(record, job, style);

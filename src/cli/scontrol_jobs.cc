@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scontrol hold, uhold, release, requeue, requeuehold, suspend, resume and write batch_script: one request per job named, a line
+// scontrol hold, uhold, release, requeue, requeuehold, suspend, resume and write batch_script: one request per job
+// named, a line
 // "... for job N" for each that is refused, and on to the next.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,8 +21,8 @@ struct NamedJob {
   std::string shown;
 };
 
-// Ids with commas between or as words of their own, and "name=..." for all jobs of that name. A word that is no id is reported;
-// the others are still done.
+// Ids with commas between or as words of their own, and "name=..." for all jobs of that name. A word that is no id is
+// reported; the others are still done.
 std::vector<NamedJob> named_jobs(Scontrol& run, Controller& controller, const Words& given) {
   std::vector<NamedJob> jobs;
   for (const std::string& word : given) {
@@ -34,7 +35,8 @@ std::vector<NamedJob> named_jobs(Scontrol& run, Controller& controller, const Wo
         run.fail("slurm_load_jobs error: {}", words(table.error()));
         continue;
       }
-      for (const model::JobPtr& job : table->jobs) jobs.push_back({{job->array_job ? job->array_job : job->id, std::nullopt}, model::display_id(*job)});
+      for (const model::JobPtr& job : table->jobs)
+        jobs.push_back({{job->array_job ? job->array_job : job->id, std::nullopt}, model::display_id(*job)});
       continue;
     }
     for (const std::string& id : split_job_list(word)) {
@@ -59,7 +61,8 @@ void for_each_job(Scontrol& run, const Words& given, bool summary, Request reque
   for (const NamedJob& job : named_jobs(run, *controller, given)) {
     const Status done = request(*controller, job.target);
     if (done) continue;
-    last = words(done.error());
+    // Holding is an update of the job, and to that Slurm calls a stranger an invalid user.
+    last = summary ? words_of_update(done.error()) : words(done.error());
     run.fail("{} for job {}", last, job.shown);
   }
   if (summary && run.exit_status != 0) run.fail("slurm_suspend error: {}", last);
@@ -75,7 +78,8 @@ void scontrol_hold(Scontrol& run, const Words& words) {
 }
 
 void scontrol_uhold(Scontrol& run, const Words& words) {
-  for_each_job(run, words, true, [](Controller& c, const state::JobTarget& job) { return c.hold(job, model::Hold::User); });
+  for_each_job(run, words, true,
+               [](Controller& c, const state::JobTarget& job) { return c.hold(job, model::Hold::User); });
 }
 
 void scontrol_release(Scontrol& run, const Words& words) {
@@ -83,8 +87,9 @@ void scontrol_release(Scontrol& run, const Words& words) {
 }
 
 void scontrol_requeue(Scontrol& run, const Words& words) {
-  for_each_job(run, words, false,
-               [](Controller& c, const state::JobTarget& job) { return c.requeue(job, model::AfterCompleting::Requeue); });
+  for_each_job(run, words, false, [](Controller& c, const state::JobTarget& job) {
+    return c.requeue(job, model::AfterCompleting::Requeue);
+  });
 }
 
 void scontrol_requeuehold(Scontrol& run, const Words& words) {

@@ -18,8 +18,12 @@ using model::Node;
 using model::Partition;
 using text::printable;
 
-std::string or_all(const std::vector<std::string>& words) { return words.empty() ? "ALL" : join(words, ","); }
-std::string_view yes_no(bool value) { return value ? "YES" : "NO"; }
+std::string or_all(const std::vector<std::string>& words) {
+  return words.empty() ? "ALL" : join(words, ",");
+}
+std::string_view yes_no(bool value) {
+  return value ? "YES" : "NO";
+}
 
 // "127.0.0.1:6818" in two.
 std::pair<std::string, std::string> host_and_port(const std::string& address) {
@@ -29,7 +33,8 @@ std::pair<std::string, std::string> host_and_port(const std::string& address) {
 }
 
 std::string configured_tres(const model::NodeHardware& hardware) {
-  std::string text = fmt::format("cpu={},mem={},billing={}", hardware.cpus, text::format_mib(hardware.memory_mib), hardware.cpus);
+  std::string text =
+      fmt::format("cpu={},mem={},billing={}", hardware.cpus, text::format_mib(hardware.memory_mib), hardware.cpus);
   for (const model::NodeGres& gres : hardware.gres) text.append(fmt::format(",gres/{}={}", gres.name, gres.count));
   return text;
 }
@@ -37,7 +42,8 @@ std::string configured_tres(const model::NodeHardware& hardware) {
 std::string used_tres(const Node& node) {
   std::string text;
   if (node.cpus_allocated > 0) text = fmt::format("cpu={}", node.cpus_allocated);
-  if (node.memory_allocated_mib > 0) text.append(fmt::format("{}mem={}", text.empty() ? "" : ",", text::format_mib(node.memory_allocated_mib)));
+  if (node.memory_allocated_mib > 0)
+    text.append(fmt::format("{}mem={}", text.empty() ? "" : ",", text::format_mib(node.memory_allocated_mib)));
   for (const auto& devices : node.devices_in_use) {
     int used = 0;
     for (const std::uint64_t bits : devices.bits) used += __builtin_popcountll(bits);
@@ -55,25 +61,34 @@ std::string partitions_of(const Node& node, const wire::ClusterTable& table) {
 
 std::string oversubscribe_text(const model::PartitionConfig& config) {
   switch (config.oversubscribe) {
-    case model::OverSubscribe::No: return "NO";
-    case model::OverSubscribe::Exclusive: return "EXCLUSIVE";
-    case model::OverSubscribe::Yes: return fmt::format("YES:{}", config.oversubscribe_count);
-    case model::OverSubscribe::Force: return fmt::format("FORCE:{}", config.oversubscribe_count);
+    case model::OverSubscribe::No:
+      return "NO";
+    case model::OverSubscribe::Exclusive:
+      return "EXCLUSIVE";
+    case model::OverSubscribe::Yes:
+      return fmt::format("YES:{}", config.oversubscribe_count);
+    case model::OverSubscribe::Force:
+      return fmt::format("FORCE:{}", config.oversubscribe_count);
   }
   return "NO";
 }
 
 std::string_view partition_state(model::PartitionState state) {
   switch (state) {
-    case model::PartitionState::Up: return "UP";
-    case model::PartitionState::Down: return "DOWN";
-    case model::PartitionState::Drain: return "DRAIN";
-    case model::PartitionState::Inactive: return "INACTIVE";
+    case model::PartitionState::Up:
+      return "UP";
+    case model::PartitionState::Down:
+      return "DOWN";
+    case model::PartitionState::Drain:
+      return "DRAIN";
+    case model::PartitionState::Inactive:
+      return "INACTIVE";
   }
   return "UP";
 }
 
-std::string memory_limit(const char* what, const std::optional<std::uint64_t>& per_cpu, const std::optional<std::uint64_t>& per_node) {
+std::string memory_limit(const char* what, const std::optional<std::uint64_t>& per_cpu,
+                         const std::optional<std::uint64_t>& per_node) {
   if (per_cpu) return fmt::format("{}MemPerCPU={}", what, *per_cpu);
   return fmt::format("{}MemPerNode={}", what, per_node ? fmt::format("{}", *per_node) : "UNLIMITED");
 }
@@ -95,7 +110,8 @@ std::string partition_tres(const Partition& partition, const wire::ClusterTable&
       }
     }
   }
-  std::string text = fmt::format("cpu={},mem={},node={},billing={}", cpus, text::format_mib(memory_mib), partition.nodes.size(), cpus);
+  std::string text = fmt::format("cpu={},mem={},node={},billing={}", cpus, text::format_mib(memory_mib),
+                                 partition.nodes.size(), cpus);
   for (const auto& [name, count] : gres) text.append(fmt::format(",gres/{}={}", name, count));
   return text;
 }
@@ -131,15 +147,17 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
     record.line("GresDrain=N/A");
     record.line("GresUsed={}", node_gres_used(node));
   }
-  record.line("NodeAddr={} NodeHostName={}", host.empty() ? node.name : host, node.hostname.empty() ? node.name : node.hostname);
+  record.line("NodeAddr={} NodeHostName={}", host.empty() ? node.name : host,
+              node.hostname.empty() ? node.name : node.hostname);
   if (!port.empty()) record.more(" Port={}", port);
   if (!node.version.empty()) record.more(" Version={}", node.version);
   if (!node.os.empty()) record.line("OS={} ", printable(node.os));
-  record.line("RealMemory={} AllocMem={} FreeMem=N/A Sockets={} Boards={}", hardware.memory_mib, node.memory_allocated_mib,
-              hardware.sockets, hardware.boards);
+  record.line("RealMemory={} AllocMem={} FreeMem=N/A Sockets={} Boards={}", hardware.memory_mib,
+              node.memory_allocated_mib, hardware.sockets, hardware.boards);
   record.line("State={} ThreadsPerCore={} TmpDisk={} Weight={} Owner=N/A MCS_label=N/A", model::state_text_full(node),
               hardware.threads_per_core, hardware.tmp_disk_mib, node.weight);
-  if (const std::string partitions = partitions_of(node, table); !partitions.empty()) record.line("Partitions={} ", partitions);
+  if (const std::string partitions = partitions_of(node, table); !partitions.empty())
+    record.line("Partitions={} ", partitions);
   record.line("BootTime={} SlurmdStartTime={}", moment(node.boot_time, "None"), moment(node.agent_started, "None"));
   record.line("LastBusyTime={} ResumeAfterTime=None", moment(node.last_busy, "Unknown"));
   record.line("CfgTRES={}", configured_tres(hardware));
@@ -148,7 +166,8 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
   if (!node.comment.empty()) record.line("Comment={}", printable(node.comment));
   if (!node.extra.empty()) record.line("Extra={}", printable(node.extra));
   if (!node.reason.empty()) {
-    record.line("Reason={} [{}@{}]", printable(node.reason), user_name(node.reason_by), moment(node.reason_at, "Unknown"));
+    record.line("Reason={} [{}@{}]", printable(node.reason), user_name(node.reason_by),
+                moment(node.reason_at, "Unknown"));
   }
   return std::move(record).finish();
 }
@@ -157,7 +176,8 @@ std::string partition_record(const Partition& partition, const wire::ClusterTabl
   const model::PartitionConfig& config = partition.config;
   Record record(style.one_line);
   record.line("PartitionName={}", config.name);
-  record.line("AllowGroups={} {}={} {}={}", or_all(config.allow_groups), config.deny_accounts.empty() ? "AllowAccounts" : "DenyAccounts",
+  record.line("AllowGroups={} {}={} {}={}", or_all(config.allow_groups),
+              config.deny_accounts.empty() ? "AllowAccounts" : "DenyAccounts",
               config.deny_accounts.empty() ? or_all(config.allow_accounts) : join(config.deny_accounts, ","),
               config.deny_qos.empty() ? "AllowQos" : "DenyQos",
               config.deny_qos.empty() ? or_all(config.allow_qos) : join(config.deny_qos, ","));
@@ -165,15 +185,17 @@ std::string partition_record(const Partition& partition, const wire::ClusterTabl
               config.qos.empty() ? "N/A" : config.qos);
   if (!config.alternate.empty()) record.line("Alternate={}", config.alternate);
   record.line("DefaultTime={} DisableRootJobs=NO ExclusiveUser={} ExclusiveTopo=NO GraceTime={} Hidden={}",
-              config.default_time.is_set() ? text::format_time_limit(config.default_time, text::LimitStyle::Scontrol) : "NONE",
+              config.default_time.is_set() ? text::format_time_limit(config.default_time, text::LimitStyle::Scontrol)
+                                           : "NONE",
               yes_no(config.exclusive_user), config.grace_time_seconds, yes_no(config.hidden));
   record.line("MaxNodes={} MaxTime={} MinNodes={} LLN={} MaxCPUsPerNode={} MaxCPUsPerSocket=UNLIMITED",
               config.max_nodes ? fmt::format("{}", *config.max_nodes) : "UNLIMITED",
-              text::format_time_limit(config.max_time, text::LimitStyle::Scontrol), config.min_nodes, yes_no(config.lln),
+              text::format_time_limit(config.max_time, text::LimitStyle::Scontrol), config.min_nodes,
+              yes_no(config.lln),
               config.max_cpus_per_node ? fmt::format("{}", *config.max_cpus_per_node) : "UNLIMITED");
   record.line("Nodes={}", or_null(partition_nodes(partition, table)));
-  record.line("PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv=NO OverSubscribe={}", config.priority_job_factor,
-              config.priority_tier, yes_no(config.root_only), oversubscribe_text(config));
+  record.line("PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv=NO OverSubscribe={}",
+              config.priority_job_factor, config.priority_tier, yes_no(config.root_only), oversubscribe_text(config));
   record.line("OverTimeLimit=NONE PreemptMode={}", config.preempt_mode.empty() ? "OFF" : config.preempt_mode);
   record.line("State={} TotalCPUs={} TotalNodes={} SelectTypeParameters=NONE", partition_state(config.state),
               partition_cpus(partition, table), partition.nodes.size());
@@ -186,7 +208,8 @@ std::string partition_record(const Partition& partition, const wire::ClusterTabl
 
 std::string config_text(const model::ClusterConfig& config, Time as_of) {
   std::string text = fmt::format("Configuration data as of {}\n", moment(as_of, "Unknown"));
-  for (const auto& [key, value] : config.shown) text.append(fmt::format("{:<23} = {}\n", key, or_null(printable(value))));
+  for (const auto& [key, value] : config.shown)
+    text.append(fmt::format("{:<23} = {}\n", key, or_null(printable(value))));
   return text;
 }
 

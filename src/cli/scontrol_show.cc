@@ -47,7 +47,8 @@ void show_hostlist(Scontrol& run, const std::string& argument, bool sorted) {
   run.context.out.print("{}\n", text::compress_hostlist(*hosts));
 }
 
-void print_jobs(Scontrol& run, const wire::JobTable& table, const state::JobTarget* wanted, const std::string& shown) {
+void print_jobs(Scontrol& run, const wire::JobTable& table, const state::JobTarget* wanted,
+                const std::string& shown) {
   bool any = false;
   for (std::size_t i = 0; i < table.jobs.size(); ++i) {
     const model::Job& job = *table.jobs[i];
@@ -96,7 +97,8 @@ void show_job(Scontrol& run, const std::string& id) {
     }
     const auto table = controller->jobs(filter);
     if (!table || (table->unknown_job && target)) {
-      run.fail("slurm_load_jobs error: {}", table ? std::string(slurm_message(ErrorCode::InvalidJobId)) : words(table.error()));
+      run.fail("slurm_load_jobs error: {}",
+               table ? std::string(slurm_message(ErrorCode::InvalidJobId)) : words(table.error()));
       continue;
     }
     print_jobs(run, *table, target ? &*target : nullptr, one);
@@ -113,7 +115,8 @@ void show_node(Scontrol& run, const std::string& list) {
     const auto names = text::expand_hostlist(list);
     if (!names) return run.fail("slurm_load_node error: {}", slurm_message(ErrorCode::InvalidNode));
     for (const std::string& name : *names) {
-      const auto found = std::ranges::find_if(table->nodes, [&](const model::NodePtr& node) { return node->name == name; });
+      const auto found =
+          std::ranges::find_if(table->nodes, [&](const model::NodePtr& node) { return node->name == name; });
       if (found != table->nodes.end()) {
         wanted[static_cast<std::size_t>(found - table->nodes.begin())] = true;
         if (!run.json) run.context.out.write(node_record(**found, *table, run.style));
@@ -143,7 +146,9 @@ void show_partition(Scontrol& run, const std::string& name) {
   }
   if (any) return;
   if (!name.empty()) run.exit_status = 1;
-  if (!run.quiet) run.context.out.write(name.empty() ? "No partitions in the system\n" : fmt::format("Partition {} not found\n", name));
+  if (!run.quiet)
+    run.context.out.write(name.empty() ? "No partitions in the system\n"
+                                       : fmt::format("Partition {} not found\n", name));
 }
 
 void show_config(Scontrol& run) {
@@ -156,7 +161,9 @@ void show_config(Scontrol& run) {
   scontrol_ping(run, {});
 }
 
-void show_daemons(Scontrol& run) { run.context.out.write("slurmctld slurmd\n"); }
+void show_daemons(Scontrol& run) {
+  run.context.out.write("slurmctld slurmd\n");
+}
 
 enum class Entity { Config, Daemons, Hostlist, HostlistSorted, Hostnames, Job, Node, Partition, NotYet };
 struct EntityWord {
@@ -165,34 +172,61 @@ struct EntityWord {
   Entity entity;
 };
 constexpr EntityWord kEntities[] = {
-    {"aliases", 1, Entity::NotYet},      {"assoc_mgr", 2, Entity::NotYet},   {"bbstat", 2, Entity::NotYet},
-    {"burstbuffer", 2, Entity::NotYet},  {"config", 1, Entity::Config},      {"daemons", 1, Entity::Daemons},
-    {"dwstat", 2, Entity::NotYet},       {"federation", 3, Entity::NotYet},  {"hostlist", 5, Entity::Hostlist},
-    {"hostlistsorted", 9, Entity::HostlistSorted}, {"hostnames", 5, Entity::Hostnames}, {"jobs", 1, Entity::Job},
-    {"jobid", 4, Entity::Job},           {"licenses", 2, Entity::NotYet},    {"nodes", 1, Entity::Node},
-    {"partitions", 1, Entity::Partition}, {"partitionname", 10, Entity::Partition}, {"nodename", 5, Entity::Node},
-    {"reservations", 1, Entity::NotYet}, {"reservationname", 12, Entity::NotYet}, {"slurmd", 2, Entity::NotYet},
-    {"steps", 2, Entity::NotYet},        {"topology", 1, Entity::NotYet},    {"topoconf", 5, Entity::NotYet},
+    {"aliases", 1, Entity::NotYet},
+    {"assoc_mgr", 2, Entity::NotYet},
+    {"bbstat", 2, Entity::NotYet},
+    {"burstbuffer", 2, Entity::NotYet},
+    {"config", 1, Entity::Config},
+    {"daemons", 1, Entity::Daemons},
+    {"dwstat", 2, Entity::NotYet},
+    {"federation", 3, Entity::NotYet},
+    {"hostlist", 5, Entity::Hostlist},
+    {"hostlistsorted", 9, Entity::HostlistSorted},
+    {"hostnames", 5, Entity::Hostnames},
+    {"jobs", 1, Entity::Job},
+    {"jobid", 4, Entity::Job},
+    {"licenses", 2, Entity::NotYet},
+    {"nodes", 1, Entity::Node},
+    {"partitions", 1, Entity::Partition},
+    {"partitionname", 10, Entity::Partition},
+    {"nodename", 5, Entity::Node},
+    {"reservations", 1, Entity::NotYet},
+    {"reservationname", 12, Entity::NotYet},
+    {"slurmd", 2, Entity::NotYet},
+    {"steps", 2, Entity::NotYet},
+    {"topology", 1, Entity::NotYet},
+    {"topoconf", 5, Entity::NotYet},
 };
 
 }  // namespace
 
 void scontrol_show(Scontrol& run, const Words& words) {
   const KeyValue first = split_pair(words.front());
-  const std::string argument = first.has_value ? std::string(first.value) : words.size() > 1 ? words[1] : std::string();
+  const std::string argument = first.has_value    ? std::string(first.value)
+                               : words.size() > 1 ? words[1]
+                                                  : std::string();
   const auto found = std::ranges::find_if(
       kEntities, [&](const EntityWord& known) { return abbreviates(first.key, known.name, known.letters); });
   if (found == std::end(kEntities)) return run.fail("invalid entity:{} for keyword:show ", first.key);
   switch (found->entity) {
-    case Entity::Config: return show_config(run);
-    case Entity::Daemons: return show_daemons(run);
-    case Entity::Hostlist: return show_hostlist(run, argument, false);
-    case Entity::HostlistSorted: return show_hostlist(run, argument, true);
-    case Entity::Hostnames: return show_hostnames(run, argument);
-    case Entity::Job: return show_job(run, argument);
-    case Entity::Node: return show_node(run, argument);
-    case Entity::Partition: return show_partition(run, argument);
-    case Entity::NotYet: return run.fail("scontrol: error: show {} is not supported yet", found->name);
+    case Entity::Config:
+      return show_config(run);
+    case Entity::Daemons:
+      return show_daemons(run);
+    case Entity::Hostlist:
+      return show_hostlist(run, argument, false);
+    case Entity::HostlistSorted:
+      return show_hostlist(run, argument, true);
+    case Entity::Hostnames:
+      return show_hostnames(run, argument);
+    case Entity::Job:
+      return show_job(run, argument);
+    case Entity::Node:
+      return show_node(run, argument);
+    case Entity::Partition:
+      return show_partition(run, argument);
+    case Entity::NotYet:
+      return run.fail("scontrol: error: show {} is not supported yet", found->name);
   }
 }
 

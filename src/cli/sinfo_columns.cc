@@ -17,38 +17,76 @@ using model::Node;
 using model::Partition;
 using Group = const NodeGroup&;
 
-std::string number(std::uint64_t value) { return fmt::format("{}", value); }
+std::string number(std::uint64_t value) {
+  return fmt::format("{}", value);
+}
 
 // ---- of the partition
-const model::PartitionConfig& config(Group group) { return group.partition->config; }
-std::string list_or(const std::vector<std::string>& words, std::string_view all) { return words.empty() ? std::string(all) : join(words, ","); }
+const model::PartitionConfig& config(Group group) {
+  return group.partition->config;
+}
+std::string list_or(const std::vector<std::string>& words, std::string_view all) {
+  return words.empty() ? std::string(all) : join(words, ",");
+}
 std::string_view up_or_down(model::PartitionState state) {
   switch (state) {
-    case model::PartitionState::Up: return "up";
-    case model::PartitionState::Down: return "down";
-    case model::PartitionState::Drain: return "drain";
-    case model::PartitionState::Inactive: return "inact";
+    case model::PartitionState::Up:
+      return "up";
+    case model::PartitionState::Down:
+      return "down";
+    case model::PartitionState::Drain:
+      return "drain";
+    case model::PartitionState::Inactive:
+      return "inact";
   }
   return "n/a";
 }
-std::string available(Group g) { return std::string(up_or_down(config(g).state)); }
-std::string groups(Group g) { return list_or(config(g).allow_groups, "all"); }
-std::string alloc_nodes(Group g) { return list_or(config(g).alloc_nodes, "all"); }
-std::string time_limit(Group g) { return text::format_time_limit(config(g).max_time, text::LimitStyle::Sinfo); }
-std::string default_time(Group g) { return text::format_time_limit(config(g).default_time, text::LimitStyle::Sinfo); }
-std::string max_cpus_per_node(Group g) { return config(g).max_cpus_per_node ? number(*config(g).max_cpus_per_node) : "UNLIMITED"; }
-std::string partition_marked(Group g) { return partition_title(*g.partition); }
-std::string partition_name(Group g) { return config(g).name; }
-std::string priority_tier(Group g) { return number(config(g).priority_tier); }
-std::string priority_job_factor(Group g) { return number(config(g).priority_job_factor); }
-std::string preempt_mode(Group g) { return config(g).preempt_mode.empty() ? "OFF" : config(g).preempt_mode; }
-std::string root_only(Group g) { return config(g).root_only ? "yes" : "no"; }
+std::string available(Group g) {
+  return std::string(up_or_down(config(g).state));
+}
+std::string groups(Group g) {
+  return list_or(config(g).allow_groups, "all");
+}
+std::string alloc_nodes(Group g) {
+  return list_or(config(g).alloc_nodes, "all");
+}
+std::string time_limit(Group g) {
+  return text::format_time_limit(config(g).max_time, text::LimitStyle::Sinfo);
+}
+std::string default_time(Group g) {
+  return text::format_time_limit(config(g).default_time, text::LimitStyle::Sinfo);
+}
+std::string max_cpus_per_node(Group g) {
+  return config(g).max_cpus_per_node ? number(*config(g).max_cpus_per_node) : "UNLIMITED";
+}
+std::string partition_marked(Group g) {
+  return partition_title(*g.partition);
+}
+std::string partition_name(Group g) {
+  return config(g).name;
+}
+std::string priority_tier(Group g) {
+  return number(config(g).priority_tier);
+}
+std::string priority_job_factor(Group g) {
+  return number(config(g).priority_job_factor);
+}
+std::string preempt_mode(Group g) {
+  return config(g).preempt_mode.empty() ? "OFF" : config(g).preempt_mode;
+}
+std::string root_only(Group g) {
+  return config(g).root_only ? "yes" : "no";
+}
 std::string oversubscribe(Group g) {
   switch (config(g).oversubscribe) {
-    case model::OverSubscribe::No: return "NO";
-    case model::OverSubscribe::Exclusive: return "EXCLUSIVE";
-    case model::OverSubscribe::Yes: return fmt::format("YES:{}", config(g).oversubscribe_count);
-    case model::OverSubscribe::Force: return fmt::format("FORCE:{}", config(g).oversubscribe_count);
+    case model::OverSubscribe::No:
+      return "NO";
+    case model::OverSubscribe::Exclusive:
+      return "EXCLUSIVE";
+    case model::OverSubscribe::Yes:
+      return fmt::format("YES:{}", config(g).oversubscribe_count);
+    case model::OverSubscribe::Force:
+      return fmt::format("FORCE:{}", config(g).oversubscribe_count);
   }
   return "NO";
 }
@@ -57,36 +95,70 @@ std::string job_size(Group g) {
   if (!config(g).max_nodes) return fmt::format("{}-infinite", least);
   return *config(g).max_nodes == least ? number(least) : fmt::format("{}-{}", least, *config(g).max_nodes);
 }
-std::string cluster(Group) { return "N/A"; }
+std::string cluster(Group) {
+  return "N/A";
+}
 
 // ---- of the node: separates nodes that differ
 template <std::string (*Of)(const Partition*, const Node&)>
 std::string of_first(Group g) {
   return g.nodes.empty() ? "n/a" : Of(g.partition, *g.nodes.front());
 }
-std::string state_compact(const Partition*, const Node& n) { return model::state_text(n, true); }
-std::string state_long(const Partition*, const Node& n) { return model::state_text(n, false); }
-std::string features(const Partition*, const Node& n) { return or_null(join(n.features, ",")); }
-std::string active_features(const Partition*, const Node& n) { return or_null(join(n.active_features, ",")); }
-std::string gres(const Partition*, const Node& n) { return node_gres(n.hardware.gres); }
-std::string gres_used(const Partition*, const Node& n) { return node_gres_used(n); }
-std::string reason(const Partition*, const Node& n) { return n.reason.empty() ? "none" : n.reason; }
-std::string reason_time(const Partition*, const Node& n) { return moment(n.reason_at, "Unknown"); }
-std::string reason_user(const Partition*, const Node& n) { return n.reason.empty() ? "Unknown" : user_name(n.reason_by); }
+std::string state_compact(const Partition*, const Node& n) {
+  return model::state_text(n, true);
+}
+std::string state_long(const Partition*, const Node& n) {
+  return model::state_text(n, false);
+}
+std::string features(const Partition*, const Node& n) {
+  return or_null(join(n.features, ","));
+}
+std::string active_features(const Partition*, const Node& n) {
+  return or_null(join(n.active_features, ","));
+}
+std::string gres(const Partition*, const Node& n) {
+  return node_gres(n.hardware.gres);
+}
+std::string gres_used(const Partition*, const Node& n) {
+  return node_gres_used(n);
+}
+std::string reason(const Partition*, const Node& n) {
+  return n.reason.empty() ? "none" : n.reason;
+}
+std::string reason_time(const Partition*, const Node& n) {
+  return moment(n.reason_at, "Unknown");
+}
+std::string reason_user(const Partition*, const Node& n) {
+  return n.reason.empty() ? "Unknown" : user_name(n.reason_by);
+}
 std::string reason_user_long(const Partition*, const Node& n) {
   return n.reason.empty() ? "Unknown" : fmt::format("{}({})", user_name(n.reason_by), n.reason_by.value);
 }
-std::string version(const Partition*, const Node& n) { return n.version.empty() ? "N/A" : n.version; }
-std::string comment(const Partition*, const Node& n) { return or_null(n.comment); }
-std::string extra(const Partition*, const Node& n) { return or_null(n.extra); }
-std::string host_name(const Partition*, const Node& n) { return n.hostname.empty() ? n.name : n.hostname; }
-std::string address(const Partition*, const Node& n) { return n.address.empty() ? n.name : n.address.substr(0, n.address.rfind(':')); }
+std::string version(const Partition*, const Node& n) {
+  return n.version.empty() ? "N/A" : n.version;
+}
+std::string comment(const Partition*, const Node& n) {
+  return or_null(n.comment);
+}
+std::string extra(const Partition*, const Node& n) {
+  return or_null(n.extra);
+}
+std::string host_name(const Partition*, const Node& n) {
+  return n.hostname.empty() ? n.name : n.hostname;
+}
+std::string address(const Partition*, const Node& n) {
+  return n.address.empty() ? n.name : n.address.substr(0, n.address.rfind(':'));
+}
 std::string port(const Partition*, const Node& n) {
   const std::size_t colon = n.address.rfind(':');
   return colon == std::string::npos ? "0" : n.address.substr(colon + 1);
 }
-std::string unknown_load(const Partition*, const Node&) { return "N/A"; }
-std::string alloc_memory(const Partition*, const Node& n) { return number(n.memory_allocated_mib); }
+std::string unknown_load(const Partition*, const Node&) {
+  return "N/A";
+}
+std::string alloc_memory(const Partition*, const Node& n) {
+  return number(n.memory_allocated_mib);
+}
 
 // ---- sizes: the least, with a "+" where some node has more
 template <auto Size>
@@ -106,14 +178,19 @@ constexpr auto kThreads = [](const Node& n) { return n.hardware.threads_per_core
 constexpr auto kMemory = [](const Node& n) { return n.hardware.memory_mib; };
 constexpr auto kDisk = [](const Node& n) { return n.hardware.tmp_disk_mib; };
 constexpr auto kWeight = [](const Node& n) { return n.weight; };
-std::string sct_of_node(const Partition*, const Node& n) { return fmt::format("{}:{}:{}", kSockets(n), kCores(n), kThreads(n)); }
-std::string sct(Group g) { return fmt::format("{}:{}:{}", least<kSockets>(g), least<kCores>(g), least<kThreads>(g)); }
+std::string sct_of_node(const Partition*, const Node& n) {
+  return fmt::format("{}:{}:{}", kSockets(n), kCores(n), kThreads(n));
+}
+std::string sct(Group g) {
+  return fmt::format("{}:{}:{}", least<kSockets>(g), least<kCores>(g), least<kThreads>(g));
+}
 
 // ---- sums
 enum class Use : unsigned char { Allocated, Idle, Other };
 Use use_of(const Node& n) {
   const model::NodeState base = model::base_state(n);
-  if (base == model::NodeState::Allocated || base == model::NodeState::Mixed || n.jobs_completing > 0) return Use::Allocated;
+  if (base == model::NodeState::Allocated || base == model::NodeState::Mixed || n.jobs_completing > 0)
+    return Use::Allocated;
   return n.usable() ? Use::Idle : Use::Other;
 }
 struct Counts {
@@ -138,7 +215,9 @@ Counts count_cpus(Group g) {
   }
   return counts;
 }
-std::string nodes(Group g) { return number(g.nodes.size()); }
+std::string nodes(Group g) {
+  return number(g.nodes.size());
+}
 std::string nodes_ai(Group g) {
   const Counts c = count_nodes(g);
   return fmt::format("{}/{}", c.allocated, c.idle);
@@ -218,19 +297,35 @@ constexpr NodeColumn kColumns[] = {
 
 }  // namespace
 
-std::span<const NodeColumn> node_columns() { return kColumns; }
+std::span<const NodeColumn> node_columns() {
+  return kColumns;
+}
 
-std::string partition_title(const Partition& partition) { return partition.config.name + (partition.config.is_default ? "*" : ""); }
+std::string partition_title(const Partition& partition) {
+  return partition.config.name + (partition.config.is_default ? "*" : "");
+}
 
 std::uint32_t state_rank(const Node& node) {
   std::uint32_t rank = 0;
   switch (model::base_state(node)) {
-    case model::NodeState::Unknown: rank = 0; break;
-    case model::NodeState::Down: rank = 1; break;
-    case model::NodeState::Idle: rank = 2; break;
-    case model::NodeState::Allocated: rank = 3; break;
-    case model::NodeState::Mixed: rank = 5; break;
-    case model::NodeState::Future: rank = 6; break;
+    case model::NodeState::Unknown:
+      rank = 0;
+      break;
+    case model::NodeState::Down:
+      rank = 1;
+      break;
+    case model::NodeState::Idle:
+      rank = 2;
+      break;
+    case model::NodeState::Allocated:
+      rank = 3;
+      break;
+    case model::NodeState::Mixed:
+      rank = 5;
+      break;
+    case model::NodeState::Future:
+      rank = 6;
+      break;
   }
   if ((node.flags & model::kNodeDrain) != 0) rank |= 1u << 9;
   if (node.jobs_completing > 0) rank |= 1u << 10;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns sinfo can show, in one table, and what decides which nodes share a line: a column of the partition or the node
-// separates those that differ; a size separates them only with --exact, otherwise it shows the least and a "+"; counts and
-// lists never do.
+// The columns sinfo can show, in one table, and what decides which nodes share a line: a column of the partition or
+// the node separates those that differ; a size separates them only with --exact, otherwise it shows the least and a
+// "+"; counts and lists never do.
 #pragma once
 
 #include <span>
@@ -15,15 +15,15 @@ namespace spur::cli {
 // One line of sinfo.
 struct NodeGroup {
   const model::Partition* partition = nullptr;
-  std::vector<const model::Node*> nodes;   // may be empty
+  std::vector<const model::Node*> nodes;  // may be empty
   bool convert = true;
 };
 
 enum class Grouping : unsigned char { Partition, Node, Size, Sum };
 
 struct NodeColumn {
-  char letter;                             // 0: only by name
-  const char* name;                        // for -O
+  char letter;       // 0: only by name
+  const char* name;  // for -O
   const char* title;
   Grouping grouping;
   std::string (*of_node)(const model::Partition* partition, const model::Node& node);  // null for Partition and Sum

@@ -34,13 +34,15 @@ std::string node_key(const Partition& partition, const Node& node, const GroupRu
   return key;
 }
 
-int sign(bool less, bool greater) { return less ? -1 : greater ? 1 : 0; }
+int sign(bool less, bool greater) {
+  return less ? -1 : greater ? 1 : 0;
+}
 
 int compare_by(char letter, const NodeColumn& column, const NodeGroup& a, const NodeGroup& b) {
   if (letter == 't' || letter == 'T') {
     const std::uint32_t left = a.nodes.empty() ? 0 : state_rank(*a.nodes.front());
     const std::uint32_t right = b.nodes.empty() ? 0 : state_rank(*b.nodes.front());
-    return sign(left < right, left > right);
+    return sign(left<right, left> right);
   }
   if (letter == 'D') return sign(a.nodes.size() < b.nodes.size(), a.nodes.size() > b.nodes.size());
   const std::string left = column.of_group(a), right = column.of_group(b);
@@ -65,7 +67,8 @@ std::vector<SortKey> parse_keys(std::string_view text) {
     if (word.empty()) continue;
     key.letter = word.front();
     const auto columns = node_columns();
-    const auto found = std::ranges::find_if(columns, [&](const NodeColumn& column) { return column.letter == key.letter; });
+    const auto found =
+        std::ranges::find_if(columns, [&](const NodeColumn& column) { return column.letter == key.letter; });
     if (found == columns.end()) continue;
     key.column = &*found;
     keys.push_back(key);
@@ -88,7 +91,8 @@ std::vector<NodeGroup> group_nodes(const wire::ClusterTable& table, const std::v
       const Node& node = *table.nodes[index.value];
       if (rules.reasons_only && node.reason.empty()) continue;
       any = true;
-      const auto [entry, added] = by_key.try_emplace(of_partition + '\1' + node_key(*partition, node, rules), groups.size());
+      const auto [entry, added] =
+          by_key.try_emplace(of_partition + '\1' + node_key(*partition, node, rules), groups.size());
       if (added) groups.push_back({partition, {}, true});
       // A node that two partitions share counts once on a line that shows neither's name.
       std::vector<std::size_t>& already = groups_of[index.value];

@@ -17,118 +17,279 @@ namespace {
 using Line = const JobLine&;
 using Per = model::GresRequest::Per;
 
-const model::JobSpec& spec(Line line) { return *line.job->spec; }
-std::string number(std::uint64_t value) { return fmt::format("{}", value); }
-std::string or_na(std::string text) { return text.empty() ? "N/A" : std::move(text); }
+const model::JobSpec& spec(Line line) {
+  return *line.job->spec;
+}
+std::string number(std::uint64_t value) {
+  return fmt::format("{}", value);
+}
+std::string or_na(std::string text) {
+  return text.empty() ? "N/A" : std::move(text);
+}
 
 std::string size_text(std::uint64_t mib, Line line) {
   return text::format_mib(mib, line.convert ? text::UnitStyle::Exact : text::UnitStyle::Plain);
 }
-std::string limit_text(TimeLimit limit) { return text::format_time_limit(limit, text::LimitStyle::Squeue); }
-std::string elapsed(Duration span) { return text::format_elapsed(std::chrono::floor<seconds>(span)); }
+std::string limit_text(TimeLimit limit) {
+  return text::format_time_limit(limit, text::LimitStyle::Squeue);
+}
+std::string elapsed(Duration span) {
+  return text::format_elapsed(std::chrono::floor<seconds>(span));
+}
 
 // What Slurm has and a Spur job record does not: the column is there, with the text Slurm shows when nothing is set.
-std::string null_text(Line) { return "(null)"; }
-std::string not_available(Line) { return "N/A"; }
-std::string no_federation(Line) { return "NA"; }
-std::string star(Line) { return "*"; }
-std::string zero(Line) { return "0"; }
-std::string zero_time(Line) { return "0:00"; }
+std::string null_text(Line) {
+  return "(null)";
+}
+std::string not_available(Line) {
+  return "N/A";
+}
+std::string no_federation(Line) {
+  return "NA";
+}
+std::string star(Line) {
+  return "*";
+}
+std::string zero(Line) {
+  return "0";
+}
+std::string zero_time(Line) {
+  return "0:00";
+}
 
-std::string account(Line l) { return or_null(spec(l).account); }
-std::string accrue_time(Line l) { return moment(l.job->accrue, "N/A"); }
-std::string admin_comment(Line l) { return or_null(spec(l).admin_comment); }
-std::string alloc_node(Line l) { return or_null(spec(l).submit_host); }
-std::string alloc_sid(Line l) { return number(spec(l).session_id); }
-std::string job_number(Line l) { return number(l.job->id.value); }
-std::string array_job(Line l) { return number(l.job->array_job ? l.job->array_job.value : l.job->id.value); }
+std::string account(Line l) {
+  return or_null(spec(l).account);
+}
+std::string accrue_time(Line l) {
+  return moment(l.job->accrue, "N/A");
+}
+std::string admin_comment(Line l) {
+  return or_null(spec(l).admin_comment);
+}
+std::string alloc_node(Line l) {
+  return or_null(spec(l).submit_host);
+}
+std::string alloc_sid(Line l) {
+  return number(spec(l).session_id);
+}
+std::string job_number(Line l) {
+  return number(l.job->id.value);
+}
+std::string array_job(Line l) {
+  return number(l.job->array_job ? l.job->array_job.value : l.job->id.value);
+}
 std::string array_task(Line l) {
   if (l.task) return number(*l.task);
   return or_na(array_tasks(*l.job, l.longest_array));
 }
-std::string batch_flag(Line l) { return spec(l).kind == model::JobKind::Batch ? "1" : "0"; }
-std::string batch_host(Line l) { return l.job->batch_host.empty() ? "n/a" : l.job->batch_host; }
-std::string min_cpus_per_node(Line l) { return number(std::max(spec(l).min_cpus_per_node.value_or(1), spec(l).cpus_per_task)); }
-std::string cluster(Line l) { return or_null(l.table->cluster_name); }
-std::string command(Line l) { return or_null(spec(l).command); }
-std::string comment(Line l) { return or_null(spec(l).comment); }
-std::string contiguous(Line l) { return spec(l).contiguous ? "1" : "0"; }
-std::string cpus(Line l) { return number(job_cpu_count(*l.job)); }
-std::string cpus_per_task(Line l) { return number(spec(l).cpus_per_task); }
-std::string deadline(Line l) { return moment(spec(l).deadline, "N/A"); }
-std::string dependency(Line l) { return or_null(dependencies_left(*l.job)); }
-std::string exit_code(Line l) { return number(l.job->exit.code); }
-std::string derived_exit(Line l) { return number(l.job->derived_exit.code); }
-std::string eligible_time(Line l) { return moment(l.job->eligible, "N/A"); }
+std::string batch_flag(Line l) {
+  return spec(l).kind == model::JobKind::Batch ? "1" : "0";
+}
+std::string batch_host(Line l) {
+  return l.job->batch_host.empty() ? "n/a" : l.job->batch_host;
+}
+std::string min_cpus_per_node(Line l) {
+  return number(std::max(spec(l).min_cpus_per_node.value_or(1), spec(l).cpus_per_task));
+}
+std::string cluster(Line l) {
+  return or_null(l.table->cluster_name);
+}
+std::string command(Line l) {
+  return or_null(spec(l).command);
+}
+std::string comment(Line l) {
+  return or_null(spec(l).comment);
+}
+std::string contiguous(Line l) {
+  return spec(l).contiguous ? "1" : "0";
+}
+std::string cpus(Line l) {
+  return number(job_cpu_count(*l.job));
+}
+std::string cpus_per_task(Line l) {
+  return number(spec(l).cpus_per_task);
+}
+std::string deadline(Line l) {
+  return moment(spec(l).deadline, "N/A");
+}
+std::string dependency(Line l) {
+  return or_null(dependencies_left(*l.job));
+}
+std::string exit_code(Line l) {
+  return number(l.job->exit.code);
+}
+std::string derived_exit(Line l) {
+  return number(l.job->derived_exit.code);
+}
+std::string eligible_time(Line l) {
+  return moment(l.job->eligible, "N/A");
+}
 std::string end_time(Line l) {
   const ShownEnd end = shown_end(*l.job, l.expected_start);
   return end.unlimited ? "NONE" : moment(end.at, "N/A");
 }
-std::string extra(Line l) { return or_null(spec(l).extra); }
-std::string features(Line l) { return or_null(spec(l).features); }
-std::string group(Line l) { return group_name(spec(l).gid); }
-std::string group_id(Line l) { return number(spec(l).gid.value); }
-std::string licenses_column(Line l) { return or_null(licenses(spec(l))); }
-std::string last_eval(Line l) { return moment(l.job->last_eval, "N/A"); }
-std::string min_tmp_disk(Line l) { return size_text(spec(l).tmp_disk_mib, l); }
+std::string extra(Line l) {
+  return or_null(spec(l).extra);
+}
+std::string features(Line l) {
+  return or_null(spec(l).features);
+}
+std::string group(Line l) {
+  return group_name(spec(l).gid);
+}
+std::string group_id(Line l) {
+  return number(spec(l).gid.value);
+}
+std::string licenses_column(Line l) {
+  return or_null(licenses(spec(l)));
+}
+std::string last_eval(Line l) {
+  return moment(l.job->last_eval, "N/A");
+}
+std::string min_tmp_disk(Line l) {
+  return size_text(spec(l).tmp_disk_mib, l);
+}
 std::string min_memory(Line l) {
   const auto& asked = spec(l).memory_per_cpu_mib ? spec(l).memory_per_cpu_mib : spec(l).memory_per_node_mib;
   return size_text(asked.value_or(0), l);
 }
-std::string max_nodes(Line l) { return number(spec(l).max_nodes.value_or(0)); }
-std::string name(Line l) { return spec(l).name; }
-std::string nice(Line l) { return fmt::format("{}", spec(l).nice); }
-std::string nodes(Line l) { return job_nodes(*l.job, *l.table); }
-std::string node_count(Line l) { return number(job_node_count(*l.job)); }
-std::string ntasks_per_node(Line l) { return number(spec(l).tasks_per_node); }
-std::string tasks(Line l) { return number(model::task_count(spec(l))); }
-std::string over_subscribe(Line l) { return oversubscribe_word(spec(l)); }
-std::string partition(Line l) { return job_partition(*l.job); }
+std::string max_nodes(Line l) {
+  return number(spec(l).max_nodes.value_or(0));
+}
+std::string name(Line l) {
+  return spec(l).name;
+}
+std::string nice(Line l) {
+  return fmt::format("{}", spec(l).nice);
+}
+std::string nodes(Line l) {
+  return job_nodes(*l.job, *l.table);
+}
+std::string node_count(Line l) {
+  return number(job_node_count(*l.job));
+}
+std::string ntasks_per_node(Line l) {
+  return number(spec(l).tasks_per_node);
+}
+std::string tasks(Line l) {
+  return number(model::task_count(spec(l)));
+}
+std::string over_subscribe(Line l) {
+  return oversubscribe_word(spec(l));
+}
+std::string partition(Line l) {
+  return job_partition(*l.job);
+}
 std::string pending_time(Line l) {
-  const Time until = l.job->state == model::JobState::Pending || !is_set(l.job->started) ? l.table->as_of : l.job->started;
+  const Time until =
+      l.job->state == model::JobState::Pending || !is_set(l.job->started) ? l.table->as_of : l.job->started;
   return fmt::format("{}", to_unix_seconds(until) - to_unix_seconds(l.job->submitted));
 }
-std::string priority_share(Line l) { return fmt::format("{:.14f}", l.job->priority / 4294967295.0); }
-std::string priority(Line l) { return number(l.job->priority); }
-std::string qos(Line l) { return or_null(spec(l).qos); }
-std::string reason(Line l) { return reason_text(*l.job); }
-std::string reason_list(Line l) { return nodes_or_reason(*l.job, *l.table); }
-std::string requeue(Line l) { return spec(l).requeue.value_or(true) ? "1" : "0"; }
-std::string required_nodes(Line l) { return spec(l).required_nodes; }
-std::string excluded_nodes(Line l) { return spec(l).excluded_nodes; }
-std::string reservation(Line l) { return or_null(spec(l).reservation); }
-std::string restarts(Line l) { return number(l.job->restarts); }
-std::string sockets_cores_threads(Line) { return "*:*:*"; }
-std::string start_time(Line l) { return moment(shown_start(*l.job, l.expected_start), "N/A"); }
-std::string state(Line l) { return std::string(model::long_name(l.job->state, l.job->flags)); }
-std::string state_compact(Line l) { return std::string(model::short_name(l.job->state, l.job->flags)); }
-std::string std_err(Line l) { return stderr_path(*l.job); }
-std::string std_in(Line l) { return stdin_path(*l.job); }
-std::string std_out(Line l) { return stdout_path(*l.job); }
-std::string submit_line(Line l) { return or_null(spec(l).submit_line); }
-std::string submit_time(Line l) { return moment(l.job->submitted, "N/A"); }
+std::string priority_share(Line l) {
+  return fmt::format("{:.14f}", l.job->priority / 4294967295.0);
+}
+std::string priority(Line l) {
+  return number(l.job->priority);
+}
+std::string qos(Line l) {
+  return or_null(spec(l).qos);
+}
+std::string reason(Line l) {
+  return reason_text(*l.job);
+}
+std::string reason_list(Line l) {
+  return nodes_or_reason(*l.job, *l.table);
+}
+std::string requeue(Line l) {
+  return spec(l).requeue.value_or(true) ? "1" : "0";
+}
+std::string required_nodes(Line l) {
+  return spec(l).required_nodes;
+}
+std::string excluded_nodes(Line l) {
+  return spec(l).excluded_nodes;
+}
+std::string reservation(Line l) {
+  return or_null(spec(l).reservation);
+}
+std::string restarts(Line l) {
+  return number(l.job->restarts);
+}
+std::string sockets_cores_threads(Line) {
+  return "*:*:*";
+}
+std::string start_time(Line l) {
+  return moment(shown_start(*l.job, l.expected_start), "N/A");
+}
+std::string state(Line l) {
+  return std::string(model::long_name(l.job->state, l.job->flags));
+}
+std::string state_compact(Line l) {
+  return std::string(model::short_name(l.job->state, l.job->flags));
+}
+std::string std_err(Line l) {
+  return stderr_path(*l.job);
+}
+std::string std_in(Line l) {
+  return stdin_path(*l.job);
+}
+std::string std_out(Line l) {
+  return stdout_path(*l.job);
+}
+std::string submit_line(Line l) {
+  return or_null(spec(l).submit_line);
+}
+std::string submit_time(Line l) {
+  return moment(l.job->submitted, "N/A");
+}
 std::string time_left(Line l) {
   if (!l.job->time_limit.is_finite()) return limit_text(l.job->time_limit);
   const Duration left = l.job->time_limit.duration() - model::run_time(*l.job, l.table->as_of);
   return elapsed(std::max(left, Duration::zero()));
 }
-std::string time_limit(Line l) { return limit_text(l.job->time_limit); }
-std::string time_min(Line l) { return spec(l).time_min.is_set() ? limit_text(spec(l).time_min) : "0:00"; }
-std::string time_used(Line l) { return elapsed(model::run_time(*l.job, l.table->as_of)); }
+std::string time_limit(Line l) {
+  return limit_text(l.job->time_limit);
+}
+std::string time_min(Line l) {
+  return spec(l).time_min.is_set() ? limit_text(spec(l).time_min) : "0:00";
+}
+std::string time_used(Line l) {
+  return elapsed(model::run_time(*l.job, l.table->as_of));
+}
 std::string tres_alloc(Line l) {
   const std::string held = allocated_tres(*l.job);
   return held.empty() ? requested_tres(*l.job) : held;
 }
-std::string tres_per_job(Line l) { return or_na(gres_terms(spec(l), Per::Job)); }
-std::string tres_per_node(Line l) { return or_na(gres_terms(spec(l), Per::Node)); }
-std::string tres_per_socket(Line l) { return or_na(gres_terms(spec(l), Per::Socket)); }
-std::string tres_per_task(Line l) { return or_na(gres_terms(spec(l), Per::Task)); }
-std::string user(Line l) { return user_name(spec(l).uid); }
-std::string user_id(Line l) { return number(spec(l).uid.value); }
-std::string wckey(Line l) { return or_null(spec(l).wckey); }
-std::string work_dir(Line l) { return or_null(spec(l).work_dir); }
-std::string nothing(Line) { return ""; }
-std::string profile(Line) { return "NotSet"; }
+std::string tres_per_job(Line l) {
+  return or_na(gres_terms(spec(l), Per::Job));
+}
+std::string tres_per_node(Line l) {
+  return or_na(gres_terms(spec(l), Per::Node));
+}
+std::string tres_per_socket(Line l) {
+  return or_na(gres_terms(spec(l), Per::Socket));
+}
+std::string tres_per_task(Line l) {
+  return or_na(gres_terms(spec(l), Per::Task));
+}
+std::string user(Line l) {
+  return user_name(spec(l).uid);
+}
+std::string user_id(Line l) {
+  return number(spec(l).uid.value);
+}
+std::string wckey(Line l) {
+  return or_null(spec(l).wckey);
+}
+std::string work_dir(Line l) {
+  return or_null(spec(l).work_dir);
+}
+std::string nothing(Line) {
+  return "";
+}
+std::string profile(Line) {
+  return "NotSet";
+}
 
 constexpr JobColumn kColumns[] = {
     {'a', "Account", "ACCOUNT", account},
@@ -252,7 +413,9 @@ constexpr JobColumn kColumns[] = {
 
 }  // namespace
 
-std::span<const JobColumn> job_columns() { return kColumns; }
+std::span<const JobColumn> job_columns() {
+  return kColumns;
+}
 
 const JobColumn* find_job_column(char letter) {
   const auto found = std::ranges::find_if(kColumns, [&](const JobColumn& column) { return column.letter == letter; });
@@ -260,8 +423,8 @@ const JobColumn* find_job_column(char letter) {
 }
 
 const JobColumn* find_job_column(std::string_view name) {
-  const auto found =
-      std::ranges::find_if(kColumns, [&](const JobColumn& column) { return text::equal_ignoring_case(column.name, name); });
+  const auto found = std::ranges::find_if(
+      kColumns, [&](const JobColumn& column) { return text::equal_ignoring_case(column.name, name); });
   return found == std::end(kColumns) ? nullptr : found;
 }
 

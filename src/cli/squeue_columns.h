@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns squeue can show, in one table: letter for -o, name for -O, title, and the value's text. Adding a column is
-// adding a row. Titles and values are Slurm's, letter for letter.
+// The columns squeue can show, in one table: letter for -o, name for -O, title, and the value's text. Adding a column
+// is adding a row. Titles and values are Slurm's, letter for letter.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct JobLine {
   const model::Job* job = nullptr;
   const wire::JobTable* table = nullptr;
   Time expected_start;
-  std::optional<std::uint32_t> task;   // set where the line stands for one task of an array's rest
-  bool convert = true;                 // units of memory may change (not with --noconvert)
-  std::size_t longest_array = 64;      // SLURM_BITSTR_LEN
+  std::optional<std::uint32_t> task;  // set where the line stands for one task of an array's rest
+  bool convert = true;                // units of memory may change (not with --noconvert)
+  std::size_t longest_array = 64;     // SLURM_BITSTR_LEN
 };
 
 struct JobColumn {
-  char letter;                         // 0: only by name
-  const char* name;                    // for -O, any case; null: only by letter
+  char letter;       // 0: only by name
+  const char* name;  // for -O, any case; null: only by letter
   const char* title;
   std::string (*value)(const JobLine& line);
 };

@@ -25,7 +25,10 @@ void add_exit(Json& json, std::string_view key, const model::ExitStatus& exit) {
   json.open_object(key);
   json.open_array("status").item(exit.signal != 0 ? "SIGNALED" : exit.code != 0 ? "ERROR" : "SUCCESS").close_array();
   json.number("return_code", exit.code);
-  json.open_object("signal").number("id", exit.signal == 0 ? std::nullopt : std::optional<std::uint64_t>(exit.signal)).field("name", "").close_object();
+  json.open_object("signal")
+      .number("id", exit.signal == 0 ? std::nullopt : std::optional<std::uint64_t>(exit.signal))
+      .field("name", "")
+      .close_object();
   json.close_object();
 }
 
@@ -50,7 +53,9 @@ void add_state(Json& json, const JobLine& line) {
   const Job& job = *line.job;
   add_states(json, job);
   json.field("state_reason", model::reason_name(job.reason)).field("state_description", job.reason_detail);
-  json.field("hold", job.hold != model::Hold::None).field("requeue", job.spec->requeue.value_or(true)).field("restart_cnt", job.restarts);
+  json.field("hold", job.hold != model::Hold::None)
+      .field("requeue", job.spec->requeue.value_or(true))
+      .field("restart_cnt", job.restarts);
   json.number("priority", job.priority).field("nice", job.spec->nice);
   json.field("dependency", dependencies_left(job));
   add_exit(json, "exit_code", job.exit);
@@ -61,23 +66,33 @@ void add_state(Json& json, const JobLine& line) {
 void add_times(Json& json, const JobLine& line) {
   const Job& job = *line.job;
   json.moment("submit_time", job.submitted).moment("eligible_time", job.eligible).moment("accrue_time", job.accrue);
-  json.moment("start_time", shown_start(job, line.expected_start)).moment("end_time", shown_end(job, line.expected_start).at);
-  json.moment("suspend_time", job.suspended_at).moment("last_sched_evaluation", job.last_eval).moment("deadline", job.spec->deadline);
+  json.moment("start_time", shown_start(job, line.expected_start))
+      .moment("end_time", shown_end(job, line.expected_start).at);
+  json.moment("suspend_time", job.suspended_at)
+      .moment("last_sched_evaluation", job.last_eval)
+      .moment("deadline", job.spec->deadline);
   const bool finite = job.time_limit.is_finite();
-  json.number("time_limit", finite ? std::optional<std::uint64_t>(job.time_limit.minutes_value()) : std::nullopt, job.time_limit.is_unlimited());
+  json.number("time_limit", finite ? std::optional<std::uint64_t>(job.time_limit.minutes_value()) : std::nullopt,
+              job.time_limit.is_unlimited());
 }
 
 void add_resources(Json& json, const JobLine& line) {
   const Job& job = *line.job;
   const JobSpec& spec = *job.spec;
-  json.field("partition", job_partition(job)).field("nodes", job_nodes(job, *line.table)).field("batch_host", job.batch_host);
-  json.number("node_count", job_node_count(job)).number("cpus", job_cpu_count(job)).number("tasks", model::task_count(spec));
+  json.field("partition", job_partition(job))
+      .field("nodes", job_nodes(job, *line.table))
+      .field("batch_host", job.batch_host);
+  json.number("node_count", job_node_count(job))
+      .number("cpus", job_cpu_count(job))
+      .number("tasks", model::task_count(spec));
   json.number("cpus_per_task", spec.cpus_per_task).number("tasks_per_node", spec.tasks_per_node);
   const auto& per_cpu = spec.memory_per_cpu_mib;
   const auto& per_node = spec.memory_per_node_mib;
   json.number("memory_per_cpu", per_cpu ? std::optional<std::uint64_t>(*per_cpu) : std::nullopt);
   json.number("memory_per_node", per_node ? std::optional<std::uint64_t>(*per_node) : std::nullopt);
-  json.field("required_nodes", spec.required_nodes).field("excluded_nodes", spec.excluded_nodes).field("features", spec.features);
+  json.field("required_nodes", spec.required_nodes)
+      .field("excluded_nodes", spec.excluded_nodes)
+      .field("features", spec.features);
   json.field("licenses", licenses(spec)).field("contiguous", spec.contiguous);
   json.field("tres_req_str", requested_tres(job)).field("tres_alloc_str", allocated_tres(job));
   json.field("tres_per_job", gres_terms(spec, Per::Job)).field("tres_per_node", gres_terms(spec, Per::Node));
@@ -86,7 +101,8 @@ void add_resources(Json& json, const JobLine& line) {
   if (job.allocation) {
     for (const model::NodeGrant& grant : job.allocation->nodes)
       for (const model::DeviceGrant& device : grant.devices) {
-        json.item(fmt::format("{}{}{}:{}", device.gres, device.type.empty() ? "" : ":", device.type, device.indices.size()));
+        json.item(fmt::format("{}{}{}:{}", device.gres, device.type.empty() ? "" : ":", device.type,
+                              device.indices.size()));
       }
   }
   json.close_array();
@@ -114,9 +130,15 @@ void add_allocation(Json& json, const JobLine& line) {
 void add_program(Json& json, const Job& job) {
   const JobSpec& spec = *job.spec;
   json.field("command", spec.command).field("current_working_directory", spec.work_dir);
-  json.field("standard_input", stdin_path(job)).field("standard_output", stdout_path(job)).field("standard_error", stderr_path(job));
-  json.field("stdin_expanded", stdin_path(job)).field("stdout_expanded", stdout_path(job)).field("stderr_expanded", stderr_path(job));
-  json.field("submit_line", spec.submit_line).field("allocating_node", spec.submit_host).field("mail_user", spec.mail_user);
+  json.field("standard_input", stdin_path(job))
+      .field("standard_output", stdout_path(job))
+      .field("standard_error", stderr_path(job));
+  json.field("stdin_expanded", stdin_path(job))
+      .field("stdout_expanded", stdout_path(job))
+      .field("stderr_expanded", stderr_path(job));
+  json.field("submit_line", spec.submit_line)
+      .field("allocating_node", spec.submit_host)
+      .field("mail_user", spec.mail_user);
 }
 
 }  // namespace

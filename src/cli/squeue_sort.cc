@@ -20,37 +20,56 @@ std::int64_t limit_number(TimeLimit limit) {
 // The columns that are numbers, with the number.
 Number number_of(char letter) {
   switch (letter) {
-    case 'A': return [](Line l) -> std::int64_t { return l.job->id.value; };
+    case 'A':
+      return [](Line l) -> std::int64_t { return l.job->id.value; };
     case 'i':
-    case 'F': return [](Line l) -> std::int64_t { return l.job->array_job ? l.job->array_job.value : l.job->id.value; };
-    case 'c': return [](Line l) -> std::int64_t { return l.job->spec->cpus_per_task; };
-    case 'C': return [](Line l) -> std::int64_t { return job_cpu_count(*l.job); };
-    case 'd': return [](Line l) { return static_cast<std::int64_t>(l.job->spec->tmp_disk_mib); };
-    case 'D': return [](Line l) -> std::int64_t { return job_node_count(*l.job); };
-    case 'e': return [](Line l) { return to_micros(shown_end(*l.job, l.expected_start).at); };
-    case 'G': return [](Line l) -> std::int64_t { return l.job->spec->gid.value; };
-    case 'K': return [](Line l) -> std::int64_t { return l.task.value_or(l.job->array_task.value_or(0)); };
-    case 'l': return [](Line l) { return limit_number(l.job->time_limit); };
+    case 'F':
+      return [](Line l) -> std::int64_t { return l.job->array_job ? l.job->array_job.value : l.job->id.value; };
+    case 'c':
+      return [](Line l) -> std::int64_t { return l.job->spec->cpus_per_task; };
+    case 'C':
+      return [](Line l) -> std::int64_t { return job_cpu_count(*l.job); };
+    case 'd':
+      return [](Line l) { return static_cast<std::int64_t>(l.job->spec->tmp_disk_mib); };
+    case 'D':
+      return [](Line l) -> std::int64_t { return job_node_count(*l.job); };
+    case 'e':
+      return [](Line l) { return to_micros(shown_end(*l.job, l.expected_start).at); };
+    case 'G':
+      return [](Line l) -> std::int64_t { return l.job->spec->gid.value; };
+    case 'K':
+      return [](Line l) -> std::int64_t { return l.task.value_or(l.job->array_task.value_or(0)); };
+    case 'l':
+      return [](Line l) { return limit_number(l.job->time_limit); };
     case 'L':
       return [](Line l) -> std::int64_t {
         if (!l.job->time_limit.is_finite()) return INT64_MAX;
         return (l.job->time_limit.duration() - model::run_time(*l.job, l.table->as_of)).count();
       };
-    case 'm': return [](Line l) {
-      const model::JobSpec& spec = *l.job->spec;
-      return static_cast<std::int64_t>((spec.memory_per_cpu_mib ? spec.memory_per_cpu_mib : spec.memory_per_node_mib).value_or(0));
-    };
-    case 'M': return [](Line l) { return static_cast<std::int64_t>(model::run_time(*l.job, l.table->as_of).count()); };
+    case 'm':
+      return [](Line l) {
+        const model::JobSpec& spec = *l.job->spec;
+        return static_cast<std::int64_t>(
+            (spec.memory_per_cpu_mib ? spec.memory_per_cpu_mib : spec.memory_per_node_mib).value_or(0));
+      };
+    case 'M':
+      return [](Line l) { return static_cast<std::int64_t>(model::run_time(*l.job, l.table->as_of).count()); };
     case 'p':
-    case 'Q': return [](Line l) -> std::int64_t { return l.job->priority; };
-    case 'S': return [](Line l) {
-      const Time start = shown_start(*l.job, l.expected_start);
-      return is_set(start) ? to_micros(start) : INT64_MAX;
-    };
-    case 'U': return [](Line l) -> std::int64_t { return l.job->spec->uid.value; };
-    case 'V': return [](Line l) { return to_micros(l.job->submitted); };
-    case 'y': return [](Line l) -> std::int64_t { return l.job->spec->nice; };
-    default: return nullptr;
+    case 'Q':
+      return [](Line l) -> std::int64_t { return l.job->priority; };
+    case 'S':
+      return [](Line l) {
+        const Time start = shown_start(*l.job, l.expected_start);
+        return is_set(start) ? to_micros(start) : INT64_MAX;
+      };
+    case 'U':
+      return [](Line l) -> std::int64_t { return l.job->spec->uid.value; };
+    case 'V':
+      return [](Line l) { return to_micros(l.job->submitted); };
+    case 'y':
+      return [](Line l) -> std::int64_t { return l.job->spec->nice; };
+    default:
+      return nullptr;
   }
 }
 
@@ -74,7 +93,8 @@ std::vector<std::int64_t> places(const std::vector<JobLine>& lines, const Key& k
       if (distinct.empty() || distinct.back() != text) distinct.push_back(text);
     std::ranges::sort(distinct);
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (const std::string& text : texts) result.push_back(std::ranges::lower_bound(distinct, text) - distinct.begin());
+    for (const std::string& text : texts)
+      result.push_back(std::ranges::lower_bound(distinct, text) - distinct.begin());
   }
   if (key.descending)
     for (std::int64_t& place : result) place = ~place;  // reverses the order without overflow

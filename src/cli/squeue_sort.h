@@ -10,7 +10,8 @@
 
 namespace spur::cli {
 
-// Sorts, lines that compare equal by ascending id. Returns the letter that names no column (nothing is sorted then), or 0.
+// Sorts, lines that compare equal by ascending id. Returns the letter that names no column (nothing is sorted then),
+// or 0.
 char sort_lines(std::vector<JobLine>& lines, std::string_view text);
 
 }  // namespace spur::cli

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <csignal>
 
+#include "cli/display.h"
 #include "text/signal_name.h"
 
 namespace spur::cli {
 
-void TaskExits::add(const StepEvents::Exit& exit) {
-  ++count_;
+void TaskExits::add(const wire::StepEvents::Exit& exit) {
+  ended_.insert(exit.rank);
   const int status = exit.signal != 0 ? 128 + static_cast<int>(exit.signal) : static_cast<int>(exit.code);
   status_ = std::max(status_, status);
   killed_ = killed_ || exit.signal == SIGKILL || exit.signal == SIGTERM;
@@ -25,9 +26,16 @@ void TaskExits::add(const StepEvents::Exit& exit) {
   unreported_[{exit.node, what}].insert(exit.rank);
 }
 
+std::string TaskExits::running(std::uint32_t tasks) const {
+  IndexSet ranks;
+  if (tasks > 0) ranks.insert_range(0, tasks - 1);
+  ranks.erase_all(ended_);
+  return fmt::format("task{} {}: running", ranks.size() == 1 ? "" : "s", plain_ranges(ranks));
+}
+
 void TaskExits::report(Context& context) {
   for (const auto& [key, ranks] : unreported_)
-    context.error("{}: task{} {}: {}", key.first, ranks.size() > 1 ? "s" : "", ranks.to_string(), key.second);
+    context.error("{}: task{} {}: {}", key.first, ranks.size() > 1 ? "s" : "", plain_ranges(ranks), key.second);
   unreported_.clear();
 }
 

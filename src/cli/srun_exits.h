@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tasks ended: srun's lines about those that did not end well, several of one node and kind in one line, and srun's own
-// exit status, the highest of all (128 + signal for a task that a signal ended).
+// How the tasks ended: srun's lines about those that did not end well, several of one node and kind in one line, and
+// srun's own exit status, the highest of all (128 + signal for a task that a signal ended).
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,19 @@ namespace spur::cli {
 
 class TaskExits {
  public:
-  void add(const StepEvents::Exit& exit);
+  void add(const wire::StepEvents::Exit& exit);
   // Prints what came since the last call.
   void report(Context& context);
   int status() const { return status_; }
-  std::uint32_t count() const { return count_; }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(ended_.size()); }
+  std::string running(std::uint32_t tasks) const;  // "tasks 0-2: running": those of `tasks` that have not ended
   bool any_bad() const { return status_ != 0; }
-  bool any_killed() const { return killed_; }   // by TERM or KILL
+  bool any_killed() const { return killed_; }  // by TERM or KILL
 
  private:
   std::map<std::pair<std::string, std::string>, IndexSet> unreported_;  // (node, what happened) -> ranks
   int status_ = 0;
-  std::uint32_t count_ = 0;
+  IndexSet ended_;
   bool killed_ = false;
 };
 

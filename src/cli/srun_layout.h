@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many tasks of a step go to which nodes of the job. Pure; whether they fit is the step manager's to decide.
+// Which nodes of the job a step uses and how many tasks it has. Pure. Where nothing says how many tasks go to each
+// node, that is left to the step manager, who knows the CPUs, as is whether they fit.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,22 @@
 namespace spur::cli {
 
 struct StepSize {
-  std::optional<std::uint32_t> tasks, nodes;   // -n, -N as given for the step
-  std::uint32_t tasks_per_node = 0;            // 0: not given
-  std::vector<std::string> required, excluded; // -w, -x
+  std::optional<std::uint32_t> tasks, nodes;    // -n, -N as given for the step
+  std::uint32_t tasks_per_node = 0;             // 0: not given
+  std::vector<std::string> required, excluded;  // -w, -x
 };
 
 struct StepLayout {
-  std::vector<std::size_t> nodes;              // positions in the job's node list
-  std::vector<std::uint32_t> tasks_per_node;   // parallel; each at least 1
+  std::vector<std::size_t> nodes;             // positions in the job's node list
+  std::vector<std::uint32_t> tasks_per_node;  // parallel to nodes; empty: the step manager's choice
   std::uint32_t tasks = 0;
-  bool fewer_nodes = false;                    // -N was larger than -n and has been cut
-  bool ignored_tasks_per_node = false;         // it did not go with -n and -N
+  bool fewer_nodes = false;             // -N was larger than -n and has been cut
+  bool ignored_tasks_per_node = false;  // it did not go with -n and -N
   friend bool operator==(const StepLayout&, const StepLayout&) = default;
 };
 
-// `slots`: tasks per node of the job's own layout. Fills nodes one after the other (block distribution).
-Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std::vector<std::uint32_t>& slots, const StepSize& size);
+// `slots`: tasks per node of the job's own layout.
+Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std::vector<std::uint32_t>& slots,
+                                const StepSize& size);
 
 }  // namespace spur::cli

@@ -3,7 +3,8 @@
 
 namespace spur::cli {
 
-TaskOutput::TaskOutput(Output& out, std::uint32_t tasks, bool label, bool unbuffered, std::optional<std::uint32_t> only)
+TaskOutput::TaskOutput(Output& out, std::uint32_t tasks, bool label, bool unbuffered,
+                       std::optional<std::uint32_t> only)
     : out_(out),
       label_(label),
       whole_lines_(label || (tasks > 1 && !unbuffered)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tasks write, on its way to srun's own output: whole lines where several tasks write (so that they do not tear one
-// another apart), with the task's number in front for -l.
+// What the tasks write, on its way to srun's own output: whole lines where several tasks write (so that they do not
+// tear one another apart), with the task's number in front for -l.
 #pragma once
 
 #include <cstdint>

@@ -12,10 +12,12 @@ namespace {
 constexpr int kWatched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
 volatile std::sig_atomic_t noted[65];
 
-void note(int signal) { noted[signal] = 1; }
+void note(int signal) {
+  noted[signal] = 1;
+}
 
 void handle_all(void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;  // without SA_RESTART: a wait must end so that srun can look
   sigemptyset(&action.sa_mask);
   for (const int signal : kWatched) SPUR_CHECK(::sigaction(signal, &action, nullptr) == 0);
@@ -23,8 +25,13 @@ void handle_all(void (*handler)(int)) {
 
 }  // namespace
 
-SignalWatch::SignalWatch() { handle_all(note); }
-SignalWatch::~SignalWatch() { handle_all(SIG_DFL); }
+SignalWatch::SignalWatch() {
+  for (volatile std::sig_atomic_t& signal : noted) signal = 0;
+  handle_all(note);
+}
+SignalWatch::~SignalWatch() {
+  handle_all(SIG_DFL);
+}
 
 std::optional<int> SignalWatch::take() {
   for (const int signal : kWatched) {

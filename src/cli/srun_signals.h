@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals that srun gets. Handlers only note them; the loops of srun ask here what came. The only global state of the folder,
-// because a signal handler has nothing else.
+// Signals that srun gets. Handlers only note them; the loops of srun ask here what came. The only global state of the
+// folder, because a signal handler has nothing else.
 #pragma once
 
 #include <optional>
 
 namespace spur::cli {
 
-// From now on INT, TERM, HUP, QUIT, USR1, USR2, CONT and ALRM are noted instead of ending the process; undone when it is destroyed.
+// From now on INT, TERM, HUP, QUIT, USR1, USR2, CONT and ALRM are noted instead of ending the process; undone when it
+// is destroyed.
 class SignalWatch {
  public:
   SignalWatch();

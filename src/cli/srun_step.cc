@@ -36,7 +36,8 @@ Result<StepSize> step_size(const JobRequest& request) {
 
 Result<std::vector<std::string>> step_environment(const Context& context, const JobRequest& request) {
   std::vector<std::string> own;
-  for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry) own.emplace_back(*entry);
+  for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry)
+    own.emplace_back(*entry);
   SPUR_ASSIGN(const auto wanted, text::parse_export(request.exported.value_or("ALL")));
   return text::apply_export(wanted, own);
 }
@@ -44,7 +45,8 @@ Result<std::vector<std::string>> step_environment(const Context& context, const 
 // The loop around a running step.
 class StepLoop {
  public:
-  StepLoop(Context& context, const JobRequest& request, StepRunner& runner, StepStreams& streams, JobId job, std::uint32_t tasks)
+  StepLoop(Context& context, const JobRequest& request, StepRunner& runner, StepStreams& streams, JobId job,
+           std::uint32_t tasks)
       : context_(context),
         request_(request),
         runner_(runner),
@@ -54,14 +56,16 @@ class StepLoop {
         out_(streams.out(), tasks, request.label, request.unbuffered, streams.only_out),
         err_(streams.err(), tasks, request.label, request.unbuffered, streams.only_err) {}
 
-  StepEvents events() {
-    StepEvents events;
-    events.started = [this](const std::string&, std::uint32_t step) {
+  wire::StepEvents events() {
+    wire::StepEvents events;
+    events.started = [this](const std::string&, std::uint32_t step, const std::vector<std::uint32_t>&) {
       step_ = step;
       started_ = true;
     };
-    events.output = [this](std::uint32_t rank, std::string_view data, bool is_stderr) { (is_stderr ? err_ : out_).add(rank, data); };
-    events.exited = [this](const StepEvents::Exit& exit) { exits_.add(exit); };
+    events.output = [this](std::uint32_t rank, std::string_view data, bool is_stderr) {
+      (is_stderr ? err_ : out_).add(rank, data);
+    };
+    events.exited = [this](const wire::StepEvents::Exit& exit) { exits_.add(exit); };
     events.failed = [this](const std::string& node, const Error& error) { on_failure(node, error); };
     return events;
   }
@@ -81,10 +85,7 @@ class StepLoop {
     err_.finish();
     exits_.report(context_);
     if (exits_.any_killed()) context_.info("Force Terminated StepId={}.{}", job_.value, step_);
-    if (const Status ended = runner_.result(); !ended && !failed_) {
-      context_.error("{}", words(ended.error()));
-      failed_ = true;
-    }
+    if (const Status ended = runner_.result(); !ended && !failed_) on_failure("", ended.error());
     return failed_ && exits_.status() == 0 ? 1 : exits_.status();
   }
 
@@ -94,13 +95,14 @@ class StepLoop {
     if (!started_) {
       context_.error("Unable to create step for job {}: {}", job_.value, words(error));
     } else {
-      context_.error("{}: {}", node, error.message.empty() ? words(error) : error.message);
+      context_.error("{}{}{}", node, node.empty() ? "" : ": ", error.message.empty() ? words(error) : error.message);
     }
   }
 
   // -K: the step manager ends the others; once, so that the user knows why.
   void tell_of_kill() {
-    if (told_of_kill_ || !request_.kill_on_bad_exit.value_or(false) || !exits_.any_bad() || exits_.count() >= tasks_) return;
+    if (told_of_kill_ || !request_.kill_on_bad_exit.value_or(false) || !exits_.any_bad() || exits_.count() >= tasks_)
+      return;
     told_of_kill_ = true;
     context_.info("Terminating StepId={}", step_name());
   }
@@ -134,7 +136,7 @@ class StepLoop {
       return runner_.send_signal(SIGINT);
     }
     context_.info("interrupt (one more within 1 sec to abort)");
-    context_.info("StepId={} tasks 0-{}: {} running", step_name(), tasks_ - 1, tasks_ - exits_.count());
+    context_.info("StepId={} {}", step_name(), exits_.running(tasks_));
   }
 
   void force_end() {
@@ -144,11 +146,14 @@ class StepLoop {
 
   void on_signal(int signal) {
     switch (signal) {
-      case SIGINT: return on_interrupt();
+      case SIGINT:
+        return on_interrupt();
       case SIGTERM:
       case SIGHUP:
-      case SIGQUIT: return force_end();
-      default: return runner_.send_signal(signal);
+      case SIGQUIT:
+        return force_end();
+      default:
+        return runner_.send_signal(signal);
     }
   }
 
@@ -156,14 +161,17 @@ class StepLoop {
   void check_wait() {
     if (exits_.count() == 0 || exits_.count() >= tasks_ || wait_over_) return;
     if (!is_set(first_exit_)) first_exit_ = context_.now();
-    if (request_.wait_seconds.value_or(0) == 0 || context_.now() - first_exit_ < seconds(*request_.wait_seconds)) return;
+    if (request_.wait_seconds.value_or(0) == 0 || context_.now() - first_exit_ < seconds(*request_.wait_seconds))
+      return;
     wait_over_ = true;
     context_.info("First task exited {}s ago", *request_.wait_seconds);
+    context_.info("StepId={} {}", step_name(), exits_.running(tasks_));
     context_.info("Terminating StepId={}", step_name());
     runner_.send_signal(SIGKILL);
   }
   Duration next_timeout() const {
-    return request_.wait_seconds.value_or(0) != 0 && exits_.count() > 0 && !wait_over_ ? Duration(milliseconds(200)) : Duration(seconds(60));
+    return request_.wait_seconds.value_or(0) != 0 && exits_.count() > 0 && !wait_over_ ? Duration(milliseconds(200))
+                                                                                       : Duration(seconds(60));
   }
 
   Context& context_;
@@ -179,10 +187,11 @@ class StepLoop {
   Time last_interrupt_, first_exit_;
 };
 
-Result<StepRequest> make_request(const Context& context, const JobRequest& request, const std::vector<std::string>& program,
-                                 const wire::ControllerClient::StepTicket& ticket, const StepLayout& layout) {
+Result<wire::StepRequest> make_request(const Context& context, const JobRequest& request,
+                                       const std::vector<std::string>& program,
+                                       const wire::ControllerClient::StepTicket& ticket, const StepLayout& layout) {
   const model::JobSpec& spec = request.spec;
-  StepRequest step;
+  wire::StepRequest step;
   step.ticket = ticket.ticket;
   step.name = spec.name;
   step.arguments = program;
@@ -197,7 +206,6 @@ Result<StepRequest> make_request(const Context& context, const JobRequest& reque
   step.cpus_per_task = spec.cpus_per_task_given ? spec.cpus_per_task : 0;
   step.label = request.label;
   step.overlap = request.overlap;
-  step.exclusive = spec.exclusive != model::Exclusive::No;
   step.kill_on_bad_exit = request.kill_on_bad_exit.value_or(false);
   step.unbuffered = request.unbuffered;
   step.umask = spec.umask;
@@ -210,7 +218,10 @@ Result<StepRequest> make_request(const Context& context, const JobRequest& reque
 
 }  // namespace
 
-int run_step(Context& context, Controller& controller, const JobRequest& request, const std::vector<std::string>& program, JobId job) {
+int run_step(Context& context, Controller& controller, const JobRequest& request,
+             const std::vector<std::string>& program, JobId job) {
+  if (request.job_id && request.spec.exclusive != model::Exclusive::No)
+    return report_unsupported(context, "--exclusive of a job step");
   const auto refuse = [&](const Error& error) {
     context.error("Unable to create step for job {}: {}", job.value, words(error));
     return 1;
@@ -218,11 +229,13 @@ int run_step(Context& context, Controller& controller, const JobRequest& request
   const auto ticket = controller.step_ticket(job);
   if (!ticket) {
     const ErrorCode code = ticket.error().code;
-    if (!request.job_id || (code != ErrorCode::InvalidJobId && code != ErrorCode::JobAlreadyDone)) return refuse(ticket.error());
+    if (!request.job_id || (code != ErrorCode::InvalidJobId && code != ErrorCode::JobAlreadyDone))
+      return refuse(ticket.error());
     context.error("Unable to confirm allocation for job {}: {}", job.value, words(ticket.error()));
     context.info("Check SLURM_JOB_ID environment variable. Expired or invalid job {}", job.value);
     return 1;
   }
+  if (ticket->nodes.empty() || ticket->addresses.empty()) return refuse({ErrorCode::NodesBusy, {}});
   const auto size = step_size(request);
   if (!size) return refuse(size.error());
   const auto layout = lay_out_step(ticket->nodes, ticket->tasks_per_node, *size);
@@ -232,11 +245,15 @@ int run_step(Context& context, Controller& controller, const JobRequest& request
   }
   if (!layout) return refuse(layout.error());
   if (layout->ignored_tasks_per_node) {
-    context.info("Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks {} with the number of "
-                 "requested nodes {}. Ignoring --ntasks-per-node.", size->tasks_per_node, layout->tasks, layout->nodes.size());
+    context.info(
+        "Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks {} with the number "
+        "of "
+        "requested nodes {}. Ignoring --ntasks-per-node.",
+        size->tasks_per_node, layout->tasks, layout->nodes.size());
   }
   if (layout->fewer_nodes) {
-    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", layout->tasks, *size->nodes, layout->nodes.size());
+    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", layout->tasks, *size->nodes,
+                 layout->nodes.size());
   }
   auto streams = StepStreams::open(context, request, job);
   if (!streams) {
@@ -250,7 +267,8 @@ int run_step(Context& context, Controller& controller, const JobRequest& request
 
   const std::unique_ptr<StepRunner> runner = context.make_step_runner();
   StepLoop loop(context, request, *runner, *streams, job, layout->tasks);
-  if (const Status started = runner->start(*step, loop.events()); !started) return refuse(started.error());
+  if (const Status started = runner->start(ticket->addresses.front(), *step, loop.events()); !started)
+    return refuse(started.error());
   return loop.run();
 }
 

@@ -28,13 +28,14 @@ Result<std::unique_ptr<Output>> open_file(const JobRequest& request, JobId job, 
   const std::string path = file_path(request, job, pattern);
   const int mode = request.spec.open_append ? O_APPEND : O_TRUNC;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666);
-  if (descriptor < 0) return fail(ErrorCode::NotFound, fmt::format("Could not open stdout file {}: {}", path, std::strerror(errno)));
+  if (descriptor < 0)
+    return fail(ErrorCode::NotFound, fmt::format("Could not open stdout file {}: {}", path, std::strerror(errno)));
   return std::make_unique<Output>(descriptor);
 }
 
 // One of -o and -e. What it says goes into the fields given.
-Status direct(const JobRequest& request, JobId job, const std::string& mode, Output*& to, std::unique_ptr<Output>& own,
-              std::optional<std::uint32_t>& only, std::string& remote) {
+Status direct(const JobRequest& request, JobId job, const std::string& mode, Output*& to,
+              std::unique_ptr<Output>& own, std::optional<std::uint32_t>& only, std::string& remote) {
   if (mode.empty() || mode == "all") return {};
   if (const auto rank = text::parse_decimal32(mode)) {
     only = *rank;
@@ -53,14 +54,16 @@ Result<StepStreams> StepStreams::open(Context& context, const JobRequest& reques
   StepStreams streams;
   streams.out_ = &context.out;
   streams.err_ = &context.err;
-  SPUR_TRY(direct(request, job, request.spec.std_out, streams.out_, streams.own_out_, streams.only_out, streams.remote_out));
+  SPUR_TRY(direct(request, job, request.spec.std_out, streams.out_, streams.own_out_, streams.only_out,
+                  streams.remote_out));
   if (request.spec.std_err.empty()) {
     // Without -e, stderr goes wherever -o leads.
     if (streams.own_out_) streams.err_ = streams.out_;
     streams.only_err = streams.only_out;
     streams.remote_err = streams.remote_out;
   } else {
-    SPUR_TRY(direct(request, job, request.spec.std_err, streams.err_, streams.own_err_, streams.only_err, streams.remote_err));
+    SPUR_TRY(direct(request, job, request.spec.std_err, streams.err_, streams.own_err_, streams.only_err,
+                    streams.remote_err));
   }
   const std::string& mode = request.spec.std_in;
   if (mode.empty() || mode == "all") {
@@ -71,7 +74,8 @@ Result<StepStreams> StepStreams::open(Context& context, const JobRequest& reques
   } else {
     const std::string path = file_path(request, job, mode);
     streams.own_input_ = streams.input = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (streams.input < 0) return fail(ErrorCode::NotFound, fmt::format("Could not open stdin file {}: {}", path, std::strerror(errno)));
+    if (streams.input < 0)
+      return fail(ErrorCode::NotFound, fmt::format("Could not open stdin file {}: {}", path, std::strerror(errno)));
   }
   return streams;
 }

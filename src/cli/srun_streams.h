@@ -23,16 +23,16 @@ class StepStreams {
 
   Output& out() { return *out_; }
   Output& err() { return *err_; }
-  std::optional<std::uint32_t> only_out, only_err;   // -o 3: that task's output alone
-  std::optional<std::uint32_t> input_rank;           // -i 3: input goes to that task alone
-  int input = -1;                                    // descriptor to read from; -1: none
-  std::string remote_out, remote_err;                // patterns for the nodes; empty: none
+  std::optional<std::uint32_t> only_out, only_err;  // -o 3: that task's output alone
+  std::optional<std::uint32_t> input_rank;          // -i 3: input goes to that task alone
+  int input = -1;                                   // descriptor to read from; -1: none
+  std::string remote_out, remote_err;               // patterns for the nodes; empty: none
 
  private:
   StepStreams() = default;
   Output* out_ = nullptr;
   Output* err_ = nullptr;
-  std::unique_ptr<Output> own_out_, own_err_;        // files opened here
+  std::unique_ptr<Output> own_out_, own_err_;  // files opened here
   int own_input_ = -1;
 };
 

@@ -20,7 +20,8 @@ int report_refusal(Context& context, std::string_view failed, const model::JobSp
     case ErrorCode::Unauthenticated:
       if (!error.message.empty()) context.error("{}", error.message);
       break;
-    default: break;
+    default:
+      break;
   }
   context.error("{}: {}", failed, words(error));
   return 1;

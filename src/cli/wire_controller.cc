@@ -9,7 +9,9 @@ class WireController final : public Controller {
  public:
   explicit WireController(wire::ClientOptions options) : client_(std::move(options)) {}
 
-  Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override { return client_.submit(spec, token); }
+  Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override {
+    return client_.submit(spec, token);
+  }
   Result<wire::Forecast> will_run(const model::JobSpec& spec) override { return client_.will_run(spec); }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override { return client_.jobs(filter); }
   Result<wire::ClusterTable> cluster() override { return client_.cluster(); }
@@ -21,7 +23,9 @@ class WireController final : public Controller {
   }
   Status hold(const state::JobTarget& target, model::Hold hold) override { return client_.hold(target, hold); }
   Status release(const state::JobTarget& target) override { return client_.release(target); }
-  Status requeue(const state::JobTarget& target, model::AfterCompleting how) override { return client_.requeue(target, how); }
+  Status requeue(const state::JobTarget& target, model::AfterCompleting how) override {
+    return client_.requeue(target, how);
+  }
   Status suspend(const state::JobTarget& target, bool resume) override { return client_.suspend(target, resume); }
   Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
                     const std::vector<std::string>& changed) override {
@@ -31,7 +35,9 @@ class WireController final : public Controller {
   Status reconfigure() override { return client_.reconfigure(); }
   Status shutdown() override { return client_.shutdown(); }
   Result<model::JobPtr> wait_job(JobId job, bool until_final) override { return client_.wait_job(job, until_final); }
-  Status complete_allocation(JobId job, model::ExitStatus exit) override { return client_.complete_allocation(job, exit); }
+  Status complete_allocation(JobId job, model::ExitStatus exit) override {
+    return client_.complete_allocation(job, exit);
+  }
   Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) override { return client_.step_ticket(job); }
 
  private:

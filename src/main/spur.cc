@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/srun_signals.h"
 #include "cli/step_runner.h"
 #include "config/load.h"
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: a cluster frozen at 2026-11-15 18:25:48 UTC. Four nodes, three partitions, and one job of each kind that
+// looks different in a table.
+#pragma once
+
+#include "cli/fake_controller.h"
+
+namespace spur::cli {
+
+inline const Time kTestNow = from_unix_seconds(1794767148);  // 2026-11-15T18:25:48Z
+
+inline model::NodePtr fake_node(std::uint32_t index, const char* name) {
+  auto node = std::make_shared<model::Node>();
+  node->index = NodeIndex(index);
+  node->name = name;
+  node->address = "127.0.0.1:" + std::to_string(6818 + index);
+  node->hostname = "vm";
+  node->hardware.cpus = node->hardware.sockets = 4;
+  node->hardware.memory_mib = 1000;
+  node->registered = true;
+  node->arch = "x86_64";
+  node->os = "Linux 6.1.0";
+  node->version = "25.05.0";
+  node->boot_time = node->agent_started = node->last_busy = kTestNow - hours(2);
+  return node;
+}
+
+inline model::Partition fake_partition(const char* name, std::vector<std::uint32_t> nodes) {
+  model::Partition partition;
+  partition.config.name = name;
+  for (const std::uint32_t node : nodes) partition.nodes.emplace_back(node);
+  return partition;
+}
+
+struct FakeJob {
+  std::shared_ptr<model::Job> job = std::make_shared<model::Job>();
+  std::shared_ptr<model::JobSpec> spec = std::make_shared<model::JobSpec>();
+
+  FakeJob(std::uint32_t id, const char* name) {
+    job->id = JobId(id);
+    job->priority = 4294901759u - id;
+    job->time_limit = TimeLimit::unlimited();
+    job->submitted = job->eligible = job->accrue = job->last_eval = kTestNow - minutes(10);
+    spec->name = name;
+    spec->partitions = {"debug"};
+    spec->work_dir = "/work";
+    spec->submit_host = "login";
+    spec->session_id = 4432;
+  }
+  FakeJob& running(seconds since, std::vector<std::pair<std::uint32_t, std::vector<std::uint16_t>>> nodes) {
+    auto allocation = std::make_shared<model::Allocation>();
+    allocation->partition = "debug";
+    for (auto& [node, cpus] : nodes) {
+      job->cpus_allocated += static_cast<std::uint32_t>(cpus.size());
+      allocation->nodes.push_back({NodeIndex(node), cpus, 0, static_cast<std::uint32_t>(cpus.size()), {}});
+    }
+    job->allocation = allocation;
+    job->state = model::JobState::Running;
+    job->started = kTestNow - since;
+    job->batch_host = "n" + std::to_string(nodes.front().first + 1);
+    return *this;
+  }
+  FakeJob& held() {
+    job->hold = model::Hold::User;
+    job->priority = 0;
+    job->reason = model::Reason::JobHeldUser;
+    job->eligible = job->accrue = Time{};
+    return *this;
+  }
+  model::JobPtr done() {
+    job->spec = spec;
+    return job;
+  }
+};
+
+inline std::vector<model::JobPtr> fake_jobs() {
+  std::vector<model::JobPtr> jobs;
+  FakeJob runner(1, "runner");
+  runner.running(seconds(285), {{0, {0, 1}}});
+  runner.spec->tasks = 2;
+  runner.spec->comment = "hi there";
+  jobs.push_back(runner.done());
+
+  FakeJob dependent(2, "wrap");
+  dependent.spec->min_nodes = 2;
+  dependent.spec->max_nodes = 2;
+  dependent.spec->exclusive = model::Exclusive::Node;
+  dependent.spec->dependencies =
+      dependent.job->dependencies_left = {{model::Dependency::Kind::AfterAny, JobId(1), {}, false, 0}};
+  dependent.job->reason = model::Reason::Dependency;
+  dependent.job->eligible = dependent.job->accrue = Time{};
+  jobs.push_back(dependent.done());
+
+  FakeJob array(3, "wrap");
+  array.held();
+  IndexSet tasks;
+  tasks.insert_range(1, 5);
+  array.job->array_job = JobId(3);
+  array.job->array_pending = std::make_shared<const IndexSet>(tasks);
+  array.job->array_max_running = 2;
+  array.job->time_limit = array.spec->time_limit = TimeLimit::of_minutes(10);
+  jobs.push_back(array.done());
+
+  FakeJob later(4, "later");
+  later.held();
+  later.spec->begin = later.job->eligible = kTestNow + hours(1);
+  later.spec->tasks = 3;
+  later.spec->memory_per_cpu_mib = 100;
+  later.spec->required_nodes = "n1";
+  later.spec->excluded_nodes = "n2";
+  later.spec->uid = Uid(65534);
+  later.spec->gid = Gid(65534);
+  jobs.push_back(later.done());
+
+  FakeJob limited(5, "limited");
+  limited.running(seconds(4), {{0, {2}}, {1, {0, 1, 2, 3}}});
+  limited.job->time_limit = limited.spec->time_limit = TimeLimit::of_minutes(5);
+  limited.spec->gres = {{"gpu", "", 1, model::GresRequest::Per::Node}};
+  limited.spec->account = "physics";
+  limited.spec->qos = "normal";
+  jobs.push_back(limited.done());
+
+  FakeJob failed(6, "wrap");
+  failed.running(seconds(60), {{0, {0}}});
+  failed.job->state = model::JobState::Failed;
+  failed.job->ended = kTestNow - seconds(50);
+  failed.job->reason = model::Reason::NonZeroExitCode;
+  failed.job->exit = {3, 0};
+  failed.job->last_nodes = "n1";
+  jobs.push_back(failed.done());
+
+  FakeJob hostile(7, "\033[31mred");
+  hostile.spec->uid = Uid(65534);
+  hostile.spec->gid = Gid(65534);
+  hostile.spec->partitions = {"short"};
+  hostile.job->reason = model::Reason::Resources;
+  jobs.push_back(hostile.done());
+
+  FakeJob task(9, "sweep");
+  task.running(seconds(90000), {{2, {0}}});
+  task.job->array_job = JobId(8);
+  task.job->array_task = 3;
+  jobs.push_back(task.done());
+  return jobs;
+}
+
+inline void fill(FakeController& controller) {
+  wire::ClusterTable& cluster = controller.cluster_table;
+  cluster.as_of = kTestNow;
+  cluster.cluster_name = "test";
+  for (std::uint32_t i = 0; i < 4; ++i) cluster.nodes.push_back(fake_node(i, ("n" + std::to_string(i + 1)).c_str()));
+  auto first = std::make_shared<model::Node>(*cluster.nodes[0]);
+  first->cpus_allocated = 3;
+  first->jobs = {JobId(1), JobId(5)};
+  cluster.nodes[0] = first;
+  auto second = std::make_shared<model::Node>(*cluster.nodes[1]);
+  second->cpus_allocated = 4;
+  second->jobs = {JobId(5)};
+  second->hardware.gres = {{"gpu", "mi300x", 8, ""}};
+  second->devices_in_use = {{"gpu", {3}}};
+  second->features = second->active_features = {"fast", "ib"};
+  cluster.nodes[1] = second;
+  auto fourth = std::make_shared<model::Node>(*cluster.nodes[3]);
+  fourth->flags = model::kNodeDrain;
+  fourth->reason = "bad disk";
+  fourth->reason_at = kTestNow;
+  fourth->hardware.memory_mib = 2000;
+  cluster.nodes[3] = fourth;
+  cluster.partitions = {fake_partition("debug", {0, 1, 2, 3}), fake_partition("short", {0, 1}),
+                        fake_partition("secret", {2})};
+  cluster.partitions[0].config.is_default = true;
+  cluster.partitions[1].config.max_time = TimeLimit::of_minutes(30);
+  cluster.partitions[1].config.max_nodes = 2;
+  cluster.partitions[2].config.hidden = true;
+
+  wire::JobTable& table = controller.job_table;
+  table.as_of = kTestNow;
+  table.cluster_name = "test";
+  table.node_names = {"n1", "n2", "n3", "n4"};
+  table.jobs = fake_jobs();
+  controller.cluster_config.cluster_name = "test";
+  controller.cluster_config.shown = {{"ClusterName", "test"}, {"MinJobAge", "300 sec"}, {"TaskProlog", ""}};
+  controller.forecast = {JobId(6), kTestNow + seconds(30), 1, "n1", "debug"};
+  controller.refuse_job = {{7, ErrorCode::PermissionDenied}, {6, ErrorCode::JobAlreadyDone}};
+}
+
+}  // namespace spur::cli

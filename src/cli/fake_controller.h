@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: a controller made of tables. Queries are answered from `job_table` and `cluster_table`, actions are
+// written down in `calls`, and a request that names "nosuch" is refused the way the real one would. Nothing here is a
+// model of scheduling.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/controller.h"
+
+namespace spur::cli {
+
+class FakeController : public Controller {
+ public:
+  wire::JobTable job_table;
+  wire::ClusterTable cluster_table;
+  model::ClusterConfig cluster_config;
+  std::uint32_t next_id = 101;
+
+  // What was asked for.
+  std::vector<std::string> calls;
+  std::vector<model::JobSpec> specs;
+  std::vector<std::string> tokens;
+  wire::JobFilter last_filter;
+  std::vector<state::UpdateNode> node_updates;
+  std::vector<std::string> changed;
+  model::JobSpec changed_spec;
+
+  // How to answer.
+  std::map<std::uint32_t, ErrorCode> refuse_job;  // every action on these jobs
+  std::vector<Error> submit_errors;               // handed out first, one each
+  wire::ControllerClient::StepTicket ticket;
+  wire::Forecast forecast;
+  bool down = false;
+
+  Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override {
+    tokens.push_back(token);
+    if (down) return unreachable();
+    if (!submit_errors.empty()) {
+      const Error error = submit_errors.front();
+      submit_errors.erase(submit_errors.begin());
+      return std::unexpected(error);
+    }
+    SPUR_TRY(check(spec));
+    specs.push_back(spec);
+    return JobId(next_id++);
+  }
+  Result<wire::Forecast> will_run(const model::JobSpec& spec) override {
+    SPUR_TRY(check(spec));
+    if (spec.tasks.value_or(1) > 16) return fail(ErrorCode::NodeConfigUnavailable);
+    return forecast;
+  }
+  Result<wire::JobTable> jobs(const wire::JobFilter& filter) override {
+    last_filter = filter;
+    if (down) return unreachable();
+    wire::JobTable answer = job_table;
+    answer.jobs.clear();
+    bool known = filter.jobs.empty();
+    for (const model::JobPtr& job : job_table.jobs) {
+      if (!named(*job, filter)) continue;
+      known = true;
+      if (matches(*job, filter)) answer.jobs.push_back(job);
+    }
+    answer.unknown_job = !known;
+    return answer;
+  }
+  Result<wire::ClusterTable> cluster() override {
+    if (down) return unreachable();
+    return cluster_table;
+  }
+  Result<model::ClusterConfig> config() override { return cluster_config; }
+  Result<wire::PingReply> ping(std::size_t number) override {
+    if (down) return unreachable();
+    return wire::PingReply{number == 0 ? "head" : "head2", "0.1.0", "test", number == 0, {}};
+  }
+  std::size_t controller_count() const override { return 1; }
+
+  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) override {
+    return act(
+        fmt::format("cancel {} signal={}{}{}", text(target), signal, batch_only ? " batch" : "", full ? " full" : ""),
+        target);
+  }
+  Status hold(const state::JobTarget& target, model::Hold hold) override {
+    return act(fmt::format("hold {} {}", text(target), hold == model::Hold::Admin ? "admin" : "user"), target);
+  }
+  Status release(const state::JobTarget& target) override {
+    return act(fmt::format("release {}", text(target)), target);
+  }
+  Status requeue(const state::JobTarget& target, model::AfterCompleting how) override {
+    return act(fmt::format("requeue {} {}", text(target), static_cast<int>(how)), target);
+  }
+  Status suspend(const state::JobTarget& target, bool resume) override {
+    return act(fmt::format("{} {}", resume ? "resume" : "suspend", text(target)), target);
+  }
+  Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
+                    const std::vector<std::string>& names) override {
+    changed = names;
+    changed_spec = spec;
+    SPUR_TRY(check(spec));
+    return act(fmt::format("update {} {}", text(target), fmt::join(names, ",")), target);
+  }
+  Status update_node(const state::UpdateNode& update) override {
+    for (const std::string& name : update.nodes)
+      if (std::ranges::none_of(cluster_table.nodes, [&](const auto& node) { return node->name == name; }))
+        return fail(ErrorCode::InvalidNode);
+    node_updates.push_back(update);
+    return {};
+  }
+  Status reconfigure() override {
+    calls.push_back("reconfigure");
+    return {};
+  }
+  Status shutdown() override {
+    calls.push_back("shutdown");
+    return {};
+  }
+  Result<model::JobPtr> wait_job(JobId id, bool until_final) override {
+    calls.push_back(fmt::format("wait {} {}", id.value, until_final ? "end" : "start"));
+    if (on_wait) on_wait(*this);
+    for (const model::JobPtr& job : job_table.jobs)
+      if (job->id == id) return job;
+    return fail(ErrorCode::InvalidJobId);
+  }
+  Status complete_allocation(JobId id, model::ExitStatus exit) override {
+    calls.push_back(fmt::format("complete {} {}:{}", id.value, exit.code, exit.signal));
+    return {};
+  }
+  Result<wire::ControllerClient::StepTicket> step_ticket(JobId id) override {
+    calls.push_back(fmt::format("ticket {}", id.value));
+    if (const auto refused = refuse_job.find(id.value); refused != refuse_job.end()) return fail(refused->second);
+    return ticket;
+  }
+  std::function<void(FakeController&)> on_wait;
+
+ private:
+  static std::string text(const state::JobTarget& target) {
+    return target.tasks ? fmt::format("{}_[{}]", target.id.value, target.tasks->to_string())
+                        : fmt::format("{}", target.id.value);
+  }
+  static std::unexpected<Error> unreachable() { return fail(ErrorCode::Unreachable); }
+
+  Status act(std::string call, const state::JobTarget& target) {
+    calls.push_back(std::move(call));
+    if (const auto refused = refuse_job.find(target.id.value); refused != refuse_job.end())
+      return fail(refused->second);
+    const bool known = std::ranges::any_of(job_table.jobs, [&](const model::JobPtr& job) {
+      return job->id == target.id || job->array_job == target.id;
+    });
+    if (!known) return fail(ErrorCode::InvalidJobId);
+    return {};
+  }
+
+  static Status check(const model::JobSpec& spec) {
+    for (const std::string& name : spec.partitions)
+      if (name == "nosuch") return fail(ErrorCode::InvalidPartition);
+    if (spec.features == "nosuch") return fail(ErrorCode::InvalidFeature);
+    if (spec.required_nodes == "nosuch") return fail(ErrorCode::InvalidNode);
+    if (spec.reservation == "nosuch") return fail(ErrorCode::InvalidReservation);
+    if (!spec.licenses.empty() && spec.licenses[0].name == "nosuch") return fail(ErrorCode::InvalidLicense);
+    if (!spec.gres.empty() && spec.gres[0].name == "nosuch") return fail(ErrorCode::InvalidGres);
+    if (spec.memory_per_node_mib.value_or(0) > 900'000) return fail(ErrorCode::InvalidMemory);
+    if (spec.nice < 0) return fail(ErrorCode::InvalidNice);
+    return {};
+  }
+
+  static bool named(const model::Job& job, const wire::JobFilter& filter) {
+    if (filter.jobs.empty()) return true;
+    return std::ranges::any_of(filter.jobs, [&](const state::JobTarget& target) {
+      if (!target.tasks) return job.id == target.id || job.array_job == target.id;
+      if (job.array_job != target.id) return false;
+      if (job.array_task) return target.tasks->contains(*job.array_task);
+      return job.array_pending && !job.array_pending->intersect(*target.tasks).empty();
+    });
+  }
+  template <class T>
+  static bool among(const std::vector<T>& wanted, const T& value) {
+    return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
+  }
+  bool matches(const model::Job& job, const wire::JobFilter& filter) const {
+    const model::JobSpec& spec = *job.spec;
+    if (!among(filter.users, spec.uid) || !among(filter.accounts, spec.account) || !among(filter.names, spec.name))
+      return false;
+    if (!filter.partitions.empty() &&
+        std::ranges::none_of(spec.partitions, [&](const auto& p) { return among(filter.partitions, p); }))
+      return false;
+    if (!filter.nodes.empty()) {
+      const bool there =
+          job.allocation && std::ranges::any_of(job.allocation->nodes, [&](const model::NodeGrant& grant) {
+            return among(filter.nodes, job_table.node_names[grant.node.value]);
+          });
+      if (!there) return false;
+    }
+    if (filter.all_states) return true;
+    if (filter.states.empty()) return !model::is_final(job.state) || (job.flags & model::kCompleting) != 0;
+    return std::ranges::any_of(filter.states, [&](const auto& state) { return state.matches(job.state, job.flags); });
+  }
+};
+
+}  // namespace spur::cli

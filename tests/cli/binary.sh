@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The real program, without a controller: names it answers to, what it says when nobody answers, what it is linked with.
+# Usage: binary.sh DIRECTORY-OF-THE-PROGRAMS
+bin=$1
+failed=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export SPUR_CONTROLLER_ADDR=unix:$dir/nobody.sock SPUR_AUTH_SOCKET= SPUR_CONF= SLURM_CONF=
+unset SPUR_CONF SLURM_CONF
+export HOME=$dir
+
+# check WHAT STATUS STDOUT STDERR COMMAND...: patterns are bash globs
+check() {
+  local what=$1 status=$2 out=$3 err=$4
+  shift 4
+  "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  local got=$?
+  # shellcheck disable=SC2053
+  if [[ $got != "$status" || $(<"$dir/out") != $out || $(<"$dir/err") != $err ]]; then
+    printf 'FAILED %s\n  status %s, want %s\n  stdout: %s\n  stderr: %s\n' "$what" "$got" "$status" "$(<"$dir/out")" "$(<"$dir/err")"
+    failed=1
+  fi
+}
+
+for name in sbatch srun squeue scancel sinfo scontrol; do
+  check "$name by link" 0 'slurm 25.05.0' '' "$bin/$name" --version
+  check "spur $name" 0 'slurm 25.05.0' '' "$bin/spur" "$name" -V
+  check "$name --help" 0 '*--version*' '' "$bin/$name" --help
+  check "$name --usage" 0 '*' '' "$bin/$name" --usage
+done
+check 'spur version' 0 'spur [0-9]*' '' "$bin/spur" version
+check 'spur help' 0 'Usage: spur*' '' "$bin/spur" help
+check 'bad option' 255 '' "sbatch: unrecognized option '--bogus'"$'\n''Try "sbatch --help" for more information' "$bin/sbatch" --bogus
+check 'no controller needed' 0 $'n1\nn2' '' "$bin/scontrol" show hostnames 'n[1-2]'
+check 'squeue without a controller' 1 '' 'slurm_load_jobs error: *' "$bin/squeue"
+check 'sinfo without a controller' 1 '' 'slurm_load_partitions: *' "$bin/sinfo"
+check 'sbatch without a controller' 1 '' 'sbatch: error: Batch job submission failed: *' "$bin/sbatch" --wrap=true
+check 'a reader that goes away' 0 '*' '' bash -c "'$bin/sinfo' --help | head -1"
+
+# Start-up: nothing but libc (and the loader, libm) may be linked dynamically.
+if ! ldd "$bin/spur" | grep -q libasan; then
+  extra=$(ldd "$bin/spur" | awk '{print $1}' | grep -vE '^(linux-vdso|libc\.so|libm\.so|/lib|libresolv)')
+  if [[ -n $extra ]]; then
+    printf 'FAILED: linked with %s\n' "$extra"
+    failed=1
+  fi
+fi
+exit $failed

@@ -234,13 +234,9 @@ class PartitionResolver {
   Status block(PartitionBlock& block) {
     model::PartitionConfig& partition = block.partition;
     SPUR_TRY(name(block));
-    for (const model::PartitionConfig& other : draft_.cluster.partitions) {
-      if (other.name != partition.name) continue;
-      if (draft_.dialect == Dialect::Spur)
-        return draft_.refuse(block.at, fmt::format("partition {} is declared twice", other.name));
-      draft_.warn(block.at, fmt::format("duplicate entry for partition {}, ignoring", other.name));
-      return {};
-    }
+    for (const model::PartitionConfig& other : draft_.cluster.partitions)
+      if (other.name == partition.name)
+        return draft_.refuse(block.at, fmt::format("duplicate entry for partition {}", other.name));
     SPUR_TRY(default_flag(block));
     SPUR_TRY(limits(block));
     SPUR_TRY(nodes(block));
@@ -283,7 +279,7 @@ class PartitionResolver {
                              fmt::format("partition {}: default_time is longer than max_time", partition.name));
       draft_.warn(block.at,
                   fmt::format("partition {}: DefaultTime is longer than MaxTime, using MaxTime", partition.name));
-      partition.default_time = partition.max_time;
+      partition.default_time = {};  // as Slurm does
     }
     if (partition.max_nodes && partition.min_nodes > *partition.max_nodes)
       return draft_.refuse(block.at, fmt::format("partition {}: more nodes at least than at most", partition.name));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the TOML document and hands each value to its row of the key table. The only file that sees toml++, which is
-// compiled in here without exceptions: commands start faster without its shared library.
+// Walks the TOML document and hands each value to its row of the key table. The only file that sees toml++, and the
+// only one where its exceptions are caught.
 #include "config/spur_conf.h"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "config/keys.h"
+#include "config/toml_text.h"
 #include "text/printable.h"
 
 // Compiled in: commands start faster without the shared library. Its assertions are off: one of them (in parse_key)
@@ -69,12 +70,13 @@ std::string_view given(const toml::node& node) {
 
 class Reader {
  public:
-  explicit Reader(Draft& draft) : draft_(draft) {}
+  // `shielded`: strings and keys still have to pass unshield().
+  Reader(Draft& draft, bool shielded) : draft_(draft), shielded_(shielded) {}
 
   // A table at the top or a section in it.
   Status section(const toml::table& table, const std::string& prefix) {
     for (const auto& [key, node] : table) {
-      const std::string path = prefix.empty() ? std::string(key.str()) : fmt::format("{}.{}", prefix, key.str());
+      const std::string path = prefix.empty() ? plain(key.str()) : fmt::format("{}.{}", prefix, plain(key.str()));
       SPUR_TRY(item(path, key, node));
     }
     return {};
@@ -119,9 +121,9 @@ class Reader {
     if (scope == Scope::Partition) target.partition = &draft_.partitions.emplace_back(), target.partition->at = at;
     if (scope == Scope::Device) target.device = &draft_.devices.emplace_back(), target.device->at = at;
     for (const auto& [key, node] : table) {
-      const std::string name = fmt::format("{}.{}", path, key.str());
-      const Key* row = find_spur_key(scope, key.str());
-      if (!row) return unknown(scope, key.str(), name, position_of(key));
+      const std::string name = fmt::format("{}.{}", path, plain(key.str()));
+      const Key* row = find_spur_key(scope, plain(key.str()));
+      if (!row) return unknown(scope, plain(key.str()), name, position_of(key));
       SPUR_TRY(take_value(*row, name, target, node, position_of(key)));
     }
     return {};
@@ -133,7 +135,7 @@ class Reader {
     return take(row, path, target, *value, at);
   }
 
-  static Result<Value> value_of(const Kind& kind, std::string_view path, const toml::node& node) {
+  Result<Value> value_of(const Kind& kind, std::string_view path, const toml::node& node) const {
     switch (kind.type) {
       case Type::Flag:
         if (const auto* flag = node.as_boolean()) {
@@ -153,70 +155,77 @@ class Reader {
                               fmt::format("{}", number->get()));
         }
         if (kind.type == Type::Number && !kind.infinite) break;
-        if (const auto* text = node.as_string()) return check_text(kind, path, text->get());
+        if (const auto* text = node.as_string()) return check_text(kind, path, plain(text->get()));
         break;
       case Type::List:
-        if (const auto* text = node.as_string()) return check_text(kind, path, text->get());
+        if (const auto* text = node.as_string()) return check_text(kind, path, plain(text->get()));
         if (const auto* array = node.as_array()) return list_of(path, *array);
         break;
       case Type::Counts:
         if (const auto* table = node.as_table()) return counts_of(kind, path, *table);
         break;
       default:
-        if (const auto* text = node.as_string()) return check_text(kind, path, text->get());
+        if (const auto* text = node.as_string()) return check_text(kind, path, plain(text->get()));
         break;
     }
     return fail(ErrorCode::ConfigInvalid, fmt::format("{} must be {}, not {}", path, wanted(kind.type), given(node)));
   }
 
-  static Result<Value> list_of(std::string_view path, const toml::array& array) {
+  Result<Value> list_of(std::string_view path, const toml::array& array) const {
     std::vector<std::string> list;
     for (const toml::node& element : array) {
       const auto* text = element.as_string();
       if (!text)
         return fail(ErrorCode::ConfigInvalid,
                     fmt::format("{} must be a list of strings, not of {}", path, given(element)));
-      list.push_back(text->get());
+      list.push_back(plain(text->get()));
     }
     return check_list(std::move(list));
   }
 
   // Numbers by name; labels may also be strings, which count as 1 and are kept in the text.
-  static Result<Value> counts_of(const Kind& kind, std::string_view path, const toml::table& table) {
+  Result<Value> counts_of(const Kind& kind, std::string_view path, const toml::table& table) const {
     Value value;
     for (const auto& [key, node] : table) {
-      const std::string name = fmt::format("{}.{}", path, key.str());
+      const std::string name = fmt::format("{}.{}", path, plain(key.str()));
       std::string shown;
       if (const auto* number = node.as_integer()) {
         if (number->get() < 0)
           return fail(ErrorCode::ConfigInvalid, fmt::format("{} value ({}) is less than zero", name, number->get()));
         shown = fmt::format("{}", number->get());
         SPUR_ASSIGN(const Value checked, check_number(kind, name, static_cast<std::uint64_t>(number->get()), shown));
-        value.counts.emplace_back(key.str(), checked.number);
+        value.counts.emplace_back(plain(key.str()), checked.number);
       } else if (const auto* text = node.as_string(); text && kind.words == "labels") {
-        shown = text->get();
+        shown = plain(text->get());
       } else {
         return fail(ErrorCode::ConfigInvalid, fmt::format("{} must be a whole number, not {}", name, given(node)));
       }
-      value.text += fmt::format("{}{}:{}", value.text.empty() ? "" : ",", key.str(), shown);
+      value.text += fmt::format("{}{}:{}", value.text.empty() ? "" : ",", plain(key.str()), shown);
     }
     return value;
   }
 
+  std::string plain(std::string_view text) const { return shielded_ ? unshield(text) : std::string(text); }
+
   Draft& draft_;
+  bool shielded_;
 };
 
 }  // namespace
 
 Status read_spur_conf(std::string_view text, Draft& draft) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark says nothing in UTF-8
+  const bool shielded = !is_ascii(text);
+  if (const std::uint32_t line = shielded ? line_of_bad_utf8(text) : 0; line != 0)
+    return draft.refuse({.file = 0, .line = line}, "this is not UTF-8");
   toml::table document;
   try {
-    document = toml::parse(text);
+    document = shielded ? toml::parse(shield(text)) : toml::parse(text);
   } catch (const toml::parse_error& error) {
     const Position at{.file = 0, .line = error.source().begin.line};
-    return draft.refuse(at, text::shown(error.description(), 200));
+    return draft.refuse(at, text::shown(unshield(error.description()), 200));
   }
-  return Reader(draft).section(document, "");
+  return Reader(draft, shielded).section(document, "");
 }
 
 }  // namespace spur::config

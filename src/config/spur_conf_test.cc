@@ -250,7 +250,7 @@ TEST(SpurConf, Bad) {
        "spur.conf:3: partition p names an unknown node: b"},
       {"[[partitions]]\nname = \"p\"\ndefault = true\n[[partitions]]\nname = \"q\"\ndefault = true",
        "spur.conf:4: two default partitions: p and q"},
-      {"[[partitions]]\nname = \"p\"\n[[partitions]]\nname = \"p\"", "spur.conf:3: partition p is declared twice"},
+      {"[[partitions]]\nname = \"p\"\n[[partitions]]\nname = \"p\"", "spur.conf:3: duplicate entry for partition p"},
       {"[[partitions]]\nname = \"p\"\nmax_time = \"soon\"",
        "spur.conf:3: Bad value \"soon\" for partitions.max_time"},
       {"[[partitions]]\nname = \"p\"\nmax_time = \"10\"\ndefault_time = \"20\"",

@@ -120,10 +120,9 @@ void Agent::on(const model::ControllerLaunch& launch) {
 void Agent::on(const model::ControllerEnd& end) {
   const auto it = runs_.find(end.run);
   if (it == runs_.end()) {
-    if (is_over(end.run)) return;
-    // The launch never arrived and must not any more: there is nothing here to clean up.
-    over_[end.run.job] = std::max(over_[end.run.job], end.run.epoch);
-    over_order_.push_back(end.run.job);
+    // It never came here, or is over: either way there is nothing to end, and the controller still waits to hear so (an
+    // earlier answer was lost). From now on its launch must not start it any more.
+    if (!is_over(end.run)) remember_over(end.run);
     model::AgentJobDone done;
     done.run = end.run;
     done.exit = {.code = 0, .signal = 15};
@@ -153,9 +152,13 @@ void Agent::on(const model::ControllerDoneAck& ack) {
 void Agent::forget(const model::JobRun& run) {
   launcher_.forget(run);
   runs_.erase(run);
-  Epoch& epoch = over_[run.job];
-  epoch = std::max(epoch, run.epoch);
-  over_order_.push_back(run.job);
+  remember_over(run);
+}
+
+void Agent::remember_over(const model::JobRun& run) {
+  const auto [it, fresh] = over_.emplace(run.job, run.epoch);
+  it->second = std::max(it->second, run.epoch);
+  if (fresh) over_order_.push_back(run.job);
   while (over_order_.size() > kRememberOver) {
     over_.erase(over_order_.front());
     over_order_.pop_front();

@@ -68,6 +68,7 @@ class Agent {
   void report(const model::JobRun& run, Run& state);
   void forget(const model::JobRun& run);
   bool is_over(const model::JobRun& run) const;
+  void remember_over(const model::JobRun& run);
 
   AgentIdentity identity_;
   io::Clock& clock_;

@@ -62,6 +62,7 @@ void Dispatcher::carry_out(const state::Effect& effect) {
   } else if (const auto* end = std::get_if<state::EndJob>(&effect)) {
     with_job(end->job, end->epoch, [&](const model::Job& job, Work& work) {
       work.end = true;
+      work.launch = false;  // whoever has not started it yet need not
       work.kill |= end->kill;
       // How long ago TERM was due is in the state, so the sequence survives a change of leader.
       const Duration since = std::max(Duration{0}, clock_.now() - job.kill_began);

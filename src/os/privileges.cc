@@ -116,7 +116,7 @@ Result<Identity> decode_identity(std::string_view text) {
   for (std::string_view rest = parts[3]; !rest.empty();) {
     const auto comma = rest.find(',');
     Gid gid;
-    if (!parse_number(rest.substr(0, comma), &gid.value)) return bad;
+    if (!parse_number(rest.substr(0, comma), &gid.value) || comma == rest.size() - 1) return bad;
     out.groups.push_back(gid);
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }

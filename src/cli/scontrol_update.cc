@@ -316,7 +316,7 @@ std::vector<std::pair<std::string, std::optional<state::JobTarget>>> jobs_to_cha
 void update_job(Scontrol& run, const KeyValue& entity, const Words& pairs) {
   JobChange change;
   change.request.now = run.context.now();
-  change.request.directory = "/";
+  change.request.directory.assign(1, '/');  // g++-12 takes the literal for an overlapping copy
   for (const std::string& word : pairs) {
     const KeyValue pair = split_pair(word);
     const auto key = std::ranges::find_if(

@@ -58,6 +58,7 @@ void CommitQueue::on_durable(Status status) {
   }
   std::vector<state::Effect> effects;
   const auto outcomes = cluster_->apply(cluster_->index() + 1, batch_, &effects);
+  hooks_.publish();
   auto callers = std::exchange(in_flight_, {});
   for (std::size_t i = 0; i < callers.size(); ++i)
     if (callers[i]) callers[i](outcomes[i]);

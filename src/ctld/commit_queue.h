@@ -25,7 +25,9 @@ class CommitQueue {
   struct Hooks {
     // Runs a function on the core thread; the journal completes on a thread of its own.
     std::function<void(std::function<void()>)> post;
-    // After a batch was applied and all its callers were answered.
+    // Right after a batch was applied, before anybody is answered: whoever has his answer and looks must see his own change.
+    std::function<void()> publish;
+    // After all callers were answered.
     std::function<void(const std::vector<state::Effect>&)> applied;
     std::function<void(const Error&)> fatal;
   };

@@ -28,6 +28,7 @@ Controller::Controller(Doors doors)
       cluster_(std::make_unique<state::Cluster>()),
       commits_(doors_.clock, doors_.journal, cluster_,
                {.post = doors_.post,
+                .publish = [this] { publish(); },
                 .applied = [this](const auto& effects) { on_applied(effects); },
                 .fatal = [this](const Error& error) { doors_.fatal(error); }}),
       dispatcher_(doors_.clock, doors_.agents,
@@ -84,7 +85,6 @@ void Controller::propose(state::Command command, CommitQueue::Then then) {
 void Controller::on_applied(const std::vector<state::Effect>& effects) {
   for (const auto& effect : effects) dispatcher_.carry_out(effect);
   note_changes();
-  publish();
   maybe_plan();
   maybe_snapshot();
 }

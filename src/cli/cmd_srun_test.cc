@@ -384,6 +384,13 @@ TEST_F(Srun, SaysWhatWentWrong) {
   result_ = fail(ErrorCode::StepTooLarge, "More processors requested than permitted");
   EXPECT_EQ(run("-n5 x", {[](wire::StepEvents&, FakeRunner&) {}}, {"SLURM_JOB_ID=57"}), 1);
   EXPECT_EQ(err_, "srun: error: Unable to create step for job 57: More processors requested than permitted\n");
+  const auto refuses = [](const char* node) -> Event {
+    return [=](wire::StepEvents& events, FakeRunner&) {
+      events.failed(node, {ErrorCode::InvalidArgument, "cannot do that"});
+    };
+  };
+  EXPECT_EQ(run("x", {refuses("n1"), refuses("n2")}), 1);
+  EXPECT_EQ(err_, "srun: error: Unable to create step for job 101: cannot do that\n");
   result_ = fail(ErrorCode::Unreachable, "the agent of n1 is gone");
   EXPECT_EQ(run("x", {started()}), 1);
   EXPECT_EQ(err_, "srun: error: the agent of n1 is gone\n");

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <utility>
 
 #include "cli/job_option_values.h"
 #include "cli/srun_exits.h"
@@ -91,7 +92,7 @@ class StepLoop {
 
  private:
   void on_failure(const std::string& node, const Error& error) {
-    failed_ = true;
+    if (std::exchange(failed_, true) && !started_) return;  // every node refuses for the same reason
     if (!started_) {
       context_.error("Unable to create step for job {}: {}", job_.value, words(error));
     } else {

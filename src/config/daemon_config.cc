@@ -81,6 +81,10 @@ std::string controller_socket(const DaemonConfig& config) {
   return config.state_dir + "/ctld.sock";
 }
 
+std::string local_socket(const DaemonConfig& config) {
+  return config.state_dir + "/local.sock";
+}
+
 std::string auth_socket(const DaemonConfig& config) {
   return config.auth_socket_path.empty() ? config.state_dir + "/auth.sock" : config.auth_socket_path;
 }

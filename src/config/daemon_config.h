@@ -90,6 +90,7 @@ std::string_view name_of(LogLevel level);  // Slurm's word: "info", "debug2"
 std::string expand_path(std::string_view pattern, std::string_view node, std::string_view host);
 
 std::string controller_socket(const DaemonConfig& config);    // <state_dir>/ctld.sock
+std::string local_socket(const DaemonConfig& config);         // <state_dir>/local.sock
 std::string auth_socket(const DaemonConfig& config);          // as configured, else <state_dir>/auth.sock
 std::string controller_pid_file(const DaemonConfig& config);  // as configured, else <state_dir>/spurctld.pid
 

@@ -171,13 +171,15 @@ Result<Loaded> load_text(std::string_view text, const std::string& path, Want wa
   return finish(draft, want, path);
 }
 
+static bool is_socket(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
 std::vector<std::string> find_controllers(const DaemonConfig& config) {
   if (auto given = split_list(environment("SPUR_CONTROLLER_ADDR")); !given.empty()) return given;
   std::vector<std::string> out;
-  struct stat status{};
-  if (const std::string socket = controller_socket(config);
-      ::stat(socket.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
-    out.push_back("unix:" + socket);
+  if (const std::string socket = controller_socket(config); is_socket(socket)) out.push_back("unix:" + socket);
   for (const ControllerHost& controller : config.controllers)
     out.push_back(join_host_port(controller.address, config.controller_port));
   return out;
@@ -185,7 +187,9 @@ std::vector<std::string> find_controllers(const DaemonConfig& config) {
 
 ClientEndpoints client_options(const DaemonConfig& config) {
   const std::string_view socket = environment("SPUR_AUTH_SOCKET");
+  const std::string local = local_socket(config);
   return {.controllers = find_controllers(config),
+          .local_socket = environment("SPUR_CONTROLLER_ADDR").empty() && is_socket(local) ? local : std::string{},
           .auth_socket = socket.empty() ? auth_socket(config) : std::string(socket),
           .timeout = config.message_timeout};
 }

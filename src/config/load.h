@@ -51,6 +51,8 @@ std::vector<std::string> find_controllers(const DaemonConfig& config);
 
 struct ClientEndpoints {
   std::vector<std::string> controllers;
+  std::string
+      local_socket;  // the controller's, if it runs on this host and $SPUR_CONTROLLER_ADDR is not set; else empty
   std::string auth_socket;  // $SPUR_AUTH_SOCKET, else as configured; may not exist
   Duration timeout{};
 };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Controller service of proto/spur/v1/controller.proto: each call is identified, authorized against the table, turned
-// into the model's types and handed to the core thread, or answered from the published picture. Nothing is decided here.
+// The Controller service over gRPC: says who calls (the credential in the metadata), asks the authorization table and
+// hands the call to ControllerCalls.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
+#include <string_view>
 
-#include "ctld/core_thread.h"
+#include "ctld/controller_calls.h"
 #include "ctld/identify.h"
 #include "spur/v1/controller.grpc.pb.h"
 
@@ -15,16 +13,7 @@ namespace spur::ctld {
 
 class ControllerService final : public v1::Controller::CallbackService {
  public:
-  struct Options {
-    std::string host, version;
-    Time started;
-    // Reads the configuration files again. On the core thread; slow is fine, rare is certain.
-    std::function<Result<model::ClusterConfig>()> reload;
-    std::function<void()> shutdown;
-    // Signs a ticket that lets the job's owner run steps in it.
-    std::function<Result<std::string>(const model::Job&)> sign_ticket;
-  };
-  ControllerService(CoreThread& core, const Identify& identify, Options options);
+  ControllerService(ControllerCalls& calls, const Identify& identify) : calls_(calls), identify_(identify) {}
 
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
@@ -50,14 +39,14 @@ class ControllerService final : public v1::Controller::CallbackService {
  private:
   // Who calls, if he may call `method` at all.
   Result<model::Caller> admit(Context* context, std::string_view method) const;
-  using Act = std::function<void(Controller&, const model::Caller&, Controller::DoneReply)>;
-  // The common shape: admit, decode the target, act on the core thread, answer Done.
-  Unary* change(Context* context, std::string_view method, const v1::JobTarget* target,
-                std::function<void(Controller&, const model::Caller&, state::JobTarget, Controller::DoneReply)> act);
+  template <class Request, class Reply>
+  using Call = void (ControllerCalls::*)(const model::Caller&, const Request&, ControllerCalls::Answer<Reply>);
+  template <class Request, class Reply>
+  Unary* unary(Context* context, std::string_view method, const Request* request, Reply* reply,
+               Call<Request, Reply> call);
 
-  CoreThread& core_;
+  ControllerCalls& calls_;
   const Identify& identify_;
-  Options options_;
 };
 
 }  // namespace spur::ctld

@@ -41,6 +41,17 @@ Result<model::Caller> Identify::user(std::string_view credential, const model::V
   return caller;
 }
 
+Result<model::Caller> Identify::local(Uid uid, Gid gid, const model::View& view) const {
+  if (uid == options_.unknown_uid)
+    return fail(ErrorCode::PermissionDenied, "uid " + std::to_string(uid.value) + " stands for unknown users");
+  model::Caller caller;
+  caller.uid = uid;
+  caller.gid = gid;
+  caller.host = options_.host;
+  caller.role = is_admin(uid, view) ? model::Role::Admin : model::Role::User;
+  return caller;
+}
+
 Result<model::Caller> Identify::agent(std::string_view credential, std::string_view join_token, const std::string& node,
                                       const std::string& public_key, const model::View& view) const {
   model::Caller caller;

@@ -18,6 +18,7 @@ spur::Result<std::unique_ptr<spur::cli::Controller>> connect() {
   SPUR_ASSIGN(auto endpoints, spur::config::client_options());
   spur::wire::ClientOptions options;
   options.controllers = std::move(endpoints.controllers);
+  options.local_socket = std::move(endpoints.local_socket);
   options.auth_socket = std::move(endpoints.auth_socket);
   options.timeout = endpoints.timeout;
   options.interrupted = spur::cli::interrupted;

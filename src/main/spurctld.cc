@@ -21,17 +21,20 @@
 #include "ctld/core_thread.h"
 #include "ctld/grpc_server.h"
 #include "ctld/identify.h"
+#include "ctld/local_calls.h"
 #include "main/daemon_options.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
 #include "os/credentials.h"
 #include "os/daemon.h"
 #include "os/files.h"
+#include "os/local_socket.h"
 #include "os/log.h"
 #include "os/sd_notify.h"
 #include "os/signals.h"
 #include "os/sqlite_journal.h"
 #include "os/system_clock.h"
+#include "wire/local_call.h"
 
 namespace spur::main {
 namespace {
@@ -64,6 +67,19 @@ Status move_state_aside(const std::string& dir) {
   }
   return {};
 }
+
+class LineReply final : public ctld::LocalReply {
+ public:
+  explicit LineReply(std::shared_ptr<os::LocalSocket::Line> line) : line_(std::move(line)) {}
+  void send_last(std::string_view bytes) override {
+    line_->send(bytes);
+    line_->finish();
+  }
+  void stream(std::function<bool(std::string*)> more) override { line_->stream(std::move(more)); }
+
+ private:
+  std::shared_ptr<os::LocalSocket::Line> line_;
+};
 
 class Spurctld {
  public:
@@ -101,6 +117,8 @@ class Spurctld {
     identify_ = std::make_unique<ctld::Identify>(
         clock_, *verifier_,
         ctld::Identify::Options{.daemon_uid = Uid{::geteuid()},
+                                .unknown_uid = os::LocalSocket::unknown_uid(),
+                                .host = short_hostname(),
                                 .join_token = token,
                                 .enrol = [this](const std::string& node, const std::string& node_key) {
                                   return verifier_->trust_node(node_key, node);
@@ -133,6 +151,7 @@ class Spurctld {
   void stop() {
     log_.info("stopping");
     auth_.reset();
+    local_.reset();
     links_.close();
     server_->stop(std::chrono::seconds(1));
     core_->stop();
@@ -165,9 +184,9 @@ class Spurctld {
 
   Status serve() {
     const auto& daemon = loaded_.daemon;
-    service_ = std::make_unique<ctld::ControllerService>(
-        *core_, *identify_,
-        ctld::ControllerService::Options{
+    calls_ = std::make_unique<ctld::ControllerCalls>(
+        *core_,
+        ctld::ControllerCalls::Options{
             .host = short_hostname(),
             .version = kVersion,
             .started = clock_.now(),
@@ -188,12 +207,27 @@ class Spurctld {
               claims.epoch = job.epoch;
               return signer_->sign(claims, clock_.now());
             }});
+    service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
+    local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
     agent_service_ = std::make_unique<ctld::AgentLinks::Service>(links_, *core_, *identify_);
     const std::string socket = config::controller_socket(daemon);
     ::unlink(socket.c_str());   // the journal's lock says that nobody else serves it
     std::vector<std::string> addresses = daemon.controller_listen;
     addresses.push_back("unix:" + socket);
     SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_));
+    SPUR_ASSIGN(local_, os::LocalSocket::open({.path = config::local_socket(daemon),
+                                               .max_connections = 2048,
+                                               .max_connections_per_user = 1024,
+                                               .max_request_bytes = wire::kMaxLocalRequestBytes,
+                                               .request_limit = seconds(10),
+                                               .stall_limit = seconds(30),
+                                               .threads = 2},
+                                              [this](std::string request, std::shared_ptr<os::LocalSocket::Line> line) {
+                                                const auto peer = line->peer();
+                                                local_calls_->take(peer.uid, peer.gid, std::move(request),
+                                                                   std::make_shared<LineReply>(std::move(line)));
+                                              },
+                                              clock_));
     SPUR_ASSIGN(auth_, os::AuthSocket::open({.path = config::auth_socket(daemon), .may_attest = {}}, *signer_, clock_));
     return {};
   }
@@ -227,9 +261,12 @@ class Spurctld {
   ctld::AgentLinks links_;
   std::unique_ptr<ctld::CoreThread> core_;
   std::unique_ptr<ctld::Identify> identify_;
+  std::unique_ptr<ctld::ControllerCalls> calls_;
   std::unique_ptr<ctld::ControllerService> service_;
+  std::unique_ptr<ctld::LocalCalls> local_calls_;
   std::unique_ptr<ctld::AgentLinks::Service> agent_service_;
   std::unique_ptr<ctld::GrpcServer> server_;
+  std::unique_ptr<os::LocalSocket> local_;
   std::unique_ptr<os::AuthSocket> auth_;
   std::atomic<bool> stop_requested_{false};
 };

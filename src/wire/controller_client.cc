@@ -16,6 +16,7 @@
 #include "wire/job_codec.h"
 #include "wire/job_list_codec.h"
 #include "wire/lean_channel.h"
+#include "wire/local_channel.h"
 #include "wire/node_codec.h"
 #include "wire/spec_codec.h"
 
@@ -37,8 +38,9 @@ std::string path_of(std::string_view method) {
 }  // namespace
 
 struct ControllerClient::Channel {
-  explicit Channel(ClientOptions given) : options(std::move(given)), lean(options.controllers, kControllerPort) {
-    lean.interrupted = options.interrupted;
+  explicit Channel(ClientOptions given)
+      : options(std::move(given)), local(options.local_socket), lean(options.controllers, kControllerPort) {
+    local.interrupted = lean.interrupted = options.interrupted;
   }
 
   // Asked for at the first call, and again only when it is about to expire (a long wait). A refusal is remembered:
@@ -68,11 +70,28 @@ struct ControllerClient::Channel {
     return call;
   }
 
+  // The local socket first, where there is one; gRPC if nobody who can answer is behind it.
+  template <class Request>
+  Status stream(std::string_view method, const Request& request, Duration timeout,
+                const std::function<Status(std::string_view)>& on_message) {
+    const std::string bytes = request.SerializeAsString();
+    if (!options.local_socket.empty()) {
+      auto outcome = local.call(method, bytes, timeout, on_message);
+      if (!outcome.try_elsewhere || lean.peer_count() == 0) return outcome.status;
+    }
+    SPUR_ASSIGN(const auto call, call_options(timeout));
+    return lean.stream(path_of(method), bytes, call, on_message);
+  }
+
   template <class Request, class Reply>
   Status ask(std::string_view method, const Request& request, Reply* reply, Duration timeout) {
-    SPUR_ASSIGN(const auto call, call_options(timeout));
-    SPUR_ASSIGN(const auto bytes, lean.call(path_of(method), request.SerializeAsString(), call));
-    return parse(bytes, reply);
+    int replies = 0;
+    SPUR_TRY(stream(method, request, timeout, [&](std::string_view bytes) -> Status {
+      if (++replies > 1) return fail(ErrorCode::Internal, "The server sent several answers to one request");
+      return parse(bytes, reply);
+    }));
+    if (replies == 0) return fail(ErrorCode::Internal, "The server sent no answer");
+    return {};
   }
   template <class Request, class Reply>
   Status ask(std::string_view method, const Request& request, Reply* reply) {
@@ -85,12 +104,14 @@ struct ControllerClient::Channel {
     return ask(method, request, &done);
   }
   template <class Reply>
-  static Status parse(const std::string& bytes, Reply* reply) {
-    if (!reply->ParseFromString(bytes)) return fail(ErrorCode::Corrupt, "The controller's answer cannot be read");
+  static Status parse(std::string_view bytes, Reply* reply) {
+    if (!reply->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      return fail(ErrorCode::Corrupt, "The controller's answer cannot be read");
     return {};
   }
 
   ClientOptions options;
+  LocalChannel local;
   LeanChannel lean;
   std::optional<Result<std::string>> credential;
   Time renew_at;
@@ -124,11 +145,10 @@ Result<Forecast> ControllerClient::will_run(const model::JobSpec& spec) {
 Result<JobTable> ControllerClient::jobs(const JobFilter& filter) {
   v1::ListJobsRequest request;
   to_proto(filter, &request);
-  SPUR_ASSIGN(const auto call, channel_->call_options(channel_->options.timeout));
   JobListDecoder decoder;
   JobTable table;
-  SPUR_TRY(channel_->lean.stream(path_of("ListJobs"), request.SerializeAsString(), call,
-                                 [&](std::string_view bytes) { return decoder.take_chunk(bytes, &table); }));
+  SPUR_TRY(channel_->stream("ListJobs", request, channel_->options.timeout,
+                            [&](std::string_view bytes) { return decoder.take_chunk(bytes, &table); }));
   return table;
 }
 

@@ -22,6 +22,7 @@ namespace spur::wire {
 
 struct ClientOptions {
   std::vector<std::string> controllers;  // "unix:/path", "host:port", "http://host:port"; tried in order
+  std::string local_socket = {};         // of a controller on this host: tried before all others; empty: none
   std::string auth_socket;               // where a credential is had; empty: none (anonymous)
   Duration timeout{std::chrono::seconds(60)};
   // Asked when a signal arrives while a call waits: true gives the call up (TimedOut). Empty: calls go on waiting.

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/controller_calls.h"
+
+#include <utility>
+
+#include "ctld/authorization.h"
+#include "ctld/update_request.h"
+#include "sched/plan.h"
+#include "wire/config_codec.h"
+#include "wire/id_codec.h"
+#include "wire/job_codec.h"
+#include "wire/node_codec.h"
+#include "wire/spec_codec.h"
+
+namespace spur::ctld {
+namespace {
+
+// A specification as a client sent it, with what only the controller may say about it.
+Result<std::shared_ptr<model::JobSpec>> take_spec(const v1::JobSpec& from, const model::Caller& caller,
+                                                  const model::View& view) {
+  auto spec = std::make_shared<model::JobSpec>();
+  SPUR_TRY(wire::from_proto(from, spec.get()));
+  spec->uid = caller.uid;
+  spec->gid = caller.gid;
+  if (spec->partitions.empty()) {
+    const auto* part = model::default_partition(view);
+    if (!part) return fail(ErrorCode::DefaultPartitionMissing, "No partition specified or system default partition");
+    spec->partitions.push_back(part->config.name);
+  }
+  return spec;
+}
+
+Result<v1::WillRunReply> forecast(const model::View& view, const model::JobSpec& spec) {
+  SPUR_TRY(sched::check_submit(view, spec));
+  SPUR_ASSIGN(const auto found, sched::will_run(view, spec, view.as_of));
+  v1::WillRunReply reply;
+  reply.set_job(view.next_job_id);
+  reply.set_start_us(to_micros(found.start));
+  reply.set_cpus(found.cpus);
+  reply.set_nodes(model::node_list(view, found.nodes));
+  reply.set_partition(found.partition);
+  return reply;
+}
+
+}  // namespace
+
+ControllerCalls::ControllerCalls(CoreThread& core, Options options) : core_(core), options_(std::move(options)) {}
+
+void ControllerCalls::change(const Caller& caller, Answer<v1::Done> answer, Act act) {
+  core_.post([caller, answer = std::move(answer), act = std::move(act)](Controller& controller) {
+    act(controller, caller, [answer](Status status) {
+      status ? answer(v1::Done{}) : answer(std::unexpected(std::move(status.error())));
+    });
+  });
+}
+
+void ControllerCalls::change_job(const Caller& caller, const v1::JobTarget& target, Answer<v1::Done> answer,
+                                 ActOnJob act) {
+  state::JobTarget wanted;
+  if (auto ok = wire::from_proto(target, &wanted); !ok) return answer(std::unexpected(std::move(ok.error())));
+  change(caller, std::move(answer),
+         [wanted = std::move(wanted), act = std::move(act)](Controller& c, const Caller& who, auto reply) {
+           act(c, who, wanted, std::move(reply));
+         });
+}
+
+// ---- submitting
+
+void ControllerCalls::submit_job(const Caller& caller, const v1::SubmitJobRequest& request,
+                                 Answer<v1::SubmitJobReply> answer) {
+  if (request.token().size() > 128) return answer(fail(ErrorCode::InvalidArgument, "the submit token is too long"));
+  auto spec = take_spec(request.spec(), caller, core_.picture()->view);
+  if (!spec) return answer(std::unexpected(std::move(spec.error())));
+  core_.post([caller, spec = std::move(*spec), &request, answer = std::move(answer)](Controller& controller) {
+    controller.submit(caller, spec, request.token(), [answer](Result<SubmitReply> result) {
+      if (!result) return answer(std::unexpected(std::move(result.error())));
+      v1::SubmitJobReply reply;
+      reply.set_job(result->job.value);
+      reply.set_repeated_submit(result->repeated);
+      answer(std::move(reply));
+    });
+  });
+}
+
+void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& request,
+                               Answer<v1::WillRunReply> answer) {
+  const auto picture = core_.picture();
+  auto spec = take_spec(request.spec(), caller, picture->view);
+  if (!spec) return answer(std::unexpected(std::move(spec.error())));
+  answer(forecast(picture->view, **spec));
+}
+
+// ---- looking
+
+Result<std::shared_ptr<JobChunks>> ControllerCalls::list_jobs(const Caller& caller,
+                                                              const v1::ListJobsRequest& request) {
+  SPUR_ASSIGN(const auto filter, filter_from_proto(request));
+  return std::make_shared<JobChunks>(core_.picture(), filter, caller);
+}
+
+void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest&, Answer<v1::GetClusterReply> answer) {
+  const auto picture = core_.picture();
+  v1::GetClusterReply reply;
+  reply.set_as_of_us(to_micros(picture->view.as_of));
+  reply.set_cluster_name(picture->view.config->cluster_name);
+  picture->view.nodes.for_each(
+      [&](std::uint32_t, const model::NodePtr& node) { wire::to_proto(*node, reply.add_nodes()); });
+  for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
+  answer(std::move(reply));
+}
+
+void ControllerCalls::get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply> answer) {
+  v1::GetConfigReply reply;
+  wire::to_proto(*core_.picture()->view.config, reply.mutable_config());
+  answer(std::move(reply));
+}
+
+void ControllerCalls::ping(const Caller&, const v1::PingRequest&, Answer<v1::PingReply> answer) {
+  v1::PingReply reply;
+  reply.set_host(options_.host);
+  reply.set_version(options_.version);
+  reply.set_cluster_name(core_.picture()->view.config->cluster_name);
+  reply.set_is_leader(true);
+  reply.set_started_us(to_micros(options_.started));
+  answer(std::move(reply));
+}
+
+void ControllerCalls::wait_job(const Caller&, const v1::WaitJobRequest& request, Answer<v1::WaitJobReply> answer) {
+  const JobId job{request.job()};
+  const auto until = request.until_final() ? Controller::Until::Final : Controller::Until::Started;
+  core_.post([job, until, answer = std::move(answer)](Controller& controller) {
+    controller.wait_job(job, until, [answer](Result<model::JobPtr> result) {
+      if (!result) return answer(std::unexpected(std::move(result.error())));
+      model::JobSpec bare = *(*result)->spec;
+      bare.script = bare.environment = nullptr;
+      model::Job copy = **result;
+      copy.spec = std::make_shared<const model::JobSpec>(std::move(bare));
+      v1::WaitJobReply reply;
+      wire::to_proto(copy, reply.mutable_job());
+      answer(std::move(reply));
+    });
+  });
+}
+
+// ---- changing
+
+void ControllerCalls::cancel_job(const Caller& caller, const v1::CancelJobRequest& request, Answer<v1::Done> answer) {
+  change_job(caller, request.target(), std::move(answer),
+             [signal = request.signal(), batch_only = request.batch_only(), full = request.full()](
+                 Controller& c, const Caller& who, auto target, auto reply) {
+               c.cancel(who, std::move(target), signal, batch_only, full, std::move(reply));
+             });
+}
+
+void ControllerCalls::hold_job(const Caller& caller, const v1::HoldJobRequest& request, Answer<v1::Done> answer) {
+  const auto hold = request.hold() == v1::HOLD_ADMIN ? model::Hold::Admin : model::Hold::User;
+  change_job(caller, request.target(), std::move(answer),
+             [hold](Controller& c, const Caller& who, auto target, auto reply) {
+               c.hold(who, std::move(target), hold, std::move(reply));
+             });
+}
+
+void ControllerCalls::release_job(const Caller& caller, const v1::ReleaseJobRequest& request,
+                                  Answer<v1::Done> answer) {
+  change_job(caller, request.target(), std::move(answer),
+             [](Controller& c, const Caller& who, auto target, auto reply) {
+               c.release(who, std::move(target), std::move(reply));
+             });
+}
+
+void ControllerCalls::requeue_job(const Caller& caller, const v1::RequeueJobRequest& request,
+                                  Answer<v1::Done> answer) {
+  const auto how = request.how() == v1::AFTER_COMPLETING_REQUEUE_HOLD   ? model::AfterCompleting::RequeueHold
+                   : request.how() == v1::AFTER_COMPLETING_SPECIAL_EXIT ? model::AfterCompleting::SpecialExit
+                                                                        : model::AfterCompleting::Requeue;
+  change_job(caller, request.target(), std::move(answer),
+             [how](Controller& c, const Caller& who, auto target, auto reply) {
+               c.requeue(who, std::move(target), how, std::move(reply));
+             });
+}
+
+void ControllerCalls::suspend_job(const Caller& caller, const v1::SuspendJobRequest& request,
+                                  Answer<v1::Done> answer) {
+  change_job(caller, request.target(), std::move(answer),
+             [resume = request.resume()](Controller& c, const Caller& who, auto target, auto reply) {
+               c.suspend(who, std::move(target), resume, std::move(reply));
+             });
+}
+
+void ControllerCalls::update_job(const Caller& caller, const v1::UpdateJobRequest& request, Answer<v1::Done> answer) {
+  change_job(caller, request.target(), std::move(answer),
+             [&request](Controller& c, const Caller& who, auto target, auto reply) {
+               auto update = update_request(c.cluster().view(), std::move(target), request);
+               if (!update) return reply(std::unexpected(update.error()));
+               c.update_job(who, std::move(*update), std::move(reply));
+             });
+}
+
+void ControllerCalls::update_node(const Caller& caller, const v1::UpdateNodeRequest& request,
+                                  Answer<v1::Done> answer) {
+  state::UpdateNode update;
+  if (auto ok = wire::from_proto(request.update(), &update); !ok)
+    return answer(std::unexpected(std::move(ok.error())));
+  change(caller, std::move(answer), [update = std::move(update)](Controller& c, const Caller& who, auto reply) {
+    c.update_node(who, update, std::move(reply));
+  });
+}
+
+void ControllerCalls::reconfigure(const Caller& caller, const v1::ReconfigureRequest&, Answer<v1::Done> answer) {
+  change(caller, std::move(answer), [this](Controller& c, const Caller& who, auto reply) {
+    auto config = options_.reload();
+    if (!config) return reply(std::unexpected(config.error()));
+    c.reconfigure(who, std::move(*config), std::move(reply));
+  });
+}
+
+void ControllerCalls::shutdown(const Caller& caller, const v1::ShutdownRequest&, Answer<v1::Done> answer) {
+  change(caller, std::move(answer), [this](Controller&, const Caller&, auto reply) {
+    reply({});
+    options_.shutdown();
+  });
+}
+
+// ---- interactive jobs
+
+void ControllerCalls::complete_allocation(const Caller& caller, const v1::CompleteAllocationRequest& request,
+                                          Answer<v1::Done> answer) {
+  model::ExitStatus exit;
+  if (auto ok = wire::from_proto(request.exit(), &exit); !ok) return answer(std::unexpected(std::move(ok.error())));
+  change(caller, std::move(answer), [job = JobId{request.job()}, exit](Controller& c, const Caller& who, auto reply) {
+    c.complete_allocation(who, job, exit, std::move(reply));
+  });
+}
+
+void ControllerCalls::step_ticket(const Caller& caller, const v1::StepTicketRequest& request,
+                                  Answer<v1::StepTicketReply> answer) {
+  const auto picture = core_.picture();
+  const model::Job* job = model::find_job(picture->view, JobId{request.job()});
+  if (!job) return answer(fail(ErrorCode::InvalidJobId, "Invalid job id specified"));
+  if (!may_touch(caller, *job)) return answer(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+  if (job->state == model::JobState::Pending) return answer(fail(ErrorCode::JobPending, "Job is pending execution"));
+  if (!model::is_active(job->state) || !job->allocation)
+    return answer(fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed"));
+  auto ticket = options_.sign_ticket(*job);
+  if (!ticket) return answer(std::unexpected(std::move(ticket.error())));
+  v1::StepTicketReply reply;
+  reply.set_ticket(std::move(*ticket));
+  for (const auto& grant : job->allocation->nodes) {
+    const auto* node = picture->view.nodes.find(grant.node.value);
+    reply.add_nodes((*node)->name);
+    reply.add_addresses((*node)->address);
+    reply.add_tasks_per_node(grant.tasks);
+  }
+  answer(std::move(reply));
+}
+
+}  // namespace spur::ctld

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Controller service of proto/spur/v1/controller.proto does, whichever way a call came in: each call is
+// turned into the model's types and handed to the core thread, or answered from the published picture. Nothing is
+// decided here. The two ways in, controller_service (gRPC) and local_calls (the local socket), say who calls and
+// have asked the authorization table.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ctld/core_thread.h"
+#include "ctld/list_jobs.h"
+#include "spur/v1/controller.pb.h"
+
+namespace spur::ctld {
+
+class ControllerCalls {
+ public:
+  struct Options {
+    std::string host, version;
+    Time started;
+    // Reads the configuration files again. On the core thread; slow is fine, rare is certain.
+    std::function<Result<model::ClusterConfig>()> reload;
+    std::function<void()> shutdown;
+    // Signs a ticket that lets the job's owner run steps in it.
+    std::function<Result<std::string>(const model::Job&)> sign_ticket;
+  };
+  ControllerCalls(CoreThread& core, Options options);
+
+  // Called once, from any thread, perhaps before the call returns. The request must live until then.
+  template <class Reply>
+  using Answer = std::function<void(Result<Reply>)>;
+  using Caller = model::Caller;
+
+  void submit_job(const Caller&, const v1::SubmitJobRequest&, Answer<v1::SubmitJobReply>);
+  void will_run(const Caller&, const v1::WillRunRequest&, Answer<v1::WillRunReply>);
+  void get_cluster(const Caller&, const v1::GetClusterRequest&, Answer<v1::GetClusterReply>);
+  void get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply>);
+  void ping(const Caller&, const v1::PingRequest&, Answer<v1::PingReply>);
+  void cancel_job(const Caller&, const v1::CancelJobRequest&, Answer<v1::Done>);
+  void hold_job(const Caller&, const v1::HoldJobRequest&, Answer<v1::Done>);
+  void release_job(const Caller&, const v1::ReleaseJobRequest&, Answer<v1::Done>);
+  void requeue_job(const Caller&, const v1::RequeueJobRequest&, Answer<v1::Done>);
+  void suspend_job(const Caller&, const v1::SuspendJobRequest&, Answer<v1::Done>);
+  void update_job(const Caller&, const v1::UpdateJobRequest&, Answer<v1::Done>);
+  void update_node(const Caller&, const v1::UpdateNodeRequest&, Answer<v1::Done>);
+  void reconfigure(const Caller&, const v1::ReconfigureRequest&, Answer<v1::Done>);
+  void shutdown(const Caller&, const v1::ShutdownRequest&, Answer<v1::Done>);
+  void wait_job(const Caller&, const v1::WaitJobRequest&, Answer<v1::WaitJobReply>);
+  void complete_allocation(const Caller&, const v1::CompleteAllocationRequest&, Answer<v1::Done>);
+  void step_ticket(const Caller&, const v1::StepTicketRequest&, Answer<v1::StepTicketReply>);
+  // The one call with many answers; the caller pulls them.
+  Result<std::shared_ptr<JobChunks>> list_jobs(const Caller&, const v1::ListJobsRequest&);
+
+  std::shared_ptr<const Picture> picture() const { return core_.picture(); }
+
+ private:
+  using Act = std::function<void(Controller&, const Caller&, Controller::DoneReply)>;
+  // Acts on the core thread and answers Done.
+  void change(const Caller& caller, Answer<v1::Done> answer, Act act);
+  using ActOnJob = std::function<void(Controller&, const Caller&, state::JobTarget, Controller::DoneReply)>;
+  void change_job(const Caller& caller, const v1::JobTarget& target, Answer<v1::Done> answer, ActOnJob act);
+
+  CoreThread& core_;
+  Options options_;
+};
+
+}  // namespace spur::ctld

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/local_calls.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ctld/authorization.h"
+#include "wire/local_call.h"
+
+namespace spur::ctld {
+namespace {
+
+using ReplyPtr = std::shared_ptr<LocalReply>;
+using Handle = void (*)(ControllerCalls&, const model::Caller&, std::string_view message, ReplyPtr);
+
+void end(LocalReply& reply, const Status& status) {
+  std::string bytes;
+  wire::append_local_end(status, &bytes);
+  reply.send_last(bytes);
+}
+
+template <class Message>
+Result<std::shared_ptr<Message>> parse(std::string_view bytes) {
+  auto message = std::make_shared<Message>();
+  if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return fail(ErrorCode::InvalidArgument, "the request is garbled");
+  return message;
+}
+
+template <auto Method, class Request, class Reply>
+void handle(ControllerCalls& calls, const model::Caller& caller, std::string_view message, ReplyPtr reply) {
+  auto request = parse<Request>(message);
+  if (!request) return end(*reply, std::unexpected(request.error()));
+  const Request& given = **request;
+  // The answer keeps the request alive for as long as it may be needed.
+  (calls.*Method)(caller, given, [request = std::move(*request), reply](Result<Reply> result) {
+    if (!result) return end(*reply, std::unexpected(std::move(result.error())));
+    std::string bytes;
+    wire::append_local_message(result->SerializeAsString(), &bytes);
+    wire::append_local_end({}, &bytes);
+    reply->send_last(bytes);
+  });
+}
+
+struct LocalRow {
+  std::string_view method;
+  Handle handle;
+};
+
+template <class Request, class Reply,
+          void (ControllerCalls::*Method)(const model::Caller&, const Request&, ControllerCalls::Answer<Reply>)>
+constexpr LocalRow row(std::string_view name) {
+  return {name, &handle<Method, Request, Reply>};
+}
+
+constexpr std::array kRows{
+    row<v1::SubmitJobRequest, v1::SubmitJobReply, &ControllerCalls::submit_job>("SubmitJob"),
+    row<v1::WillRunRequest, v1::WillRunReply, &ControllerCalls::will_run>("WillRun"),
+    row<v1::GetClusterRequest, v1::GetClusterReply, &ControllerCalls::get_cluster>("GetCluster"),
+    row<v1::GetConfigRequest, v1::GetConfigReply, &ControllerCalls::get_config>("GetConfig"),
+    row<v1::PingRequest, v1::PingReply, &ControllerCalls::ping>("Ping"),
+    row<v1::CancelJobRequest, v1::Done, &ControllerCalls::cancel_job>("CancelJob"),
+    row<v1::HoldJobRequest, v1::Done, &ControllerCalls::hold_job>("HoldJob"),
+    row<v1::ReleaseJobRequest, v1::Done, &ControllerCalls::release_job>("ReleaseJob"),
+    row<v1::RequeueJobRequest, v1::Done, &ControllerCalls::requeue_job>("RequeueJob"),
+    row<v1::SuspendJobRequest, v1::Done, &ControllerCalls::suspend_job>("SuspendJob"),
+    row<v1::UpdateJobRequest, v1::Done, &ControllerCalls::update_job>("UpdateJob"),
+    row<v1::UpdateNodeRequest, v1::Done, &ControllerCalls::update_node>("UpdateNode"),
+    row<v1::ReconfigureRequest, v1::Done, &ControllerCalls::reconfigure>("Reconfigure"),
+    row<v1::ShutdownRequest, v1::Done, &ControllerCalls::shutdown>("Shutdown"),
+    row<v1::CompleteAllocationRequest, v1::Done, &ControllerCalls::complete_allocation>("CompleteAllocation"),
+    row<v1::StepTicketRequest, v1::StepTicketReply, &ControllerCalls::step_ticket>("StepTicket"),
+    row<v1::WaitJobRequest, v1::WaitJobReply, &ControllerCalls::wait_job>("WaitJob"),
+};
+
+}  // namespace
+
+void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<LocalReply> reply) {
+  const auto request = wire::parse_local_request(frame);
+  if (!request) return end(*reply, std::unexpected(request.error()));
+  const auto caller = identify_.local(uid, gid, calls_.picture()->view);
+  if (!caller) return end(*reply, std::unexpected(caller.error()));
+  if (auto allowed = authorize(request->method, *caller); !allowed) return end(*reply, allowed);
+  if (request->method == "ListJobs") return list_jobs(*caller, request->message, *reply);
+  const auto row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == request->method; });
+  if (row == kRows.end())
+    return end(*reply, fail(ErrorCode::NotSupported, "there is no call " + std::string(request->method)));
+  row->handle(calls_, *caller, request->message, std::move(reply));
+}
+
+void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message, LocalReply& reply) {
+  const auto request = parse<v1::ListJobsRequest>(message);
+  if (!request) return end(reply, std::unexpected(request.error()));
+  auto chunks = calls_.list_jobs(caller, **request);
+  if (!chunks) return end(reply, std::unexpected(chunks.error()));
+  auto chunk = std::make_shared<v1::JobChunk>();  // kept: its memory is used again for the next
+  reply.stream([chunks = std::move(*chunks), chunk](std::string* out) {
+    chunk->Clear();
+    const bool more = chunks->next(chunk.get());
+    more ? wire::append_local_message(chunk->SerializeAsString(), out) : wire::append_local_end({}, out);
+    return more;
+  });
+}
+
+}  // namespace spur::ctld

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/local_socket_loop.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "base/check.h"
+#include "os/files.h"
+
+namespace spur::os {
+namespace {
+
+constexpr std::size_t kLengthBytes = 4;
+
+std::uint32_t read_length(std::string_view bytes) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    value |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return value;
+}
+
+bool watch(int epoll, int fd, int operation, std::uint32_t events) {
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  return ::epoll_ctl(epoll, operation, fd, &event) == 0;
+}
+
+}  // namespace
+
+// ---- Line
+
+void LocalSocket::Line::send(std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!fd_) return;
+  out_ += bytes;
+  push();
+}
+
+void LocalSocket::Line::finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  if (fd_) push();
+}
+
+void LocalSocket::Line::stream(std::function<bool(std::string*)> more) {
+  const std::lock_guard lock(mutex_);
+  if (!fd_) return;
+  more_ = std::move(more);
+  push();
+}
+
+bool LocalSocket::Line::gone() const {
+  const std::lock_guard lock(mutex_);
+  return !fd_;
+}
+
+void LocalSocket::Line::push() {
+  for (;;) {
+    while (sent_ < out_.size()) {
+      const ssize_t n = ::send(fd_.get(), out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n >= 0) {
+        sent_ += static_cast<std::size_t>(n);
+        stalled_until_ = Duration::max();
+        continue;
+      }
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN && watch(epoll_, fd_.get(), EPOLL_CTL_MOD, EPOLLOUT)) {
+        if (stalled_until_ == Duration::max()) stalled_until_ = clock_.monotonic() + stall_limit_;
+        return;
+      }
+      more_ = nullptr;  // he is gone
+      hang_up();
+      return;
+    }
+    out_.clear();
+    sent_ = 0;
+    if (!more_) break;
+    if (!more_(&out_)) {
+      more_ = nullptr;
+      finished_ = true;
+    }
+    if (out_.empty()) break;
+  }
+  if (finished_) hang_up();
+}
+
+// The loop closes the descriptor, which it knows by number.
+void LocalSocket::Line::hang_up() {
+  over_ = true;
+  ::shutdown(fd_.get(), SHUT_RDWR);
+}
+
+void LocalSocket::Line::drop() {
+  const std::lock_guard lock(mutex_);
+  more_ = nullptr;
+  fd_.reset();
+}
+
+// ---- Loop
+
+LocalSocket::Loop::~Loop() {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(stop_.get(), &one, sizeof one));
+    thread_.join();
+  }
+  while (!connections_.empty()) close_connection(connections_.begin()->first);
+}
+
+Status LocalSocket::Loop::start() {
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  // Of several threads, one is woken for one caller.
+  if (!epoll_ || !stop_ || !watch(epoll_.get(), stop_.get(), EPOLL_CTL_ADD, EPOLLIN) ||
+      !watch(epoll_.get(), socket_.listener_.get(), EPOLL_CTL_ADD, EPOLLIN | EPOLLEXCLUSIVE))
+    return fail_errno("cannot make an epoll descriptor", errno);
+  thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+void LocalSocket::Loop::run() {
+  std::vector<epoll_event> events(64);
+  for (;;) {
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_milliseconds());
+    SPUR_CHECK(count >= 0 || errno == EINTR);
+    for (int i = 0; i < count; ++i) {
+      const auto& event = events[static_cast<std::size_t>(i)];
+      const int fd = event.data.fd;
+      if (fd == stop_.get()) return;
+      if (fd == socket_.listener_.get()) {
+        accept_some();
+      } else if (const auto at = connections_.find(fd);
+                 at != connections_.end() && !on_event(at->second, event.events)) {
+        close_connection(fd);
+      }
+    }
+    close_late();
+    set_accepting(connections_.size() < socket_.options_.max_connections &&
+                  socket_.clock_.monotonic() >= paused_until_);
+  }
+}
+
+void LocalSocket::Loop::accept_some() {
+  // A few at a time: those who are done make room for those who wait.
+  for (int i = 0; i < 32 && connections_.size() < socket_.options_.max_connections; ++i) {
+    UniqueFd fd(::accept4(socket_.listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd) {
+      admit(std::move(fd));
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno != EAGAIN) paused_until_ = socket_.clock_.monotonic() + milliseconds(50);  // EMFILE and its like
+    return;
+  }
+}
+
+void LocalSocket::Loop::admit(UniqueFd fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
+  const int number = fd.get();
+  const Uid uid(peer.uid);
+  if (!socket_.shares_.enter(uid, socket_.options_.max_connections_per_user)) return;
+  if (!watch(epoll_.get(), number, EPOLL_CTL_ADD, EPOLLIN)) return socket_.shares_.leave(uid, 0);
+  Connection& connection = connections_[number];
+  connection.fd = number;
+  connection.line = std::make_shared<Line>(std::move(fd), epoll_.get(), Peer{uid, Gid(peer.gid)}, socket_.clock_,
+                                           socket_.options_.stall_limit);
+  connection.deadline = socket_.clock_.monotonic() + socket_.options_.request_limit;
+  // The request is usually there already.
+  if (!read_request(connection)) close_connection(number);
+}
+
+// A listener that is watched exclusively cannot be modified, only taken out and put back.
+void LocalSocket::Loop::set_accepting(bool accepting) {
+  if (accepting == accepting_) return;
+  SPUR_CHECK(watch(epoll_.get(), socket_.listener_.get(), accepting ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+                   EPOLLIN | EPOLLEXCLUSIVE));
+  accepting_ = accepting;
+}
+
+bool LocalSocket::Loop::on_event(Connection& connection, std::uint32_t events) {
+  if (!connection.asked) return read_request(connection);
+  if (events & (EPOLLHUP | EPOLLERR)) return false;
+  if (events & EPOLLOUT) {
+    const std::lock_guard lock(connection.line->mutex_);
+    // Set before it is written: a line that stalls again asks for it again.
+    if (!watch(epoll_.get(), connection.fd, EPOLL_CTL_MOD, 0)) return false;
+    connection.line->push();
+  }
+  return true;
+}
+
+bool LocalSocket::Loop::read_request(Connection& connection) {
+  char buffer[16384];
+  const auto& options = socket_.options_;
+  for (;;) {
+    const ssize_t n = ::recv(connection.fd, buffer, sizeof buffer, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN;
+    if (n == 0) return false;
+    const auto got = static_cast<std::size_t>(n);
+    if (!socket_.shares_.grow(connection.line->peer().uid, got, options.max_user_request_bytes)) return false;
+    connection.charged += got;
+    connection.in.append(buffer, got);
+    if (connection.in.size() < kLengthBytes) continue;
+    const std::size_t length = read_length(connection.in);
+    if (length > options.max_request_bytes) return false;
+    if (connection.in.size() < kLengthBytes + length) continue;
+    connection.asked = true;
+    connection.deadline = Duration::max();
+    // From here on only a hang-up wakes us, or an answer that did not fit.
+    if (!watch(epoll_.get(), connection.fd, EPOLL_CTL_MOD, 0)) return false;
+    std::string request = connection.in.substr(kLengthBytes, length);
+    connection.in = {};
+    socket_.handler_(std::move(request), connection.line);
+    const std::lock_guard lock(connection.line->mutex_);
+    return !connection.line->over_;  // answered already: no need to wait for the hang-up
+  }
+}
+
+void LocalSocket::Loop::close_connection(int fd) {
+  const auto at = connections_.find(fd);
+  SPUR_CHECK(at != connections_.end());
+  socket_.shares_.leave(at->second.line->peer().uid, at->second.charged);
+  at->second.line->drop();
+  connections_.erase(at);
+}
+
+void LocalSocket::Loop::close_late() {
+  if (connections_.empty()) return;
+  const Duration now = socket_.clock_.monotonic();
+  std::vector<int> late;
+  for (const auto& [fd, connection] : connections_) {
+    const std::lock_guard lock(connection.line->mutex_);
+    if (connection.deadline <= now || connection.line->stalled_until_ <= now) late.push_back(fd);
+  }
+  for (const int fd : late) close_connection(fd);
+}
+
+int LocalSocket::Loop::wait_milliseconds() const {
+  if (connections_.empty() && accepting_) return -1;
+  const Duration now = socket_.clock_.monotonic();
+  // A line may begin to stall while we sleep; we look again in time.
+  Duration next = now + std::min<Duration>(socket_.options_.stall_limit, seconds(10));
+  for (const auto& [fd, connection] : connections_) next = std::min(next, connection.deadline);
+  if (!accepting_ && paused_until_ > now) next = std::min(next, paused_until_);
+  return static_cast<int>(std::clamp<std::int64_t>(std::chrono::ceil<milliseconds>(next - now).count(), 0, 10'000));
+}
+
+}  // namespace spur::os

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/local_channel.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "wire/error_map.h"
+#include "wire/local_call.h"
+
+namespace spur::wire {
+namespace {
+
+using std::chrono::steady_clock;
+constexpr std::size_t kReadBytes = std::size_t{128} << 10;
+
+struct Socket {
+  int fd = -1;
+  ~Socket() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+std::unexpected<Error> unreachable(const std::string& path, const char* why) {
+  return fail(ErrorCode::Unreachable, fmt::format("unix:{}: {}", path, why));
+}
+
+Status connect_to(const std::string& path, int fd) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return unreachable(path, std::strerror(ENAMETOOLONG));
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  int done;
+  do done = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  while (done != 0 && errno == EINTR);
+  if (done != 0) return unreachable(path, std::strerror(errno));
+  return {};
+}
+
+// Waits for `events`; TimedOut at the deadline or when the wait is given up.
+Status wait_for(int fd, short events, steady_clock::time_point deadline, const std::function<bool()>& interrupted) {
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (left.count() <= 0) return fail(ErrorCode::TimedOut, "The server did not answer in time");
+    pollfd watched{.fd = fd, .events = events, .revents = 0};
+    const int ready = ::poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000'000)));
+    if (ready > 0) return {};
+    if (ready < 0 && errno == EINTR && interrupted && interrupted())
+      return fail(ErrorCode::TimedOut, "Interrupted while waiting for the server");
+  }
+}
+
+Status send_all(int fd, const std::string& path, std::string_view bytes, steady_clock::time_point deadline,
+                const std::function<bool()>& interrupted) {
+  while (!bytes.empty()) {
+    const ssize_t now = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (now >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(now));
+    } else if (errno == EAGAIN) {
+      SPUR_TRY(wait_for(fd, POLLOUT, deadline, interrupted));
+    } else if (errno != EINTR) {
+      // A request that is refused half-way has its answer waiting for us.
+      if (errno == EPIPE || errno == ECONNRESET) return {};
+      return unreachable(path, std::strerror(errno));
+    }
+  }
+  return {};
+}
+
+Status receive_answer(int fd, const std::string& path, steady_clock::time_point deadline,
+                      const std::function<bool()>& interrupted, const LocalChannel::OnMessage& on_message,
+                      LocalAnswer& answer) {
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  while (!answer.ended()) {
+    const ssize_t got = ::recv(fd, buffer.get(), kReadBytes, MSG_DONTWAIT);
+    if (got > 0) {
+      SPUR_TRY(answer.take({buffer.get(), static_cast<std::size_t>(got)}, on_message));
+    } else if (got < 0 && errno == EAGAIN) {
+      SPUR_TRY(wait_for(fd, POLLIN, deadline, interrupted));
+    } else if (got == 0) {
+      return unreachable(path, "the controller hung up");
+    } else if (errno != EINTR) {
+      return unreachable(path, std::strerror(errno));
+    }
+  }
+  return answer.end();
+}
+
+}  // namespace
+
+LocalChannel::Outcome LocalChannel::call(std::string_view method, std::string_view request, Duration timeout,
+                                         const OnMessage& on_message) {
+  const auto deadline = steady_clock::now() + timeout;
+  const Socket socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  if (socket.fd < 0) return {unreachable(path_, std::strerror(errno)), true};
+  if (auto connected = connect_to(path_, socket.fd); !connected) return {std::move(connected), true};
+  LocalAnswer answer;
+  Status status = send_all(socket.fd, path_, local_request(method, request), deadline, interrupted);
+  if (status) status = receive_answer(socket.fd, path_, deadline, interrupted, on_message, answer);
+  const bool elsewhere = !status && !answer.answered() && grpc_status_of(status.error().code) == kGrpcUnavailable;
+  return {std::move(status), elsewhere};
+}
+
+}  // namespace spur::wire

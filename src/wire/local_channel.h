@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocking calls over the controller's local socket (local_call.h): the client's side.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace spur::wire {
+
+class LocalChannel {
+ public:
+  using OnMessage = std::function<Status(std::string_view)>;
+  explicit LocalChannel(std::string path) : path_(std::move(path)) {}
+
+  struct Outcome {
+    Status status;
+    // Nothing of an answer has come and the controller was not there, or is not the leader: another way may be tried.
+    bool try_elsewhere = false;
+  };
+  // One request, any number of answers; an error from on_message ends the call and is the result.
+  Outcome call(std::string_view method, std::string_view request, Duration timeout, const OnMessage& on_message);
+
+  // Asked when a signal interrupts the wait: true ends the call with TimedOut.
+  std::function<bool()> interrupted;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace spur::wire

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/users.h"
 
-#include <grp.h>
-#include <pwd.h>
-
 #include <charconv>
 #include <map>
 
+#include "cli/name_service.h"
+
 namespace spur::cli {
 namespace {
+
+using Database = NameService::Database;
 
 std::optional<std::uint32_t> number(std::string_view text) {
   std::uint32_t value = 0;
@@ -17,44 +18,47 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value;
 }
 
+std::string name_of(Database database, std::uint32_t id) {
+  const std::string digits = std::to_string(id);
+  const auto found = NameService().find(database, digits, true);
+  return found ? found->front() : digits;
+}
+
+std::optional<std::uint32_t> id_of(Database database, std::string_view text) {
+  const auto found = NameService().find(database, text, false);
+  return number(found ? std::string_view((*found)[2]) : text);
+}
+
 }  // namespace
 
 const std::string& user_name(Uid uid) {
   static std::map<std::uint32_t, std::string> known;
   const auto [entry, added] = known.try_emplace(uid.value);
-  if (added) {
-    const passwd* found = getpwuid(uid.value);
-    entry->second = found != nullptr ? std::string(found->pw_name) : std::to_string(uid.value);
-  }
+  if (added) entry->second = name_of(Database::Passwd, uid.value);
   return entry->second;
 }
 
 const std::string& group_name(Gid gid) {
   static std::map<std::uint32_t, std::string> known;
   const auto [entry, added] = known.try_emplace(gid.value);
-  if (added) {
-    const group* found = getgrgid(gid.value);
-    entry->second = found != nullptr ? std::string(found->gr_name) : std::to_string(gid.value);
-  }
+  if (added) entry->second = name_of(Database::Group, gid.value);
   return entry->second;
 }
 
 std::optional<Uid> find_user(std::string_view text) {
-  if (const passwd* found = getpwnam(std::string(text).c_str())) return Uid(found->pw_uid);
-  if (const auto value = number(text)) return Uid(*value);
-  return std::nullopt;
+  const auto id = id_of(Database::Passwd, text);
+  return id ? std::optional(Uid(*id)) : std::nullopt;
 }
 
 std::optional<Gid> find_group(std::string_view text) {
-  if (const group* found = getgrnam(std::string(text).c_str())) return Gid(found->gr_gid);
-  if (const auto value = number(text)) return Gid(*value);
-  return std::nullopt;
+  const auto id = id_of(Database::Group, text);
+  return id ? std::optional(Gid(*id)) : std::nullopt;
 }
 
 std::optional<Gid> group_of(Uid uid) {
-  const passwd* found = getpwuid(uid.value);
-  if (found == nullptr) return std::nullopt;
-  return Gid(found->pw_gid);
+  const auto found = NameService().find(Database::Passwd, std::to_string(uid.value), true);
+  const auto id = found ? number((*found)[3]) : std::nullopt;
+  return id ? std::optional(Gid(*id)) : std::nullopt;
 }
 
 }  // namespace spur::cli

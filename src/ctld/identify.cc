@@ -43,7 +43,7 @@ Result<model::Caller> Identify::user(std::string_view credential, const model::V
 
 Result<model::Caller> Identify::local(Uid uid, Gid gid, const model::View& view) const {
   if (uid == options_.unknown_uid)
-    return fail(ErrorCode::PermissionDenied, "uid " + std::to_string(uid.value) + " stands for unknown users");
+    return fail(ErrorCode::Unauthenticated, "uid " + std::to_string(uid.value) + " stands for unknown users and speaks for nobody");
   model::Caller caller;
   caller.uid = uid;
   caller.gid = gid;

@@ -28,7 +28,7 @@ class Identify {
 
   // A user, from `spur-credential-bin`. Anonymous when there is none; an error when there is one and it is bad.
   Result<model::Caller> user(std::string_view credential, const model::View& view) const;
-  // A user of this host, of whom the kernel said so. PermissionDenied for a uid that stands for anybody.
+  // A user of this host, of whom the kernel said so. Unauthenticated for a uid that stands for anybody.
   Result<model::Caller> local(Uid uid, Gid gid, const model::View& view) const;
   // An agent that wants to speak for `node` and shows `public_key`: it holds that node's enrolled key, or an administrator
   // of this host vouches for it, or it has the join token.

@@ -62,9 +62,31 @@ class Users(unittest.TestCase):
         self.assertEqual((r.returncode, r.stderr), (1, "sbatch: error: Batch job submission failed: Invalid --nice value\n"))
 
     def test_without_a_credential_nothing_works(self):
-        r = self.c.run("squeue", check=False, env={"SPUR_AUTH_SOCKET": "/nonexistent"})
-        self.assertNotEqual(r.returncode, 0)
-        self.assertTrue(r.stderr)
+        for address in (f"127.0.0.1:{self.c.port}", f"unix:{self.c.dir}/state/ctld.sock"):
+            r = self.c.run("squeue", check=False,
+                           env={"SPUR_CONTROLLER_ADDR": address, "SPUR_AUTH_SOCKET": "/nonexistent"})
+            self.assertNotEqual(r.returncode, 0, address)
+            self.assertTrue(r.stderr, address)
+
+    def test_every_way_in_is_as_strict(self):
+        """The local socket, gRPC over a unix socket and gRPC over TCP: the same user may do the same."""
+        job = self.c.sbatch("-H", "--wrap", "true")
+        for address in (None, f"127.0.0.1:{self.c.port}", f"unix:{self.c.dir}/state/ctld.sock"):
+            env = {"SPUR_CONTROLLER_ADDR": address} if address else {}
+            r = self.c.run("scancel", job, user=ALICE, check=False, env=env)
+            self.assertIn("denied", r.stderr.lower(), address)
+            r = self.c.run("scontrol", "update", "nodename=n1", "state=down", "reason=x", user=ALICE, check=False, env=env)
+            self.assertNotEqual(r.returncode, 0, address)
+            own = self.c.sbatch("-H", "--wrap", "true", user=ALICE, env=env)
+            self.assertIn(f"({ALICE_UID})", self.c.out("scontrol", "show", "job", own))
+            self.c.run("scancel", own, user=ALICE, env=env)
+        self.assertEqual(self.c.state(job), "PENDING")
+
+    def test_an_unknown_user_gets_nowhere(self):
+        """uid 65534 is what the kernel shows for everybody it cannot name."""
+        r = self.c.run("squeue", user="nobody", check=False)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("65534", r.stderr)
 
 
 if __name__ == "__main__":

@@ -220,7 +220,8 @@ ShownEnd shown_end(const model::Job& job, Time expected) {
 }
 
 std::string reason_text(const model::Job& job) {
-  if (job.reason_detail.empty()) return std::string(model::reason_name(job.reason));
+  // Of an ended job Slurm shows the reason's name; the detail is in state_description (--json).
+  if (job.reason_detail.empty() || model::is_final(job.state)) return std::string(model::reason_name(job.reason));
   std::string text = job.reason_detail;
   std::ranges::replace(text, ' ', '_');
   return text;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/launch_failure.h"
 #include "os/files.h"
 #include "wire/agent_codec.h"
 
@@ -140,7 +141,7 @@ void StepLauncher::look_up(model::JobRun run, std::shared_ptr<RunFile> file) {
 
 void StepLauncher::fail_launch(model::JobRun run, const std::string& error) {
   EndRecord record;
-  record.exit.signal = 53;  // as Slurm shows a job that could not be launched
+  record.exit = model::kNeverRan;
   record.launch_failed = true;
   record.error = error;
   finish(run, std::move(record));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "model/launch_failure.h"
 #include "state/apply.h"
 
 namespace spur::state {
@@ -24,6 +25,8 @@ struct Verdict {
 
 Verdict verdict_of(const NodeJobDone& report) {
   if (report.out_of_memory) return {JobState::OutOfMemory, Reason::OutOfMemory};
+  // A script that raised that signal itself brings no error.
+  if (report.exit == model::kNeverRan && !report.error.empty()) return {JobState::Failed, Reason::JobLaunchFailure};
   if (report.exit.signal) return {JobState::Failed, Reason::RaisedSignal};
   if (report.exit.code) return {JobState::Failed, Reason::NonZeroExitCode};
   return {JobState::Completed, Reason::None};
@@ -63,6 +66,7 @@ Outcome Applier::apply(const NodeJobDone& command) {
   } else if (decides) {
     const Verdict verdict = verdict_of(command);
     job.exit = command.exit;
+    if (verdict.reason == Reason::JobLaunchFailure) job.reason_detail = command.error;
     end_run(job, verdict.state, verdict.reason);
   }
   leave_node(job, at);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/launch_failure.h"
 #include "state/test_world.h"
 
 namespace spur::state {
@@ -183,6 +184,29 @@ TEST(Done, FailedLaunchWithoutRequeueFails) {
     EXPECT_EQ(w.job(id).reason, Reason::JobLaunchFailure);
     EXPECT_EQ(w.job(id).exit.code, 1);
   }
+}
+
+// A file that the user named and that cannot be opened: no other node would do better.
+TEST(Done, UsersMistakeEndsTheJob) {
+  World w(1);
+  const auto id = w.submit(spec());
+  w.start(id, World::on(0));
+  auto report = w.done_report(id, "n1");
+  report.exit = model::kNeverRan;
+  report.error = "Could not open stdout file /nonexistent/x: No such file or directory";
+  w.must(report);
+  EXPECT_EQ(w.job(id).state, JobState::Failed);
+  EXPECT_EQ(w.job(id).reason, Reason::JobLaunchFailure);
+  EXPECT_EQ(w.job(id).reason_detail, report.error);
+  EXPECT_EQ(w.job(id).exit, model::kNeverRan);
+  EXPECT_EQ(w.job(id).restarts, 0u);
+  // The same signal, raised by the script itself, is a signal like any other.
+  const auto other = w.submit(spec());
+  w.start(other, World::on(0));
+  auto signalled = w.done_report(other, "n1");
+  signalled.exit = model::kNeverRan;
+  w.must(signalled);
+  EXPECT_EQ(w.job(other).reason, Reason::RaisedSignal);
 }
 
 }  // namespace

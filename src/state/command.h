@@ -73,8 +73,8 @@ struct NodeJobDone {
   model::ExitStatus exit;
   bool is_batch_host = false;     // carries the batch script's own exit status
   bool out_of_memory = false;
-  bool launch_failed = false;     // never ran: requeue (or hold after MaxBatchRequeue)
-  std::string error;              // why the launch failed
+  bool launch_failed = false;     // never ran, through the node: requeue (or hold after MaxBatchRequeue)
+  std::string error;              // why it never ran; see model/launch_failure.h
 };
 
 struct HoldJob {

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/launch_failure.h"
 #include "os/event_loop.h"
 #include "os/files.h"
 #include "os/process.h"
@@ -31,7 +32,6 @@
 namespace spur::stepd {
 namespace {
 
-constexpr model::ExitStatus kLaunchFailed{.code = 0, .signal = 53};  // what Slurm shows as ExitCode=0:53
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 
 Time wall_clock() {
@@ -42,10 +42,11 @@ std::uint64_t micros(const timeval& t) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
 }
 
-os::EndRecord failed_launch(const Error& error) {
+// The user's mistake ends the job; the node's sends it back to the queue (state/apply_done.cc).
+os::EndRecord failed_launch(const Error& error, bool by_user = false) {
   os::EndRecord out;
-  out.exit = kLaunchFailed;
-  out.launch_failed = true;
+  out.exit = model::kNeverRan;
+  out.launch_failed = !by_user;
   out.error = error.message;
   return out;
 }
@@ -68,7 +69,7 @@ class BatchRun {
 
   // Until the end is recorded.
   void run() {
-    if (auto begun = begin(); !begun) record(failed_launch(begun.error()));
+    if (auto begun = begin(); !begun) record(failed_launch(begun.error(), bad_plan_));
     loop_.run();
   }
 
@@ -91,7 +92,7 @@ class BatchRun {
   StartedTask script_;
   os::UniqueFd children_, error_output_;
   os::EndRecord end_;
-  bool announced_ = false, terminating_ = false, ended_ = false, launch_failed_ = false;
+  bool announced_ = false, terminating_ = false, ended_ = false, never_ran_ = false, bad_plan_ = false;
   Duration clearing_since_{0};
 };
 
@@ -108,14 +109,18 @@ Status BatchRun::begin() {
   if (!launch_.spec->script) return fail(ErrorCode::JobScriptMissing, "the job has no batch script");
   SPUR_TRY(write_script(input_, *launch_.spec->script));
   SPUR_ASSIGN(processes_, ProcessSet::make(header.cgroup, "step_batch", launch_.parts[launch_.this_part].memory_mib));
-  SPUR_ASSIGN(auto plan, plan_batch({.launch = launch_,
-                                     .identity = input_.identity,
-                                     .script_path = input_.directory + "/slurm_script",
-                                     .of_node = input_.of_node,
-                                     .token = os::run_token(input_.token, launch_.run)}));
-  plan.cgroup_fd = processes_.cgroup_fd();
+  auto plan = plan_batch({.launch = launch_,
+                          .identity = input_.identity,
+                          .script_path = input_.directory + "/slurm_script",
+                          .of_node = input_.of_node,
+                          .token = os::run_token(input_.token, launch_.run)});
+  if (!plan) {
+    bad_plan_ = true;  // a file name that cannot be
+    return std::unexpected(plan.error());
+  }
+  plan->cgroup_fd = processes_.cgroup_fd();
   SPUR_TRY(watch());
-  SPUR_ASSIGN(script_, start_task(plan));
+  SPUR_ASSIGN(script_, start_task(*plan));
   return {};
 }
 
@@ -144,8 +149,8 @@ bool BatchRun::take_report() {
   auto report = next_report(script_.reports.get());
   if (!report) return false;
   if (report->launch_failed) {
-    launch_failed_ = true;
-    end_.error = report->error;
+    never_ran_ = true;
+    end_ = failed_launch({ErrorCode::Internal, report->error}, report->by_user);
   } else {
     error_output_ = std::move(report->error_output);
   }
@@ -196,8 +201,7 @@ void BatchRun::on_script_ended(int wait_status) {
   if (std::exchange(ended_, true)) return;
   while (take_report()) {
   }
-  end_.exit = launch_failed_ ? kLaunchFailed : os::exit_status_of(wait_status);
-  end_.launch_failed = launch_failed_;
+  if (!never_ran_) end_.exit = os::exit_status_of(wait_status);
   clearing_since_ = os::EventLoop::now();
   clear();
 }

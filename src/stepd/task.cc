@@ -31,8 +31,10 @@ constexpr int kLaunchFailedExit = 127;
 
 // ---- the channel from the new process to its parent
 
-void send_report(int channel, std::string_view text, int fd) {
-  char kind = fd < 0 ? 'F' : 'O';
+enum class ReportKind : char { Started = 'O', NodeFailed = 'F', FilesFailed = 'U' };
+
+void send_report(int channel, ReportKind what, std::string_view text, int fd) {
+  char kind = static_cast<char>(what);
   iovec parts[] = {{&kind, 1}, {const_cast<char*>(text.data()), text.size()}};
   msghdr message{};
   message.msg_iov = parts;
@@ -50,8 +52,8 @@ void send_report(int channel, std::string_view text, int fd) {
   (void)::sendmsg(channel, &message, MSG_NOSIGNAL);
 }
 
-[[noreturn]] void give_up(int channel, const Error& error) {
-  send_report(channel, error.message, -1);
+[[noreturn]] void give_up(int channel, const Error& error, ReportKind kind = ReportKind::NodeFailed) {
+  send_report(channel, kind, error.message, -1);
   ::_exit(kLaunchFailedExit);
 }
 
@@ -195,9 +197,9 @@ std::string resolve_program(const std::string& name, const std::vector<std::stri
   // After the change of user, which clears it: the batch shell must not go on unsupervised.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::umask(plan.umask & 0777);
-  if (auto opened = open_files(plan); !opened) give_up(channel, opened.error());
+  if (auto opened = open_files(plan); !opened) give_up(channel, opened.error(), ReportKind::FilesFailed);
   ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
-  send_report(channel, {}, STDERR_FILENO);
+  send_report(channel, ReportKind::Started, {}, STDERR_FILENO);
   if (plan.is_terminal) ::ioctl(STDIN_FILENO, TIOCSCTTY, 0);
   enter_work_dir(plan);
   std::vector<std::string> environment = plan.environment;
@@ -250,8 +252,10 @@ std::optional<TaskReport> next_report(int fd) {
   const ssize_t got = ::recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got <= 0) return std::nullopt;
   TaskReport out;
-  if (text[0] == 'F') {
+  const auto kind = static_cast<ReportKind>(text[0]);
+  if (kind != ReportKind::Started) {
     out.launch_failed = true;
+    out.by_user = kind == ReportKind::FilesFailed;
     out.error.assign(text + 1, static_cast<std::size_t>(got) - 1);
     return out;
   }

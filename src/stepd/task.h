@@ -47,6 +47,7 @@ Result<StartedTask> start_task(const TaskPlan& plan);
 
 struct TaskReport {
   bool launch_failed = false;
+  bool by_user = false;  // because of a file that the user named: trying again elsewhere helps nobody
   std::string error;
   os::UniqueFd error_output;  // unless it failed: the task's standard error, for messages of ours
 };

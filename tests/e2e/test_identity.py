@@ -53,7 +53,7 @@ class Users(unittest.TestCase):
         target.chmod(0o600)
         link = self.c.dir / "out" / "link"
         link.symlink_to(target)
-        job = self.c.sbatch("--no-requeue", "-o", str(link), "--wrap", "echo pwned", user=ALICE)
+        job = self.c.sbatch("-o", str(link), "--wrap", "echo pwned", user=ALICE)
         self.c.wait_state(job, "FAILED")
         self.assertEqual(target.read_text(), "untouched\n")
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctld/commit_queue.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "wire/command_codec.h"
@@ -13,6 +16,7 @@ namespace {
 // journal's size limit.
 constexpr std::size_t kMaxCommandsPerBatch = 2000;
 constexpr std::size_t kMaxScriptBytesPerBatch = 8u << 20;
+constexpr Duration kFullPause = milliseconds(500);
 
 std::size_t weight(const state::Command& command) {
   const auto* submit = std::get_if<state::SubmitJob>(&command);
@@ -27,28 +31,38 @@ CommitQueue::CommitQueue(io::Clock& clock, io::Journal& journal, const std::uniq
                          Hooks hooks)
     : clock_(clock), journal_(journal), cluster_(cluster), hooks_(std::move(hooks)) {}
 
-void CommitQueue::push(state::Command command, Then then) { queue_.push_back({std::move(command), std::move(then)}); }
+void CommitQueue::push(state::Command command, Then then, IfFull if_full) {
+  queue_.push_back({std::move(command), std::move(then), if_full});
+}
+
+Duration CommitQueue::next_try() const {
+  return full_ && in_flight_.empty() && !queue_.empty() ? try_at_ : Duration::max();
+}
 
 void CommitQueue::pump() {
   if (!in_flight_.empty() || queue_.empty() || failed_) return;
+  if (full_ && clock_.monotonic() < try_at_) return;
   // The stamp never goes back, whatever the wall clock does.
   batch_ = {.at = std::max(clock_.now(), cluster_->view().as_of), .commands = {}};
   std::size_t bytes = 0;
   while (!queue_.empty() && batch_.commands.size() < kMaxCommandsPerBatch) {
     bytes += weight(queue_.front().command);
     if (!batch_.commands.empty() && bytes > kMaxScriptBytesPerBatch) break;
+    // A large request must not keep out what would fit without it.
+    if (full_ && !in_flight_.empty() && in_flight_.back().if_full != queue_.front().if_full) break;
     batch_.commands.push_back(std::move(queue_.front().command));
-    in_flight_.push_back(std::move(queue_.front().then));
+    in_flight_.push_back({std::move(queue_.front().then), queue_.front().if_full});
     queue_.pop_front();
   }
   std::string entry = wire::encode_batch(batch_);
-  bytes_ += entry.size();
+  batch_bytes_ = entry.size();
   journal_.append(cluster_->index() + 1, std::move(entry), [this](Status status) {
     hooks_.post([this, status = std::move(status)]() mutable { on_durable(std::move(status)); });
   });
 }
 
 void CommitQueue::on_durable(Status status) {
+  if (!status && status.error().code == ErrorCode::OutOfSpace) return on_full(status.error());
   if (!status) {
     // Whether the entry is durable is unknown. Going on would acknowledge what may be lost; the callers see a broken
     // connection and ask again with their submit token.
@@ -56,14 +70,38 @@ void CommitQueue::on_durable(Status status) {
     hooks_.fatal(status.error());
     return;
   }
+  if (std::exchange(full_, false)) hooks_.log("the journal has space again");
+  bytes_ += batch_bytes_;
   std::vector<state::Effect> effects;
   const auto outcomes = cluster_->apply(cluster_->index() + 1, batch_, &effects);
   hooks_.publish();
   auto callers = std::exchange(in_flight_, {});
   for (std::size_t i = 0; i < callers.size(); ++i)
-    if (callers[i]) callers[i](outcomes[i]);
+    if (callers[i].then) callers[i].then(outcomes[i]);
   hooks_.applied(effects);
   pump();
+}
+
+// Nothing of the batch is in the journal.
+void CommitQueue::on_full(const Error& error) {
+  if (!std::exchange(full_, true))
+    hooks_.log(fmt::format("error: requests are refused until there is space: {}", error.message));
+  try_at_ = clock_.monotonic() + kFullPause;
+  std::deque<Entry> all;
+  auto callers = std::exchange(in_flight_, {});
+  for (std::size_t i = 0; i < callers.size(); ++i)
+    all.push_back({std::move(batch_.commands[i]), std::move(callers[i].then), callers[i].if_full});
+  std::ranges::move(queue_, std::back_inserter(all));
+  queue_.clear();
+  std::vector<Then> refused;
+  for (Entry& entry : all) {
+    if (entry.if_full == IfFull::Wait)
+      queue_.push_back(std::move(entry));
+    else if (entry.then)
+      refused.push_back(std::move(entry.then));
+  }
+  const state::Outcome outcome{.status = std::unexpected(error), .job = {}, .repeated = false, .jobs = {}};
+  for (const Then& then : refused) then(outcome);
 }
 
 }  // namespace spur::ctld

@@ -2,6 +2,9 @@
 // Turns single commands into durable, applied batches. Commands wait here while a batch is being made durable; when it is,
 // they are applied in order and each waiting caller learns its own outcome. At most one batch is in flight, so a batch is
 // always decided on the state that it is applied to, and everything that arrived meanwhile shares the next write.
+//
+// When the journal's disk is full, requests are refused; what is not a request (the end of a job, a lost node) waits here
+// and is tried again until there is space, for it cannot be untrue.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +33,16 @@ class CommitQueue {
     // After all callers were answered.
     std::function<void(const std::vector<state::Effect>&)> applied;
     std::function<void(const Error&)> fatal;
+    std::function<void(std::string)> log;
   };
+  enum class IfFull : std::uint8_t { Wait, Refuse };  // what becomes of a command for which there is no space
 
   // `cluster` may be replaced (recovery) until the first push.
   CommitQueue(io::Clock& clock, io::Journal& journal, const std::unique_ptr<state::Cluster>& cluster, Hooks hooks);
 
-  void push(state::Command command, Then then = {});
+  void push(state::Command command, Then then = {}, IfFull if_full = IfFull::Wait);
+  // When pump() is to be called again for what waits for space; Duration::max() if nothing does.
+  Duration next_try() const;
   // Sends the next batch if none is in flight. Called after every event, so that one event's commands go together.
   void pump();
   bool idle() const { return queue_.empty() && in_flight_.empty(); }
@@ -48,8 +55,14 @@ class CommitQueue {
   struct Entry {
     state::Command command;
     Then then;
+    IfFull if_full = IfFull::Wait;
+  };
+  struct Caller {
+    Then then;
+    IfFull if_full;
   };
   void on_durable(Status status);
+  void on_full(const Error& error);
 
   io::Clock& clock_;
   io::Journal& journal_;
@@ -57,9 +70,10 @@ class CommitQueue {
   Hooks hooks_;
   std::deque<Entry> queue_;
   state::Batch batch_;              // in flight
-  std::vector<Then> in_flight_;
-  std::uint64_t bytes_ = 0;
-  bool failed_ = false;
+  std::vector<Caller> in_flight_;
+  std::uint64_t bytes_ = 0, batch_bytes_ = 0;
+  bool failed_ = false, full_ = false;
+  Duration try_at_{0};              // while full_
 };
 
 }  // namespace spur::ctld

@@ -30,10 +30,15 @@ Controller::Controller(Doors doors)
                {.post = doors_.post,
                 .publish = [this] { publish(); },
                 .applied = [this](const auto& effects) { on_applied(effects); },
-                .fatal = [this](const Error& error) { doors_.fatal(error); }}),
+                .fatal = [this](const Error& error) { doors_.fatal(error); },
+                .log = [this](std::string line) { doors_.log(std::move(line)); }}),
       dispatcher_(doors_.clock, doors_.agents,
                   {.view = [this]() -> const model::View& { return cluster_->view(); },
                    .propose = [this](state::Command c, auto then) { propose(std::move(c), std::move(then)); },
+                   .propose_repeated =
+                       [this](state::Command c, auto then) {
+                         propose(std::move(c), std::move(then), IfFull::Refuse);
+                       },
                    .log = [this](std::string line) { doors_.log(std::move(line)); }}),
       expected_starts_(std::make_shared<std::unordered_map<JobId, Time>>()) {}
 
@@ -64,20 +69,24 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   if (cluster_->index() > 0 && *cluster_->view().config == config) {
     go({});
   } else {
-    propose(state::SetConfig{std::move(config)}, [go](const state::Outcome& outcome) { go(outcome.status); });
+    propose(state::SetConfig{std::move(config)}, [go](const state::Outcome& outcome) { go(outcome.status); },
+            IfFull::Refuse);
     commits_.pump();
   }
   return {};
 }
 
-void Controller::propose(state::Command command, CommitQueue::Then then) {
+void Controller::propose(state::Command command, CommitQueue::Then then, IfFull if_full) {
   if (frees_or_adds_work(command)) {
-    commits_.push(std::move(command), [this, then = std::move(then)](const state::Outcome& outcome) {
-      if (outcome.status && ready_) plan_wanted_ = true;
-      if (then) then(outcome);
-    });
+    commits_.push(
+        std::move(command),
+        [this, then = std::move(then)](const state::Outcome& outcome) {
+          if (outcome.status && ready_) plan_wanted_ = true;
+          if (then) then(outcome);
+        },
+        if_full);
   } else {
-    commits_.push(std::move(command), std::move(then));
+    commits_.push(std::move(command), std::move(then), if_full);
   }
   commits_.pump();
 }
@@ -188,7 +197,7 @@ Duration Controller::next_timer() const {
   if (!ready_) return Duration::max();
   const Duration mono = doors_.clock.monotonic();
   const Time now = doors_.clock.now();
-  Duration next = std::min(dispatcher_.next_timer(), tick_at_);
+  Duration next = std::min({dispatcher_.next_timer(), tick_at_, commits_.next_try()});
   const auto at_wall = [&](Time t) {
     if (is_set(t)) next = std::min(next, mono + std::max(Duration{0}, t - now));
   };

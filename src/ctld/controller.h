@@ -109,7 +109,8 @@ class Controller {
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;
   void maybe_snapshot();
-  void propose(state::Command command, CommitQueue::Then then = {});
+  using IfFull = CommitQueue::IfFull;
+  void propose(state::Command command, CommitQueue::Then then = {}, IfFull if_full = IfFull::Wait);
   // The jobs that a target means, each of which the caller may touch; else the error of the first that he may not.
   Result<std::vector<const model::Job*>> resolve(const model::Caller& caller, const state::JobTarget& target) const;
   template <class C>

@@ -55,7 +55,9 @@ Result<std::vector<const model::Job*>> Controller::resolve(const model::Caller& 
 template <class C>
 void Controller::change_job(const model::Caller& caller, C command, DoneReply reply) {
   if (auto jobs = resolve(caller, command.target); !jobs) return reply(std::unexpected(jobs.error()));
-  propose(std::move(command), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+  propose(
+      std::move(command), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
+      IfFull::Refuse);
 }
 
 void Controller::submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
@@ -66,11 +68,13 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
   if (!caller.is_admin() && spec->priority && *spec->priority > 0)
     return reply(fail(ErrorCode::PermissionDenied, "only an administrator may set a priority"));
   if (auto ok = sched::check_submit(cluster_->view(), *spec); !ok) return reply(std::unexpected(ok.error()));
-  propose(state::SubmitJob{std::move(spec), std::move(token)},
-          [reply = std::move(reply)](const state::Outcome& outcome) {
-            if (!outcome.status) return reply(std::unexpected(outcome.status.error()));
-            reply(SubmitReply{outcome.job, outcome.repeated});
-          });
+  propose(
+      state::SubmitJob{std::move(spec), std::move(token)},
+      [reply = std::move(reply)](const state::Outcome& outcome) {
+        if (!outcome.status) return reply(std::unexpected(outcome.status.error()));
+        reply(SubmitReply{outcome.job, outcome.repeated});
+      },
+      IfFull::Refuse);
 }
 
 void Controller::cancel(const model::Caller& caller, state::JobTarget target, int signal, bool batch_only, bool full,
@@ -84,8 +88,9 @@ void Controller::cancel(const model::Caller& caller, state::JobTarget target, in
                              .by_user = true,
                              .by = caller.uid,
                              .exit = {}};
-    return propose(std::move(command),
-                   [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+    return propose(
+        std::move(command), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
+        IfFull::Refuse);
   }
   bool any = false;
   for (const auto* job : *jobs) {
@@ -152,13 +157,16 @@ void Controller::update_job(const model::Caller& caller, state::UpdateJob update
 void Controller::update_node(const model::Caller& caller, state::UpdateNode update, DoneReply reply) {
   if (!caller.is_admin()) return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
   update.by = caller.uid;
-  propose(std::move(update), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+  propose(
+      std::move(update), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
+      IfFull::Refuse);
 }
 
 void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply) {
   if (!caller.is_admin()) return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
-  propose(state::SetConfig{std::move(config)},
-          [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+  propose(
+      state::SetConfig{std::move(config)},
+      [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); }, IfFull::Refuse);
 }
 
 void Controller::complete_allocation(const model::Caller& caller, JobId id, model::ExitStatus exit, DoneReply reply) {

@@ -19,6 +19,10 @@ seconds heartbeat_interval(seconds lease) {
   return lease == seconds(0) ? seconds(30) : std::clamp(lease / 4, seconds(1), seconds(30));
 }
 
+bool was_full(const state::Outcome& outcome) {
+  return !outcome.status && outcome.status.error().code == ErrorCode::OutOfSpace;
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(io::Clock& clock, io::AgentPort& agents, Hooks hooks)
@@ -141,7 +145,8 @@ void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
                               .found = hello.found,
                               .boot_time = hello.boot_time,
                               .agent_started = hello.started};
-  hooks_.propose(std::move(command), [this, node, holding = hello.holding](const state::Outcome& outcome) {
+  hooks_.propose_repeated(std::move(command), [this, node, holding = hello.holding](const state::Outcome& outcome) {
+    if (was_full(outcome)) return;
     if (!outcome.status) {
       hooks_.log(fmt::format("error: node {} was refused: {}", node, outcome.status.error().message));
       return;
@@ -220,7 +225,9 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
                              .out_of_memory = done.out_of_memory,
                              .launch_failed = done.launch_failed,
                              .error = done.error};
-  hooks_.propose(std::move(command), [this, node, run = done.run](const state::Outcome&) {
+  hooks_.propose_repeated(std::move(command), [this, node, run = done.run, why = done.error](const auto& outcome) {
+    if (was_full(outcome)) return;
+    if (!why.empty()) hooks_.log(fmt::format("error: node {} could not run job {}: {}", node, run.job.value, why));
     work_.erase({node, run});
     agents_.send(node, model::ControllerDoneAck{run});
   });

@@ -31,7 +31,9 @@ class Journal {
   virtual ~Journal() = default;
   // Once, before the first append.
   virtual Result<Recovery> recover() = 0;
-  // `index` must be the last one plus one. After a failed append the journal refuses further ones (the caller must stop).
+  // `index` must be the last one plus one. OutOfSpace: nothing of the entry is in the log, and the same index may be tried
+  // again, by a caller that has one append open at a time. After any other failure the journal refuses further ones (whether
+  // the entry is durable is unknown; the caller must stop).
   virtual void append(std::uint64_t index, std::string entry, Done done) = 0;
   // Stores a snapshot of the state at `index` (already appended and durable), then drops entries up to it.
   virtual void save_snapshot(std::uint64_t index, std::string snapshot, Done done) = 0;

@@ -86,7 +86,9 @@ Status JournalStore::append(std::span<const std::string_view> entries) {
   SPUR_TRY(transaction.commit());
   last_ = last;
   chain_ = chain;
-  return mark_.set(last_);
+  // The entries are in the log: no error may say otherwise.
+  if (const Status marked = mark_.set(last_); !marked) return fail(ErrorCode::Internal, marked.error().message);
+  return {};
 }
 
 Status JournalStore::check_room_for_snapshot(std::uint64_t bytes) const {

@@ -14,10 +14,12 @@ namespace spur::os {
 namespace {
 
 // SQLite calls only ENOSPC "full"; a quota or a file size limit is the same to us.
-bool means_full(int errno_value) { return errno_value == ENOSPC || errno_value == EDQUOT || errno_value == EFBIG; }
+bool means_full(int errno_value) {
+  return errno_value == ENOSPC || errno_value == EDQUOT || errno_value == EFBIG;
+}
 
-// Did the operating system's last objection to a write mean "full"? sqlite3_system_errno() does not know when a commit
-// failed; the file (database or log) does.
+// Did the operating system's last objection to a write mean "full"? sqlite3_system_errno() does not know when a
+// commit failed; the file (database or log) does.
 bool disk_is_full(sqlite3* handle) {
   if (means_full(sqlite3_system_errno(handle))) return true;
   for (const int which : {SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER}) {
@@ -36,7 +38,9 @@ Error sqlite_error(sqlite3* handle, std::string_view what, int result_code) {
   const int system = handle ? sqlite3_system_errno(handle) : 0;
   const int primary = result_code & 0xff;
   ErrorCode code = ErrorCode::Internal;
-  if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && handle && disk_is_full(handle)))
+  // What could not be synced may be on the disk or not: no case of "nothing was written".
+  const bool unsynced = result_code == SQLITE_IOERR_FSYNC || result_code == SQLITE_IOERR_DIR_FSYNC;
+  if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && !unsynced && handle && disk_is_full(handle)))
     code = ErrorCode::OutOfSpace;
   else if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || result_code == SQLITE_IOERR_SHORT_READ)
     code = ErrorCode::Corrupt;

@@ -105,10 +105,25 @@ void SqliteJournal::commit(std::vector<Append> group) {
     std::vector<std::string_view> entries;
     entries.reserve(group.size());
     for (const Append& append : group) entries.push_back(append.entry);
-    if (Status status = store_.append(entries); !status) fail_for_good(status.error());
+    if (Status status = store_.append(entries); !status) {
+      if (status.error().code == ErrorCode::OutOfSpace) return refuse(std::move(group), status.error());
+      fail_for_good(status.error());
+    }
   }
   for (Append& append : group)
     if (append.done) append.done(failed_ ? Status(std::unexpected(*failed_)) : Status());
+}
+
+// Nothing of the group is in the log; what waits behind it cannot follow it any more.
+void SqliteJournal::refuse(std::vector<Append> group, const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::move(queue_.begin(), queue_.end(), std::back_inserter(group));
+    queue_.clear();
+    next_index_ = store_.last_index() + 1;
+  }
+  for (Append& append : group)
+    if (append.done) append.done(std::unexpected(error));
 }
 
 void SqliteJournal::background_step(std::size_t arrived) {

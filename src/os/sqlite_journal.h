@@ -67,6 +67,7 @@ class SqliteJournal final : public io::Journal {
   void run();
   std::vector<Append> take_group();
   void commit(std::vector<Append> group);
+  void refuse(std::vector<Append> group, const Error& error);
   void background_step(std::size_t arrived);
   void snapshot_step(Snapshot& snapshot);
   void finish_snapshot(Status status);

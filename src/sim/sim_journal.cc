@@ -29,9 +29,11 @@ void SimJournal::append(std::uint64_t index, std::string entry, Done done) {
   SPUR_CHECK(index == disk_.snapshot_index + disk_.entries.size() + 1);
   writing_ = true;
   in_flight_ = std::move(entry);
-  events_.after(write_time(), [this, alive = alive_, done = std::move(done)] {
+  const bool full = index > 1 && random_.chance(5);  // the first is the configuration, without which nothing starts
+  events_.after(write_time(), [this, alive = alive_, full, done = std::move(done)] {
     if (!*alive) return;
     writing_ = false;
+    if (full) return done(fail(ErrorCode::OutOfSpace, "no space left on device"));
     disk_.entries.push_back(std::move(in_flight_));
     done({});
   });

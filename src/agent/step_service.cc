@@ -2,6 +2,7 @@
 #include "agent/step_service.h"
 
 #include <fmt/format.h>
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
@@ -143,6 +144,8 @@ grpc::ServerUnaryReactor* StepService::Ping(grpc::CallbackServerContext* context
 }
 
 Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port) {
+  // Its own lines on stderr say the same as our errors, at length and for its developers.
+  gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);

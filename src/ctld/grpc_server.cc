@@ -2,6 +2,7 @@
 #include "ctld/grpc_server.h"
 
 #include <fmt/format.h>
+#include <grpc/support/log.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -19,6 +20,8 @@ constexpr int kMaxMessageBytes = 64 << 20;
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::vector<std::string>& addresses,
                                                       ControllerService& controller, AgentLinks::Service& agents) {
+  // Its own lines on stderr say the same as our errors, at length and for its developers.
+  gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);

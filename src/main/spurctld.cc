@@ -282,7 +282,7 @@ int run(int argc, char** argv) {
     report = std::move(*started);
   }
   const auto failed = [&](const Error& error) {
-    report.failed("spurctld: fatal: " + error.message + "\n");
+    report.failed("spurctld: fatal: " + error.message);
     return 1;
   };
   const os::ServiceNotifier notifier;

@@ -277,7 +277,7 @@ int run(int argc, char** argv) {
     report = std::move(*started);
   }
   const auto failed = [&](const Error& error) {
-    report.failed("spurd: fatal: " + error.message + "\n");
+    report.failed("spurd: fatal: " + error.message);
     return 1;
   };
   const os::ServiceNotifier notifier;

@@ -164,7 +164,7 @@ std::expected<std::vector<Victim>, int> look_up(Context& context, Controller& co
   }
   const auto table = controller.jobs(filter);
   if (!table) {
-    context.error("Kill job error: {}", words(table.error()));
+    context.plain("slurm_load_jobs error: {}", words(table.error()));
     return std::unexpected(1);
   }
   std::vector<Victim> victims;

@@ -113,7 +113,8 @@ void do_reconfigure(Scontrol& run, const Words&) {
   if (const Status done = controller->reconfigure(); !done) {
     run.fail("slurm_reconfigure error: {}", words(done.error()));
     // What is wrong with a configuration is worth more than that it is.
-    if (!done.error().message.empty() && words(done.error()) != done.error().message)
+    const bool unheard = done.error().code == ErrorCode::Unreachable || done.error().code == ErrorCode::TimedOut;
+    if (!unheard && !done.error().message.empty() && words(done.error()) != done.error().message)
       run.fail("{}", done.error().message);
   }
 }

@@ -243,7 +243,11 @@ void scontrol_ping(Scontrol& run, const Words&) {
   }
   if (!known.empty()) return;
   run.exit_status = 1;
-  run.context.out.write("Slurmctld(primary) at localhost is DOWN\n");
+  run.context.out.write(
+      "Slurmctld(primary) at localhost is DOWN\n"
+      "*****************************************\n"
+      "** RESTORE SLURMCTLD DAEMON TO SERVICE **\n"
+      "*****************************************\n");
 }
 
 }  // namespace spur::cli

@@ -322,7 +322,7 @@ void update_job(Scontrol& run, const KeyValue& entity, const Words& pairs) {
     const auto key = std::ranges::find_if(
         kJobKeys, [&](const JobKey& known) { return abbreviates(pair.key, known.key, known.letters); });
     if (key == std::end(kJobKeys)) {
-      run.fail("Update of this parameter is not supported: {}", word);
+      run.fail("{}: {}", pair.has_value ? "Update of this parameter is not supported" : "Invalid input", word);
       return run.fail("Request aborted");
     }
     if (!pair.has_value && key->set != nice) {

@@ -5,8 +5,6 @@
 #include <expected>
 #include <numeric>
 
-#include "text/words.h"
-
 namespace spur::cli {
 namespace {
 
@@ -101,20 +99,18 @@ std::vector<std::int64_t> places(const std::vector<JobLine>& lines, const Key& k
   return result;
 }
 
-// The keys of "P,t,-p", or the letter that names none.
+// The keys of "P,t,-p", or the letter that names none. Every letter is a key: commas only please the eye.
 std::expected<std::vector<Key>, char> parse_keys(std::string_view text) {
   std::vector<Key> keys;
-  for (std::string_view word : text::split(text, ',')) {
-    Key key;
-    while (word.starts_with('+') || word.starts_with('-') || word.starts_with('#')) {
-      if (word.front() == '-') key.descending = true;
-      word.remove_prefix(1);
-    }
-    if (word.empty()) continue;
-    key.number = number_of(word.front());
-    key.column = find_job_column(word.front());
-    if (key.column == nullptr) return std::unexpected(word.front());
+  bool descending = false;
+  for (const char c : text) {
+    if (c == ',') descending = false;
+    if (c == '-') descending = true;
+    if (c == ',' || c == '-' || c == '+' || c == '#') continue;
+    const Key key{.number = number_of(c), .column = find_job_column(c), .descending = descending};
+    if (key.column == nullptr) return std::unexpected(c);
     keys.push_back(key);
+    descending = false;
   }
   return keys;
 }

@@ -23,6 +23,43 @@ using model::Partition;
 using model::Reason;
 using model::View;
 
+// Slurm's limits, so that a job's record stays small whatever a user writes into it.
+constexpr std::size_t kMaxText = 1024, kMaxPath = 4096, kMaxList = 64 * 1024, kMaxExtra = 128 * 1024;
+constexpr struct {
+  const char* what;
+  std::string JobSpec::* field;
+  std::size_t max;
+} kTexts[] = {
+    {"job name", &JobSpec::name, kMaxText},
+    {"account", &JobSpec::account, kMaxText},
+    {"qos", &JobSpec::qos, kMaxText},
+    {"wckey", &JobSpec::wckey, kMaxText},
+    {"comment", &JobSpec::comment, kMaxText},
+    {"admin comment", &JobSpec::admin_comment, kMaxText},
+    {"extra", &JobSpec::extra, kMaxExtra},
+    {"reservation", &JobSpec::reservation, kMaxText},
+    {"features", &JobSpec::features, kMaxText},
+    {"mail user", &JobSpec::mail_user, kMaxText},
+    {"node list", &JobSpec::required_nodes, kMaxList},
+    {"list of excluded nodes", &JobSpec::excluded_nodes, kMaxList},
+    {"path of the command", &JobSpec::command, kMaxPath},
+    {"working directory", &JobSpec::work_dir, kMaxPath},
+    {"name of the input file", &JobSpec::std_in, kMaxPath},
+    {"name of the output file", &JobSpec::std_out, kMaxPath},
+    {"name of the error file", &JobSpec::std_err, kMaxPath},
+};
+
+Status check_lengths(const JobSpec& spec) {
+  const auto check = [](const char* what, std::size_t size, std::size_t max) -> Status {
+    if (size <= max) return {};
+    return fail(ErrorCode::JobScriptTooLarge, fmt::format("the {} has {} bytes, {} are allowed", what, size, max));
+  };
+  for (const auto& text : kTexts) SPUR_TRY(check(text.what, (spec.*text.field).size(), text.max));
+  std::size_t partitions = 0;
+  for (const auto& name : spec.partitions) partitions += name.size() + 1;
+  return check("list of partitions", partitions, kMaxText + 1);
+}
+
 Result<std::vector<const Partition*>> partitions_of(const View& view, const JobSpec& spec) {
   std::vector<const Partition*> found;
   for (const auto& name : spec.partitions) {
@@ -183,6 +220,7 @@ Status check_names(const View& view, const JobSpec& spec) {
 }  // namespace
 
 Status check_submit(const View& view, const JobSpec& spec) {
+  SPUR_TRY(check_lengths(spec));
   SPUR_ASSIGN(const auto partitions, partitions_of(view, spec));
   SPUR_TRY(check_partition_access(view, spec, partitions));
   SPUR_TRY(check_form(view, spec));

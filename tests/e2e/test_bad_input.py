@@ -87,6 +87,13 @@ class Requests(OneCluster):
             self.refused(1, "allocation failure: Requested node configuration is not available\n", "sbatch", "--test-only",
                          *option, "ok.sh")
 
+    def test_long_texts(self):
+        words = REFUSED + "Pathname of a file, directory or other parameter too long\n"
+        for option, longest in (("-J", 1024), ("--comment", 1024), ("-A", 1024), ("-o", 4096), ("-D", 4096)):
+            job = self.c.sbatch("-H", option, "/" + "x" * (longest - 1), "ok.sh")
+            self.refused(1, words, "sbatch", "-H", option, "/" + "x" * longest, "ok.sh")
+            self.c.run("scancel", job)
+
     def test_array_of_a_million_million_tasks(self):
         for spec in ("0-999999999999", "999999999999", "0-99999999999999999999", "1-4294967295", "5-1", "x", "1-"):
             self.refused(1, REFUSED + "Invalid job array specification\n", "sbatch", "-a", spec, "ok.sh")

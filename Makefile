@@ -29,7 +29,7 @@ down:
 	@tools/quickstart down
 
 test: build
-	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS) --repeat until-pass:3
+	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
 test-asan: packages
 	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS)

@@ -2,17 +2,21 @@
 // Against the kernel's own cgroups, where this process may make some; skipped elsewhere.
 #include "os/cgroup.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "os/process.h"
 #include "os/test_directory.h"
+#include "os/unique_fd.h"
 
 namespace spur::os {
 namespace {
@@ -33,6 +37,20 @@ class CgroupTest : public testing::Test {
     std::ofstream(group.path() + "/cgroup.procs") << child->pid;
     children_.push_back(child->pid);
     return child->pid;
+  }
+  static void wait_until_frozen(const Cgroup& group) {
+    for (int i = 0; i < 6000; ++i, ::usleep(10'000)) {
+      std::stringstream events;
+      events << std::ifstream(group.path() + "/cgroup.events").rdbuf();
+      if (events.str().find("frozen 1\n") != std::string::npos) return;
+    }
+    FAIL() << "it does not freeze";
+  }
+  static std::string read_line(int fd) {
+    std::string line;
+    pollfd more{.fd = fd, .events = POLLIN, .revents = 0};
+    for (char c; ::poll(&more, 1, 60'000) == 1 && ::read(fd, &c, 1) == 1 && c != '\n';) line += c;
+    return line;
   }
   CgroupBase base_;
   std::vector<pid_t> children_;
@@ -63,24 +81,44 @@ TEST_F(CgroupTest, FindsAndKillsAllBelow) {
   EXPECT_TRUE(job->remove()) << "gone already";
 }
 
+// The kernel freezes after the write has returned. Only then does a signal tell anything: one whose default is death
+// kills a frozen process at once but waits with one that is about to freeze, so what is looked at is a handler.
 TEST_F(CgroupTest, FrozenProcessesStandStillAndCanBeKilled) {
   auto job = Cgroup::create(base_.path + "/job_2");
   ASSERT_TRUE(job);
-  const pid_t pid = sleeper_in(*job);
+  int pipe[2];
+  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC | O_NONBLOCK), 0);
+  const UniqueFd says(pipe[0]), said(pipe[1]);
+  const char* script = "trap 'echo got; exit 4' TERM; echo ready; while :; do :; done";
+  auto child =
+      spawn({.path = "/bin/sh", .arguments = {"sh", "-c", script}, .environment = {}, .fds = {0, said.get()}});
+  ASSERT_TRUE(child);
+  children_.push_back(child->pid);
+  std::ofstream(job->path() + "/cgroup.procs") << child->pid;
+  EXPECT_EQ(read_line(says.get()), "ready");
+
   ASSERT_TRUE(job->freeze(true));
-  ::kill(pid, SIGTERM);
-  ::usleep(50'000);
-  EXPECT_EQ(::waitpid(pid, nullptr, WNOHANG), 0);
+  wait_until_frozen(*job);
+  ::kill(child->pid, SIGTERM);
+  pollfd anything{.fd = says.get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&anything, 1, 100), 0) << "it ran although frozen";
   ASSERT_TRUE(job->freeze(false));
+  EXPECT_EQ(read_line(says.get()), "got");
   int status = 0;
-  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
-  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  EXPECT_EQ(::waitpid(child->pid, &status, 0), child->pid);
+  EXPECT_EQ(WEXITSTATUS(status), 4);
   children_.clear();
-  const pid_t second = sleeper_in(*job);
-  ASSERT_TRUE(job->freeze(true));
-  ASSERT_TRUE(job->kill());
-  EXPECT_EQ(::waitpid(second, &status, 0), second);
-  children_.clear();
+
+  for (const bool wait : {true, false}) {  // frozen, and on the way there
+    ASSERT_TRUE(job->freeze(false));
+    const pid_t pid = sleeper_in(*job);
+    ASSERT_TRUE(job->freeze(true));
+    if (wait) wait_until_frozen(*job);
+    ASSERT_TRUE(job->kill());
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    children_.clear();
+  }
 }
 
 TEST_F(CgroupTest, LimitsOnlyWhereThereIsAController) {

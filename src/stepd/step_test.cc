@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps through the real launcher and the real spurstepd: the test is the agent's end of the stream.
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -64,6 +65,8 @@ class Steps : public TestAgent {
     std::string_view rest = frame;
     while (!rest.empty()) {
       const ssize_t put = ::send(stream_.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (put < 0 && (errno == EPIPE || errno == ECONNRESET))
+        return;  // it is over; its last words can still be heard
       if (put < 0) {
         ASSERT_EQ(errno, EAGAIN);
         listen();
@@ -177,6 +180,17 @@ TEST_P(Steps, ProgramsThatCannotBeExecuted) {
     EXPECT_EQ(heard_.exits[0], (ExitStatus{row.code, 0})) << row.argv[0];
     EXPECT_EQ(heard_.err[0], row.err);
   }
+}
+
+TEST_P(Steps, EndsBeforeItsInputComes) {
+  begin(command("echo out; exit 3"));
+  pollfd gone{.fd = stream_.get(), .events = 0, .revents = 0};
+  wait_for([&] { return ::poll(&gone, 1, 0) == 1 && (gone.revents & POLLHUP); });
+  tell_stdin("nobody reads this", true);
+  tell_signal(SIGUSR1);
+  hear_all();
+  EXPECT_EQ(heard_.out[0], "out\n");
+  EXPECT_EQ(heard_.exits[0], (ExitStatus{3, 0}));
 }
 
 TEST_P(Steps, SignalledTasks) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -24,6 +25,8 @@ namespace {
 constexpr std::size_t kStartAt = 1024, kEndAt = 1536, kLaunchAt = 4096;
 constexpr std::size_t kMaxLaunch = 256u << 20;
 constexpr std::string_view kMagic = "spur-run 1\n";
+constexpr std::string_view kSpare = "spare";
+constexpr std::size_t kMaxSpares = 256;
 
 // A part: lines of text, then "sum <crc>" and a newline, then NUL bytes up to its fixed size.
 std::string seal(std::string text, std::size_t size) {
@@ -179,7 +182,11 @@ Result<Spool> Spool::open(std::string path) {
   if (::chmod(path.c_str(), 0711) != 0) return fail_errno("cannot set the mode of " + path, errno);
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail_errno("cannot open " + path, errno);
-  return Spool(std::move(path), std::move(fd));
+  Spool spool(std::move(path), std::move(fd));
+  SPUR_ASSIGN(const auto names, spool.names());
+  for (const auto& name : names)
+    if (name.starts_with(kSpare)) spool.remove_for_good(name);  // of an agent that ended; not worth checking
+  return spool;
 }
 
 std::string Spool::run_name(model::JobRun run) {
@@ -193,9 +200,9 @@ Result<RunFile> Spool::create_in(const std::string& name, const RunHeader& heade
   const std::string path = path_ + "/" + name;
   const UniqueFd dir(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!dir) return fail_errno("cannot open " + path, errno);
-  RunFile file(UniqueFd(::openat(dir.get(), "run", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)));
+  RunFile file(UniqueFd(::openat(dir.get(), "run", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)));
   if (file.fd() < 0) return fail_errno("cannot create " + path + "/run", errno);
-  SPUR_CHECK(file.try_lock());
+  SPUR_CHECK(file.try_lock());  // new, or a spare that nobody had locked
   std::string front = header_part(header, launch);
   front.resize(kLaunchAt, '\0');
   const iovec parts[] = {{front.data(), front.size()}, {const_cast<char*>(launch.data()), launch.size()}};
@@ -206,16 +213,30 @@ Result<RunFile> Spool::create_in(const std::string& name, const RunHeader& heade
   return file;
 }
 
-Result<RunFile> Spool::create(const RunHeader& header, std::string_view launch) const {
+// A spare one, else a new one.
+Status Spool::take_directory(const std::string& name) {
+  if (!spares_.empty()) {
+    const std::string spare = std::move(spares_.back());
+    spares_.pop_back();
+    if (::renameat2(fd_.get(), spare.c_str(), fd_.get(), name.c_str(), RENAME_NOREPLACE) == 0) return {};
+    const int error = errno;
+    remove_for_good(spare);
+    if (error == EEXIST) return fail_errno("cannot create " + path_ + "/" + name, error);
+  }
+  if (::mkdirat(fd_.get(), name.c_str(), 0711) != 0) return fail_errno("cannot create " + path_ + "/" + name, errno);
+  ::fchmodat(fd_.get(), name.c_str(), 0711, 0);  // whatever the umask
+  return {};
+}
+
+Result<RunFile> Spool::create(const RunHeader& header, std::string_view launch) {
   if (header.cgroup.size() > kStartAt - 400)
     return fail(ErrorCode::InvalidArgument, "the path of the job's cgroup is too long: " + header.cgroup);
   if (launch.size() > kMaxLaunch)
     return fail(ErrorCode::JobScriptTooLarge, "the job's script and environment are too large");
   const std::string name = run_name(header.run);
-  if (::mkdirat(fd_.get(), name.c_str(), 0711) != 0) return fail_errno("cannot create " + path_ + "/" + name, errno);
-  ::fchmodat(fd_.get(), name.c_str(), 0711, 0);  // whatever the umask
+  SPUR_TRY(take_directory(name));
   auto file = create_in(name, header, launch);
-  if (!file) remove(header.run);
+  if (!file) remove_for_good(name);
   return file;
 }
 
@@ -226,19 +247,48 @@ Result<RunFile> Spool::open_run(model::JobRun run) const {
   return RunFile(std::move(fd));
 }
 
-Result<std::vector<model::JobRun>> Spool::list() const {
+Result<std::vector<std::string>> Spool::names() const {
   const int copy = ::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return fail_errno("cannot open " + path_, errno);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy), ::closedir);
+  std::vector<std::string> out;
+  while (const dirent* entry = ::readdir(stream.get())) out.emplace_back(entry->d_name);
+  return out;
+}
+
+Result<std::vector<model::JobRun>> Spool::list() const {
+  SPUR_ASSIGN(const auto all, names());
   std::vector<model::JobRun> out;
-  while (const dirent* entry = ::readdir(stream.get()))
-    if (const auto run = run_of_name(entry->d_name)) out.push_back(*run);
+  for (const auto& name : all)
+    if (const auto run = run_of_name(name)) out.push_back(*run);
   std::ranges::sort(out);
   return out;
 }
 
-void Spool::remove(model::JobRun run) const {
+void Spool::remove(model::JobRun run) {
   const std::string name = run_name(run);
+  const UniqueFd dir(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (dir && !keep_spare(name, dir.get())) remove_for_good(name);
+}
+
+// Blanks the record and gives the directory a name that is no run's.
+bool Spool::keep_spare(const std::string& name, int dir) {
+  if (spares_.size() >= kMaxSpares) return false;
+  const RunFile file(UniqueFd(::openat(dir, "run", O_RDWR | O_NOFOLLOW | O_CLOEXEC)));
+  // Whoever can still write to it has the lock.
+  if (file.fd() < 0 || !file.try_lock()) return false;
+  static constexpr char kBlank[kLaunchAt] = {};
+  if (::pwrite(file.fd(), kBlank, sizeof kBlank, 0) != static_cast<ssize_t>(sizeof kBlank) ||
+      ::ftruncate(file.fd(), kLaunchAt) != 0)
+    return false;
+  for (const char* other : {"slurm_script", "ctl"}) ::unlinkat(dir, other, 0);
+  const std::string spare = fmt::format("{}{}", kSpare, next_spare_++);
+  if (::renameat2(fd_.get(), name.c_str(), fd_.get(), spare.c_str(), RENAME_NOREPLACE) != 0) return false;
+  spares_.push_back(spare);
+  return true;
+}
+
+void Spool::remove_for_good(const std::string& name) const {
   const UniqueFd dir(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!dir) return;
   for (const char* file : {"run", "slurm_script", "ctl"}) ::unlinkat(dir.get(), file, 0);

@@ -15,6 +15,10 @@
 //   1536  end      how the run ended
 //   4096  launch   the ControllerLaunch, as wire/agent_codec.h writes it
 //
+// A directory and its record are used again for later runs (as "spare<N>" in between): creating and deleting inodes
+// at the rate of short jobs is what ext4 does worst. The script is always a new file, for its user may still have it
+// open.
+//
 // Each part carries its own checksum: a part that a crash cut short reads as absent. Whoever supervises a run holds
 // the file's lock (flock) from before spurstepd is started until it ends: the agent passes its locked descriptor on.
 // So "is the supervisor alive" has an answer that no crash and no reuse of process ids can falsify.
@@ -57,9 +61,9 @@ class RunFile {
 
   int fd() const { return fd_.get(); }
   UniqueFd take() { return std::move(fd_); }  // with the lock, to hand both on
-  Result<RunHeader> header() const;      // Corrupt when it is not whole
-  Result<std::string> launch() const;    // Corrupt when it is not whole
-  std::optional<pid_t> started() const;  // pid of spurstepd
+  Result<RunHeader> header() const;           // Corrupt when it is not whole
+  Result<std::string> launch() const;         // Corrupt when it is not whole
+  std::optional<pid_t> started() const;       // pid of spurstepd
   std::optional<EndRecord> end() const;
 
   Status note_started(pid_t stepd) const;
@@ -83,17 +87,23 @@ class Spool {
   static std::string run_name(model::JobRun run);  // "job12.1"
 
   // Notes a run, and locks its file. On failure nothing is left behind.
-  Result<RunFile> create(const RunHeader& header, std::string_view launch) const;
+  Result<RunFile> create(const RunHeader& header, std::string_view launch);
   Result<RunFile> open_run(model::JobRun run) const;
   // Runs that have a directory here, in order.
   Result<std::vector<model::JobRun>> list() const;
-  void remove(model::JobRun run) const;
+  void remove(model::JobRun run);
 
  private:
   Spool(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  Status take_directory(const std::string& name);
   Result<RunFile> create_in(const std::string& name, const RunHeader& header, std::string_view launch) const;
+  bool keep_spare(const std::string& name, int dir);
+  void remove_for_good(const std::string& name) const;
+  Result<std::vector<std::string>> names() const;
   std::string path_;
   UniqueFd fd_;
+  std::vector<std::string> spares_;
+  std::uint64_t next_spare_ = 0;
 };
 
 // The entry that marks a run's processes in their environment, for finding them without a cgroup. `spool_token` tells

@@ -134,6 +134,62 @@ TEST(Spool, ARunIsCreatedOnce) {
   EXPECT_EQ(*spool->open_run(kRun)->launch(), "x");
 }
 
+TEST(Spool, DirectoriesAreUsedAgainAndRememberNothing) {
+  const TestDirectory dir;
+  auto spool = Spool::open(dir / "spool");
+  const auto inode = [&](const std::string& name) {
+    struct stat info{};
+    return ::stat((dir / name).c_str(), &info) == 0 ? info.st_ino : 0;
+  };
+  {
+    auto file = spool->create(header(), "the secret of the first job, longer than what comes after");
+    ASSERT_TRUE(file && file->note_started(1) && file->note_end(some_end()));
+    std::ofstream(dir / "spool/job12.3/slurm_script") << "script";
+  }
+  const auto directory = inode("spool/job12.3"), record = inode("spool/job12.3/run");
+  spool->remove(kRun);
+  EXPECT_TRUE(spool->list()->empty());
+  auto next = header();
+  next.run = {JobId{13}, Epoch{1}};
+  auto file = spool->create(next, "short");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(inode("spool/job13.1"), directory);
+  EXPECT_EQ(inode("spool/job13.1/run"), record);
+  EXPECT_EQ(inode("spool/job13.1/slurm_script"), 0u) << "its user may still have it open";
+  EXPECT_EQ(file->header()->run, next.run);
+  EXPECT_EQ(*file->launch(), "short");
+  EXPECT_FALSE(file->started());
+  EXPECT_FALSE(file->end());
+  struct stat info{};
+  ASSERT_EQ(::fstat(file->fd(), &info), 0);
+  EXPECT_EQ(info.st_size, 4096 + 5);
+}
+
+TEST(Spool, WhatIsStillLockedIsNotUsedAgain) {
+  const TestDirectory dir;
+  auto spool = Spool::open(dir / "spool");
+  auto held = spool->create(header(), "x");  // by a supervisor that lives on
+  ASSERT_TRUE(held);
+  spool->remove(kRun);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "spool"), {}), 0);
+  auto again = spool->create(header(), "y");
+  ASSERT_TRUE(again);
+  ASSERT_TRUE(held->note_end(some_end()));
+  EXPECT_FALSE(again->end());
+}
+
+TEST(Spool, SparesOfAnEarlierAgentGo) {
+  const TestDirectory dir;
+  {
+    auto spool = Spool::open(dir / "spool");
+    (void)spool->create(header(), "x");
+    spool->remove(kRun);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "spool"), {}), 1);
+  }
+  auto spool = Spool::open(dir / "spool");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "spool"), {}), 0);
+}
+
 TEST(Spool, ForeignNamesAreLeftAlone) {
   const TestDirectory dir;
   auto spool = Spool::open(dir / "spool");

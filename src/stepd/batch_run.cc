@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -32,6 +33,7 @@
 namespace spur::stepd {
 namespace {
 
+constexpr int kReportWaitMs = 1000;
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 
 Time wall_clock() {
@@ -190,7 +192,12 @@ void BatchRun::obey(const os::StepOrder& order) {
 // Once, whatever comes: TERM, KILL or both.
 void BatchRun::announce(model::JobState why) {
   if (ended_ || std::exchange(announced_, true)) return;
-  take_report();
+  if (!error_output_ && !never_ran_) {
+    // An order right after the start: the new process is about to open its files, or hangs in doing so.
+    pollfd report{.fd = script_.reports.get(), .events = POLLIN, .revents = 0};
+    (void)::poll(&report, 1, kReportWaitMs);
+    take_report();
+  }
   if (!error_output_) return;
   const auto text = end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts[launch_.this_part].node,
                                 wall_clock(), why);

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include "cli/commands.h"
@@ -71,6 +72,25 @@ Result<model::JobPtr> wait_for_start(Context& context, Controller& controller, J
   return job;
 }
 
+// For what must be done before srun ends: a signal cuts a call short, and an impatient user sends several.
+Status despite_signals(const std::function<Status()>& call) {
+  constexpr int kTries = 10;
+  Status done;
+  for (int i = 0; i < kTries; ++i) {
+    while (SignalWatch::take()) {
+    }
+    done = call();
+    if (done || !interrupted()) break;
+  }
+  return done;
+}
+
+// Over already: cancelled, out of time, or by our own call whose answer was cut off.
+bool is_gone(const Status& status) {
+  return !status &&
+         (status.error().code == ErrorCode::JobAlreadyDone || status.error().code == ErrorCode::InvalidJobId);
+}
+
 // The allocation to run in, or the exit status.
 std::expected<JobId, int> allocate(Context& context, Controller& controller, JobRequest& request) {
   const auto id = controller.submit(request.spec, make_token());
@@ -79,9 +99,10 @@ std::expected<JobId, int> allocate(Context& context, Controller& controller, Job
   if (job && model::is_active((*job)->state)) return *id;
   if (!job || is_waiting(**job)) {
     // Interrupted, or out of touch: the job must not start later with nobody there.
-    if (const Status gone = controller.cancel({*id, std::nullopt}, 0, false, false); !gone && !interrupted())
-      context.error("{}", words(gone.error()));
-    if (!job && !interrupted()) context.error("Unable to allocate resources: {}", words(job.error()));
+    const bool asked_to = interrupted();
+    const Status gone = despite_signals([&] { return controller.cancel({*id, std::nullopt}, 0, false, false); });
+    if (!gone && !is_gone(gone)) context.error("{}", words(gone.error()));
+    if (!job && !asked_to) context.error("Unable to allocate resources: {}", words(job.error()));
     context.info("Job allocation {} has been revoked", id->value);
     return std::unexpected(1);
   }
@@ -110,12 +131,10 @@ int run_program(Context& context, JobRequest& request, const std::vector<std::st
   const auto job = allocate(context, **controller, request);
   if (!job) return job.error();
   const int status = run_step(context, **controller, request, program, *job);
-  if (const Status given_back = (*controller)->complete_allocation(*job, exit_status(status)); !given_back) {
-    const ErrorCode code = given_back.error().code;
-    // The job may already be over: cancelled, or out of time.
-    if (code != ErrorCode::JobAlreadyDone && code != ErrorCode::InvalidJobId)
-      context.error("Job allocation {} was not given back: {}", job->value, words(given_back.error()));
-  }
+  const Status given_back =
+      despite_signals([&] { return (*controller)->complete_allocation(*job, exit_status(status)); });
+  if (!given_back && !is_gone(given_back))
+    context.error("Job allocation {} was not given back: {}", job->value, words(given_back.error()));
   return status;
 }
 

@@ -242,12 +242,20 @@ void Dispatcher::check_leases(Duration now) {
     const Duration silent = now - link.heard;
     if (silent >= lease && !link.loss_proposed) {
       link.loss_proposed = true;
-      hooks_.log(fmt::format("error: node {} has not answered for {} s, setting it DOWN", name,
-                             std::chrono::duration_cast<seconds>(silent).count()));
-      hooks_.propose(state::NodeLost{name}, {});
+      // Without space for it, it is looked at again: by then the node may have answered.
+      hooks_.propose_repeated(state::NodeLost{name}, [this, node = name, silent](const state::Outcome& outcome) {
+        if (was_full(outcome)) {
+          links_[node].loss_proposed = false;
+          return;
+        }
+        hooks_.log(fmt::format("error: node {} has not answered for {} s, setting it DOWN", node,
+                               std::chrono::duration_cast<seconds>(silent).count()));
+      });
     } else if (silent >= lease / 2 && !link.told_silent) {
       link.told_silent = true;
-      hooks_.propose(state::NodeResponding{name, false}, {});
+      hooks_.propose_repeated(state::NodeResponding{name, false}, [this, node = name](const state::Outcome& outcome) {
+        if (was_full(outcome)) links_[node].told_silent = false;
+      });
     }
   }
 }

@@ -24,7 +24,7 @@ class Dispatcher {
   struct Hooks {
     std::function<const model::View&()> view;   // the state as applied
     std::function<void(state::Command, std::function<void(const state::Outcome&)>)> propose;
-    // The same for what an agent says again until it is answered: OutOfSpace, and forgotten, while the journal is full.
+    // The same for what is said again until it is answered: OutOfSpace, and forgotten, while the journal is full.
     std::function<void(state::Command, std::function<void(const state::Outcome&)>)> propose_repeated;
     std::function<void(std::string)> log;
   };

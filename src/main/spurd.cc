@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "os/log.h"
 #include "os/sd_notify.h"
 #include "os/signals.h"
+#include "os/state_directory.h"
 #include "os/step_channels.h"
 #include "os/step_launcher.h"
 #include "os/system_clock.h"
@@ -47,6 +49,9 @@ class Spurd {
     SPUR_TRY(log_.set_targets(log_targets(daemon.agent_log, config::agent_log_file(daemon, node_, host), options_)));
     for (const auto& warning : loaded_.warnings) log_.debug("{}", warning);
     spool_ = config::agent_spool_dir(daemon, node_, host);
+    // Before anything else: a second agent of this node would take the first one's link and cgroups away.
+    SPUR_ASSIGN(auto held, os::StateDirectory::open(spool_, "spurd.lock"));
+    held_.emplace(std::move(held));
     SPUR_TRY(read_token());
     SPUR_ASSIGN(loop_, os::EventLoop::open());
     SPUR_TRY(loop_->watch(signals.fd(), EPOLLIN, [this, &signals](std::uint32_t) { on_signal(signals); }));
@@ -246,6 +251,7 @@ class Spurd {
   DaemonOptions options_;
   config::Loaded loaded_;
   std::string node_, spool_, token_, public_key_, address_;
+  std::optional<os::StateDirectory> held_;
   os::SystemClock clock_;
   os::Log log_;
   std::unique_ptr<os::EventLoop> loop_;
@@ -270,6 +276,13 @@ int run(int argc, char** argv) {
     const auto* declared = config::find_node_of_host(loaded->cluster, short_hostname());
     node = declared ? declared->name : short_hostname();
   }
+  // One that runs on the controller's own configuration: it would be refused for ever.
+  const auto& nodes = loaded->cluster.nodes;
+  const bool known = std::ranges::any_of(nodes, [&](const auto& n) { return n.name == node; });
+  if (!loaded->path.empty() && options.controller.empty() && !nodes.empty() && !known)
+    return std::fprintf(stderr, "spurd: fatal: Unable to determine this slurmd's NodeName: %s is not in %s\n", node.c_str(),
+                        loaded->path.c_str()),
+           1;
   os::StartReport report;
   if (!options.foreground) {
     auto started = os::daemonise();

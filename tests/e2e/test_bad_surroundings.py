@@ -8,6 +8,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import time
 import unittest
 
 from spur_cluster import BIN, SpurCluster, free_port, wait_until
@@ -98,6 +99,19 @@ class FullDisk(unittest.TestCase):
             filler.unlink(missing_ok=True)
             wait_until(lambda: c.run("sbatch", "-H", "--wrap", "true", check=False).returncode == 0, 60, "a submit with space")
 
+    def test_spool_of_the_agent(self):
+        c = SpurCluster(cpus=2)
+        spool = c.dir / "spool" / "n1"
+        spool.parent.mkdir()
+        with small_disk(spool, "2m"), c:
+            fill(spool / "filler")
+            job = c.sbatch("-o", "/dev/null", "--wrap", "true")
+            # The node's fault, not the job's: it goes back to the queue and says why.
+            wait_until(lambda: c.job(job)["Restarts"] == "1", 60, "the job is back in the queue")
+            self.assertRegex(c.job(job)["Reason"], "(?i)no_space_left_on_device|disk_is_full")
+            (spool / "filler").unlink()
+            c.wait_state(job, "COMPLETED", seconds=120)
+
     def test_output_directory(self):
         with SpurCluster(cpus=2) as c, small_disk(c.dir / "out" / "small", "64k"):
             job = c.sbatch("-o", "small/out", "--wrap", "head -c 1000000 /dev/zero")
@@ -160,6 +174,51 @@ class StateDirectory(unittest.TestCase):
         self.refuses("cannot create .*/proc/nope.*")
 
 
+class Agents(unittest.TestCase):
+    def setUp(self):
+        self.c = SpurCluster(cpus=2)
+        self.addCleanup(self.c.stop)
+
+    def refuses(self, words, *args):
+        r = start(self.c, "spurd", "-D", "-f", self.c.conf, "--listen", "127.0.0.1:0", *args)
+        self.assertEqual((r.returncode, r.stdout, r.stderr), (1, "", f"spurd: fatal: {words}\n"))
+
+    def test_second_agent_of_a_node(self):
+        self.c.start()
+        spool = self.c.dir / "spool" / "n1"
+        self.refuses(f"state directory {spool} is in use by process {self.c.pid('spurd-n1')} (spurd)", "-N", "n1")
+        # The first one has not noticed.
+        job = self.c.sbatch("-o", "/dev/null", "--wrap", "true")
+        self.c.wait_state(job, "COMPLETED")
+        self.assertEqual(self.c.job(job)["Restarts"], "0")
+
+    def test_unknown_node(self):
+        self.refuses(f"Unable to determine this slurmd's NodeName: nosuch is not in {self.c.conf}", "-N", "nosuch")
+
+    @unittest.skipUnless(AS_ROOT, "only root can give files away")
+    def test_spool_of_another_user(self):
+        spool = self.c.dir / "spool" / "n1"
+        spool.mkdir(parents=True)
+        shutil.chown(spool, "games")
+        self.refuses(f"directory {spool} belongs to games (uid 5), but this process runs as root (uid 0)", "-N", "n1")
+
+
+class Interrupted(unittest.TestCase):
+    def test_impatient_user_of_srun_leaves_no_job(self):
+        with SpurCluster(cpus=2) as c:
+            for sig in (signal.SIGINT, signal.SIGTERM):
+                srun = subprocess.Popen(["srun", "-N99", "true"], env=c.env, stderr=subprocess.PIPE, text=True, cwd=c.dir)
+                lines = [srun.stderr.readline(), srun.stderr.readline()]
+                self.assertRegex(lines[1], r"^srun: job \d+ queued and waiting for resources\n$")
+                for _ in range(5):
+                    srun.send_signal(sig)
+                    time.sleep(0.001)
+                self.assertRegex(srun.stderr.read(), r"^srun: Job allocation \d+ has been revoked\n$")
+                self.assertEqual(srun.wait(60), 1)
+                srun.stderr.close()
+                self.assertEqual(c.out("squeue", "-h"), "")
+
+
 class Ports(unittest.TestCase):
     def test_in_use(self):
         c = SpurCluster(cpus=2)
@@ -207,6 +266,8 @@ class Configuration(unittest.TestCase):
         for text, words in (("NodeName=n[1-\n", ':1: Invalid hostlist "n[1-": "[" without "]"'),
                             ("ClusterName=x\nBogus=1\n", ":2: Parsing error at unrecognized key: Bogus"),
                             ("NodeName=n1 CPUs=x\n", ":1: CPUs value (x) is not a valid number"),
+                            ("NodeName=n1\nPartitionName=p Nodes=n[1-2]\n", ":2: partition p names an unknown node: n2"),
+                            ("NodeName=n1\nNodeName=n1\n", ":2: node n1 is declared twice"),
                             ("NodeName=n1 Bogus=1\n", ":1: Parsing error at unrecognized key: Bogus"),
                             ("SlurmctldPort=99999999\n", ':1: SlurmctldPort: "99999999" is no port and no range of ports')):
             conf.write_text(text)

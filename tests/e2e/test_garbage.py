@@ -3,6 +3,7 @@
 open files grow."""
 import os
 import random
+import re
 import socket
 import struct
 import unittest
@@ -52,6 +53,7 @@ class Garbage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.c = SpurCluster(cpus=2).__enter__()
+        cls.agent_port = int(re.search(r"\bPort=(\d+)", cls.c.out("scontrol", "show", "node", "n1"))[1])
 
     @classmethod
     def tearDownClass(cls):
@@ -60,6 +62,8 @@ class Garbage(unittest.TestCase):
     def connect(self, where):
         if where == "tcp":
             s = socket.create_connection(("127.0.0.1", self.c.port), 60)
+        elif where == "agent":
+            s = socket.create_connection(("127.0.0.1", self.agent_port), 60)
         else:
             s = socket.socket(socket.AF_UNIX)
             s.settimeout(60)
@@ -105,6 +109,13 @@ class Garbage(unittest.TestCase):
                 wait_until(lambda: self.open_files() <= files + 8, 60, "closed connections are closed")
                 # 30 rounds bring 2.5 MB and claim 180 GB.
                 self.assertLess(self.memory_kib() - memory, 16 * 1024)
+
+    def test_garbage_to_the_agent(self):
+        for seed in range(ROUNDS):
+            for data in garbage(seed):
+                self.throw("agent", data, listen=False)
+        self.assertIsNone(self.c.processes["spurd-n1"].poll())
+        self.assertEqual(self.c.out("srun", "echo", "still there"), "still there\n")
 
     def test_half_a_request_and_silence(self):
         for where, count in (("tcp", 300), ("ctld.sock", 300), ("auth.sock", 100)):

@@ -23,9 +23,16 @@ def start(c, daemon, *args, timeout=60):
 
 
 @contextlib.contextmanager
-def small_disk(path, size):
+def small_disk(path, size, kind="tmpfs"):
     path.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "small", str(path)], check=True)
+    if kind == "tmpfs":
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "small", str(path)], check=True)
+    else:
+        image = f"{path}.image"
+        subprocess.run(["truncate", "-s", size, image], check=True)
+        subprocess.run([f"mkfs.{kind}", "-q", "-F", image], check=True)
+        if subprocess.run(["mount", "-o", "loop", image, str(path)]).returncode != 0:
+            raise unittest.SkipTest("no loop devices here")
     try:
         yield
     finally:
@@ -60,10 +67,17 @@ class FullDisk(unittest.TestCase):
     def queue(self, c):
         return sorted(int(x) for x in c.out("squeue", "-h", "-t", "PD", "-o", "%A").split())
 
-    def test_state_directory(self):
+    def test_state_directory_in_memory(self):
+        self.fill_state_directory("tmpfs")
+
+    @unittest.skipUnless(shutil.which("mkfs.ext4"), "needs mkfs.ext4")
+    def test_state_directory_on_a_disk(self):
+        self.fill_state_directory("ext4")
+
+    def fill_state_directory(self, kind):
         c = SpurCluster(cpus=2)
         filler = c.dir / "state" / "filler"
-        with small_disk(c.dir / "state", "24m"), c:
+        with small_disk(c.dir / "state", "24M", kind), c:
             pid = c.pid("spurctld")
             running = c.sbatch("-o", "/dev/null", "--wrap", f"while [ ! -e {c.dir}/go ]; do sleep 0.1; done; exit 3")
             c.wait_state(running, "RUNNING")
@@ -103,7 +117,7 @@ class FullDisk(unittest.TestCase):
         c = SpurCluster(cpus=2)
         spool = c.dir / "spool" / "n1"
         spool.parent.mkdir()
-        with small_disk(spool, "2m"), c:
+        with small_disk(spool, "2M"), c:
             fill(spool / "filler")
             job = c.sbatch("-o", "/dev/null", "--wrap", "true")
             # The node's fault, not the job's: it goes back to the queue and says why.

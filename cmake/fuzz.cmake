@@ -23,7 +23,7 @@ add_executable(spur_fuzz_smoke ${CMAKE_SOURCE_DIR}/tests/fuzz/smoke.cc ${fuzz_so
 spur_fuzz_libraries(libraries ${fuzz_sources})
 target_link_libraries(spur_fuzz_smoke PRIVATE ${libraries} spur_warnings)
 add_test(NAME fuzz.smoke COMMAND spur_fuzz_smoke)
-set_tests_properties(fuzz.smoke PROPERTIES TIMEOUT 600
+set_tests_properties(fuzz.smoke PROPERTIES TIMEOUT 600 LABELS fuzz
   ENVIRONMENT "ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1")
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")

@@ -7,5 +7,5 @@ target_link_libraries(spur_scenario_test PRIVATE spur_state spur_sched spur_warn
 foreach(scenario IN LISTS scenarios)
   get_filename_component(name ${scenario} NAME_WE)
   add_test(NAME scenario.${name} COMMAND spur_scenario_test ${scenario})
-  set_tests_properties(scenario.${name} PROPERTIES TIMEOUT 60)
+  set_tests_properties(scenario.${name} PROPERTIES TIMEOUT 60 LABELS scenario)
 endforeach()

@@ -143,6 +143,11 @@ void AgentLinks::send(std::string_view node, model::ControllerMessage message) {
   if (auto stream = find(node)) stream->send(message);
 }
 
+void AgentLinks::hang_up(std::string_view node) {
+  if (auto stream = find(node))
+    stream->finish(grpc::Status(grpc::UNAVAILABLE, "the controller's configuration has changed"));
+}
+
 void AgentLinks::close() {
   std::map<std::string, std::shared_ptr<Stream>, std::less<>> streams;
   {

@@ -20,6 +20,7 @@ namespace spur::ctld {
 class AgentLinks final : public io::AgentPort {
  public:
   void send(std::string_view node, model::ControllerMessage message) override;
+  void hang_up(std::string_view node) override;
   // Ends all streams; agents dial again or move on.
   void close();
 

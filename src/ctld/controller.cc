@@ -107,7 +107,9 @@ void Controller::note_changes() {
     const model::Job* job = model::find_job(cluster_->view(), id);
     if (job && job->array_job && job->array_job != id) answer_waiters(job->array_job);
   }
-  if (changes.config) clocks_.rebuild(cluster_->view());
+  if (!changes.config) return;
+  clocks_.rebuild(cluster_->view());
+  dispatcher_.on_config();
 }
 
 void Controller::publish() {

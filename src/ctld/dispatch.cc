@@ -80,6 +80,18 @@ void Dispatcher::carry_out(const state::Effect& effect) {
   }
 }
 
+void Dispatcher::on_config() {
+  const seconds heartbeat = heartbeat_interval(hooks_.view().config->node_timeout);
+  const bool other_lease = std::exchange(heartbeat_, heartbeat) != heartbeat;
+  for (auto& [name, link] : links_) {
+    // An agent goes on at the old pace until it has heard of the new one, so the new lease starts now.
+    if (other_lease) link.heard = clock_.monotonic();
+    const auto* node = model::find_node(hooks_.view(), name);
+    // A node that was taken out and is back is a new one: its agent, still connected, has to register it.
+    if (link.connected && (other_lease || (node && !node->registered))) agents_.hang_up(name);
+  }
+}
+
 void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Work& work) {
   work.repeat_at = clock_.monotonic() + kRepeat;
   if (!links_[node].connected) return;
@@ -148,7 +160,10 @@ void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
   hooks_.propose_repeated(std::move(command), [this, node, holding = hello.holding](const state::Outcome& outcome) {
     if (was_full(outcome)) return;
     if (!outcome.status) {
-      hooks_.log(fmt::format("error: node {} was refused: {}", node, outcome.status.error().message));
+      // The agent asks every few seconds; the log need not.
+      const std::string& why = outcome.status.error().message;
+      if (std::exchange(links_[node].refusal, why) != why)
+        hooks_.log(fmt::format("error: node {} was refused: {}", node, why));
       return;
     }
     welcome(node, holding);
@@ -166,6 +181,7 @@ model::ControllerWelcome Dispatcher::welcome_message(std::vector<model::JobRun> 
 
 void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRun>& holding) {
   links_[node].told_silent = false;
+  links_[node].refusal.clear();
   agents_.send(node, welcome_message({}));
   // Whatever the node does not know about itself yet goes out at once; what it holds is launched already.
   for (auto it = work_.lower_bound({node, {}}); it != work_.end() && it->first.first == node; ++it) {

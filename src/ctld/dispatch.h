@@ -34,6 +34,8 @@ class Dispatcher {
   void resume_all(const std::vector<state::Effect>& effects);
 
   void carry_out(const state::Effect& effect);
+  // Another configuration is in force. Agents that must hear of it, or register again, are made to.
+  void on_config();
 
   void on_connected(const std::string& node);
   void on_disconnected(const std::string& node);
@@ -53,6 +55,7 @@ class Dispatcher {
     bool told_silent = false;       // NodeResponding{false} proposed
     bool loss_proposed = false;
     Duration heard{0};              // monotonic
+    std::string refusal;            // why its last hello was; said once
   };
   struct Work {                     // what a node still has to confirm about a run
     bool launch = false, end = false, kill = false, suspend = false, resume = false;
@@ -81,6 +84,7 @@ class Dispatcher {
   std::map<std::string, Link> links_;
   std::map<Key, Work> work_;
   Duration tick_at_{0};
+  seconds heartbeat_{0};            // as agents were told
 };
 
 }  // namespace spur::ctld

@@ -14,6 +14,8 @@ class AgentPort {                   // held by ctld
  public:
   virtual ~AgentPort() = default;
   virtual void send(std::string_view node, model::ControllerMessage message) = 0;
+  // Ends the node's link, if there is one: its agent dials again and says hello.
+  virtual void hang_up(std::string_view node) = 0;
 };
 
 class ControllerPort {              // held by an agent

@@ -60,6 +60,14 @@ struct World::AgentsOfController final : io::AgentPort {
       if (world.nodes_[i].agent) world.nodes_[i].agent->logic->on_message(*shared);
     });
   }
+  void hang_up(std::string_view node) override {
+    const auto i = static_cast<std::size_t>(std::stoul(std::string(node.substr(1))));
+    world.trace_.line("hangs up on {}", node);
+    world.events_.after(Duration{1}, [&world = world, i] {
+      world.disconnect(i);
+      world.try_connect(i);
+    });
+  }
 };
 
 struct World::ControllerOfAgent final : io::ControllerPort {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "text/printable.h"
 #include "text/words.h"
 
 namespace spur::config {
@@ -50,6 +51,45 @@ std::string_view name_of(LogLevel level) {
       return "debug5";
   }
   return "info";
+}
+
+Result<LogLevel> parse_log_level(std::string_view text) {
+  struct Word {
+    std::string_view text;
+    LogLevel level;
+  };
+  static constexpr Word kWords[] = {{"quiet", LogLevel::Quiet},
+                                    {"off", LogLevel::Quiet},
+                                    {"fatal", LogLevel::Fatal},
+                                    {"error", LogLevel::Error},
+                                    {"warning", LogLevel::Warning},
+                                    {"warn", LogLevel::Warning},
+                                    {"info", LogLevel::Info},
+                                    {"verbose", LogLevel::Verbose},
+                                    {"debug", LogLevel::Debug},
+                                    {"debug1", LogLevel::Debug},
+                                    {"debug2", LogLevel::Debug2},
+                                    {"debug3", LogLevel::Debug3},
+                                    {"debug4", LogLevel::Debug4},
+                                    {"debug5", LogLevel::Debug5},
+                                    {"trace", LogLevel::Debug5},
+                                    // Slurm's numbers.
+                                    {"0", LogLevel::Quiet},
+                                    {"1", LogLevel::Fatal},
+                                    {"2", LogLevel::Error},
+                                    {"3", LogLevel::Info},
+                                    {"4", LogLevel::Verbose},
+                                    {"5", LogLevel::Debug},
+                                    {"6", LogLevel::Debug2},
+                                    {"7", LogLevel::Debug3},
+                                    {"8", LogLevel::Debug4},
+                                    {"9", LogLevel::Debug5}};
+  for (const Word& word : kWords)
+    if (text::equal_ignoring_case(word.text, text)) return word.level;
+  return fail(
+      ErrorCode::ConfigInvalid,
+      fmt::format("\"{}\" is no log level (quiet, fatal, error, warning, info, verbose, debug, debug2 to debug5)",
+                  text::shown(text, 40)));
 }
 
 std::string expand_path(std::string_view pattern, std::string_view node, std::string_view host) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "model/cluster_config.h"
 
@@ -85,6 +86,8 @@ struct DaemonConfig {
 };
 
 std::string_view name_of(LogLevel level);  // Slurm's word: "info", "debug2"
+// A word of either front end, in any case, or Slurm's number.
+Result<LogLevel> parse_log_level(std::string_view text);
 
 // %n, %h and %% filled in; any other %x stays as it is.
 std::string expand_path(std::string_view pattern, std::string_view node, std::string_view host);

@@ -30,44 +30,6 @@ void warn_rest(Target& target, std::string_view key, const std::vector<std::stri
                                              text::shown(fmt::format("{}", fmt::join(rest, ", ")), 400)));
 }
 
-Result<LogLevel> parse_level(std::string_view text) {
-  struct Word {
-    std::string_view text;
-    LogLevel level;
-  };
-  static constexpr Word kWords[] = {{"quiet", LogLevel::Quiet},
-                                    {"off", LogLevel::Quiet},
-                                    {"fatal", LogLevel::Fatal},
-                                    {"error", LogLevel::Error},
-                                    {"warning", LogLevel::Warning},
-                                    {"warn", LogLevel::Warning},
-                                    {"info", LogLevel::Info},
-                                    {"verbose", LogLevel::Verbose},
-                                    {"debug", LogLevel::Debug},
-                                    {"debug1", LogLevel::Debug},
-                                    {"debug2", LogLevel::Debug2},
-                                    {"debug3", LogLevel::Debug3},
-                                    {"debug4", LogLevel::Debug4},
-                                    {"debug5", LogLevel::Debug5},
-                                    {"trace", LogLevel::Debug5},
-                                    // Slurm's numbers.
-                                    {"0", LogLevel::Quiet},
-                                    {"1", LogLevel::Fatal},
-                                    {"2", LogLevel::Error},
-                                    {"3", LogLevel::Info},
-                                    {"4", LogLevel::Verbose},
-                                    {"5", LogLevel::Debug},
-                                    {"6", LogLevel::Debug2},
-                                    {"7", LogLevel::Debug3},
-                                    {"8", LogLevel::Debug4},
-                                    {"9", LogLevel::Debug5}};
-  for (const Word& word : kWords)
-    if (equal_ignoring_case(word.text, text)) return word.level;
-  return bad(
-      fmt::format("\"{}\" is no log level (quiet, fatal, error, warning, info, verbose, debug, debug2 to debug5)",
-                  text::shown(text, 40)));
-}
-
 // A list where ALL stands for no restriction, which the model says with an empty list.
 std::vector<std::string> unless_all(const Value& value) {
   if (value.list.size() == 1 && equal_ignoring_case(value.list[0], "ALL")) return {};
@@ -131,12 +93,12 @@ Status set_log_level(Target& target, const Value& value) {
 }
 
 Status set_controller_log_level(Target& target, const Value& value) {
-  SPUR_ASSIGN(target.draft.daemon.controller_log.level, parse_level(value.text));
+  SPUR_ASSIGN(target.draft.daemon.controller_log.level, parse_log_level(value.text));
   return {};
 }
 
 Status set_agent_log_level(Target& target, const Value& value) {
-  SPUR_ASSIGN(target.draft.daemon.agent_log.level, parse_level(value.text));
+  SPUR_ASSIGN(target.draft.daemon.agent_log.level, parse_log_level(value.text));
   return {};
 }
 

@@ -20,7 +20,8 @@ constexpr char kControllerHelp[] = R"(Usage: spurctld [OPTIONS]
   -D, --foreground       stay in the foreground, log to stderr
   -f, --config FILE      spur.conf or slurm.conf
   -c                     start without the saved state (it is moved aside, not deleted)
-  -i                     ignore errors in the saved state: refused, Spur never drops jobs silently
+  -i                     if the saved state is damaged, start without it (it is moved aside, not deleted)
+  -r                     recover the saved state, as always
   -v                     more messages; may be repeated
   -L FILE                log file
       --state-dir DIR    directory of the journal and the sockets
@@ -34,6 +35,7 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -f, --config FILE      spur.conf or slurm.conf
   -N, --hostname NODE    the node to be (default: this host's name)
   -d, --stepd FILE       path of spurstepd (default: beside spurd)
+  -c                     accepted as in Slurm: there are never stale locks to clear
   -v                     more messages; may be repeated
   -L FILE                log file
       --controller ADDR  http://host:port of the controller; a comma list for several
@@ -45,13 +47,36 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -h, --help             this text
 )";
 
+enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress };
+constexpr option kControllerOptions[] = {{"foreground", no_argument, nullptr, 'D'},
+                                         {"config", required_argument, nullptr, 'f'},
+                                         {"state-dir", required_argument, nullptr, kStateDir},
+                                         {"listen", required_argument, nullptr, kListen},
+                                         {"log-level", required_argument, nullptr, kLogLevel},
+                                         {"version", no_argument, nullptr, 'V'},
+                                         {"help", no_argument, nullptr, 'h'},
+                                         {nullptr, 0, nullptr, 0}};
+constexpr option kAgentOptions[] = {{"foreground", no_argument, nullptr, 'D'},
+                                    {"config", required_argument, nullptr, 'f'},
+                                    {"hostname", required_argument, nullptr, 'N'},
+                                    {"stepd", required_argument, nullptr, 'd'},
+                                    {"controller", required_argument, nullptr, kController},
+                                    {"listen", required_argument, nullptr, kListen},
+                                    {"address", required_argument, nullptr, kAddress},
+                                    {"token", required_argument, nullptr, kToken},
+                                    {"log-level", required_argument, nullptr, kLogLevel},
+                                    {"version", no_argument, nullptr, 'V'},
+                                    {"help", no_argument, nullptr, 'h'},
+                                    {nullptr, 0, nullptr, 0}};
+
 [[noreturn]] void print_version(const char* argv0) {
   const std::string_view name = std::string_view(argv0).substr(std::string_view(argv0).rfind('/') + 1);
   // Under Slurm's name, Slurm's answer: programs read the number.
   if (name.starts_with("slurm"))
     std::printf("slurm %s\n", std::string(config::kSlurmVersion).c_str());
   else
-    std::printf("%s %s (slurm %s)\n", std::string(name).c_str(), kVersion, std::string(config::kSlurmVersion).c_str());
+    std::printf("%s %s (slurm %s)\n", std::string(name).c_str(), kVersion,
+                std::string(config::kSlurmVersion).c_str());
   std::exit(0);
 }
 
@@ -60,41 +85,66 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
 DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   DaemonOptions out;
   const bool controller = daemon == Daemon::Controller;
-  enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress };
-  static const option kControllerOptions[] = {
-      {"foreground", no_argument, nullptr, 'D'},        {"config", required_argument, nullptr, 'f'},
-      {"state-dir", required_argument, nullptr, kStateDir}, {"listen", required_argument, nullptr, kListen},
-      {"log-level", required_argument, nullptr, kLogLevel}, {"version", no_argument, nullptr, 'V'},
-      {"help", no_argument, nullptr, 'h'},              {nullptr, 0, nullptr, 0}};
-  static const option kAgentOptions[] = {
-      {"foreground", no_argument, nullptr, 'D'},        {"config", required_argument, nullptr, 'f'},
-      {"hostname", required_argument, nullptr, 'N'},    {"stepd", required_argument, nullptr, 'd'},
-      {"controller", required_argument, nullptr, kController}, {"listen", required_argument, nullptr, kListen},
-      {"address", required_argument, nullptr, kAddress}, {"token", required_argument, nullptr, kToken},
-      {"log-level", required_argument, nullptr, kLogLevel}, {"version", no_argument, nullptr, 'V'},
-      {"help", no_argument, nullptr, 'h'},              {nullptr, 0, nullptr, 0}};
-  for (int c; (c = getopt_long(argc, argv, controller ? "Df:civL:Vh" : "Df:N:d:vL:Vh",
+  for (int c; (c = getopt_long(argc, argv, controller ? "Df:cirvL:Vh" : "Df:N:d:cvL:Vh",
                                controller ? kControllerOptions : kAgentOptions, nullptr)) != -1;) {
     switch (c) {
-      case 'D': out.foreground = true; break;
-      case 'f': out.config = optarg; break;
-      case 'c': out.clear_state = true; break;
+      case 'D':
+        out.foreground = true;
+        break;
+      case 'f':
+        out.config = optarg;
+        break;
+      case 'c':
+        out.clear_state = true;
+        break;
       case 'i':
-        std::fputs("spurctld: error: -i is not supported: state that cannot be read is never skipped\n", stderr);
+        out.ignore_damage = true;
+        break;
+      case 'r':
+        break;
+      case 'v':
+        ++out.verbose;
+        break;
+      case 'L':
+        out.log_file = optarg;
+        break;
+      case 'N':
+        out.node = optarg;
+        break;
+      case 'd':
+        out.stepd = optarg;
+        break;
+      case kStateDir:
+        out.state_dir = optarg;
+        break;
+      case kListen:
+        out.listen = optarg;
+        break;
+      case kLogLevel:
+        if (const auto level = config::parse_log_level(optarg)) {
+          out.log_level = *level;
+        } else {
+          std::fprintf(stderr, "%s: error: --log-level: %s\n", argv[0], level.error().message.c_str());
+          std::exit(1);
+        }
+        break;
+      case kController:
+        out.controller = optarg;
+        break;
+      case kToken:
+        out.token_file = optarg;
+        break;
+      case kAddress:
+        out.address = optarg;
+        break;
+      case 'V':
+        print_version(argv[0]);
+      case 'h':
+        std::fputs(controller ? kControllerHelp : kAgentHelp, stdout);
+        std::exit(0);
+      default:
+        std::fprintf(stderr, "Try '%s --help' for more information\n", argv[0]);
         std::exit(1);
-      case 'v': ++out.verbose; break;
-      case 'L': out.log_file = optarg; break;
-      case 'N': out.node = optarg; break;
-      case 'd': out.stepd = optarg; break;
-      case kStateDir: out.state_dir = optarg; break;
-      case kListen: out.listen = optarg; break;
-      case kLogLevel: out.log_level = optarg; break;
-      case kController: out.controller = optarg; break;
-      case kToken: out.token_file = optarg; break;
-      case kAddress: out.address = optarg; break;
-      case 'V': print_version(argv[0]);
-      case 'h': std::fputs(controller ? kControllerHelp : kAgentHelp, stdout); std::exit(0);
-      default: std::fprintf(stderr, "Try '%s --help' for more information\n", argv[0]); std::exit(1);
     }
   }
   if (optind < argc) {
@@ -104,7 +154,8 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   // A daemon leaves its working directory: paths from the command line count from where it was started.
   for (std::string* path : {&out.config, &out.state_dir, &out.log_file, &out.token_file, &out.stepd}) {
     char whole[PATH_MAX];
-    if (!path->empty() && path->front() != '/' && ::getcwd(whole, sizeof whole)) *path = std::string(whole) + "/" + *path;
+    if (!path->empty() && path->front() != '/' && ::getcwd(whole, sizeof whole))
+      *path = std::string(whole) + "/" + *path;
   }
   return out;
 }
@@ -118,9 +169,7 @@ Result<config::Loaded> load_for(const DaemonOptions& options) {
 
 os::Log::Targets log_targets(const config::LogConfig& config, const std::string& file, const DaemonOptions& options) {
   os::Log::Targets out;
-  int level = static_cast<int>(config.level);
-  for (int l = 0; l <= static_cast<int>(config::LogLevel::Debug5); ++l)
-    if (!options.log_level.empty() && config::name_of(static_cast<config::LogLevel>(l)) == options.log_level) level = l;
+  const int level = static_cast<int>(options.log_level.value_or(config.level));
   out.level = static_cast<os::LogLevel>(std::min(level + options.verbose, static_cast<int>(os::LogLevel::Debug5)));
   out.json = config.format == config::LogFormat::Json;
   out.file = options.log_file.empty() ? file : options.log_file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command lines of the daemons. Both answer to Slurm's names and options (slurmctld -D -f -c -i -v -V, slurmd -N NAME ...)
-// as well as to their own.
+// The command lines of the daemons. Both answer to Slurm's names and options (slurmctld -D -f -c -i -v -V, slurmd -N
+// NAME ...) as well as to their own.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,18 @@ namespace spur::main {
 
 struct DaemonOptions {
   bool foreground = false;
-  bool clear_state = false;       // -c: start without the jobs of before
-  int verbose = 0;                // -v, each one level more
-  std::string config;             // -f
-  std::string state_dir, listen, log_file, log_level;
+  bool clear_state = false;    // -c: start without the jobs of before
+  bool ignore_damage = false;  // -i: start without them if they cannot be read
+  int verbose = 0;             // -v, each one level more
+  std::string config;          // -f
+  std::string state_dir, listen, log_file;
+  std::optional<config::LogLevel> log_level;
   // spurd only
-  std::string node;               // -N
-  std::string controller;         // --controller
-  std::string token_file;         // --token
-  std::string stepd;              // --stepd: where spurstepd is
-  std::string address;            // --address: how others reach this agent
+  std::string node;        // -N
+  std::string controller;  // --controller
+  std::string token_file;  // --token
+  std::string stepd;       // --stepd: where spurstepd is
+  std::string address;     // --address: how others reach this agent
 };
 
 enum class Daemon : std::uint8_t { Controller, Agent };

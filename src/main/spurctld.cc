@@ -23,6 +23,7 @@
 #include "ctld/identify.h"
 #include "ctld/local_calls.h"
 #include "main/daemon_options.h"
+#include "main/daemon_start.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
 #include "os/credentials.h"
@@ -30,9 +31,9 @@
 #include "os/files.h"
 #include "os/local_socket.h"
 #include "os/log.h"
-#include "os/sd_notify.h"
 #include "os/signals.h"
 #include "os/sqlite_journal.h"
+#include "os/state_directory.h"
 #include "os/system_clock.h"
 #include "wire/local_call.h"
 
@@ -54,18 +55,37 @@ Result<std::string> load_or_create_join_token(const std::string& path) {
   return token;
 }
 
-// -c: the jobs of before are put aside, never deleted.
-Status move_state_aside(const std::string& dir) {
-  const std::string journal = dir + "/journal.sqlite";
-  if (::access(journal.c_str(), F_OK) != 0) return {};
-  const std::string aside = fmt::format("{}/cleared-{}", dir, ::time(nullptr));
-  if (::mkdir(aside.c_str(), 0700) != 0) return os::fail_errno("cannot create " + aside, errno);
+// -c, and -i where it comes to that: the jobs of before are put aside, never deleted. Where to; empty: there were
+// none.
+Result<std::string> move_state_aside(const std::string& dir) {
+  // Held while we do it: the files may be another controller's.
+  SPUR_ASSIGN(const auto held, os::StateDirectory::open(dir, "journal.lock"));
+  if (::access((held / "journal.sqlite").c_str(), F_OK) != 0) return std::string();
+  std::string aside = fmt::format("{}/cleared-{}", dir, ::time(nullptr));
+  for (int n = 2; ::mkdir(aside.c_str(), 0700) != 0; ++n) {
+    if (errno != EEXIST) return os::fail_errno("cannot create " + aside, errno);
+    aside = fmt::format("{}/cleared-{}-{}", dir, ::time(nullptr), n);
+  }
   for (const char* name : {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.mark"}) {
     const std::string from = dir + "/" + name;
     if (::access(from.c_str(), F_OK) == 0 && ::rename(from.c_str(), (aside + "/" + name).c_str()) != 0)
       return os::fail_errno("cannot move " + from, errno);
   }
-  return {};
+  return aside;
+}
+
+// What a reload cannot change, because it is in use.
+std::string needs_restart(const config::Loaded& now, const config::Loaded& fresh) {
+  std::string out;
+  const auto compare = [&](std::string_view name, const auto& a, const auto& b) {
+    if (a != b) out += fmt::format("{}{}", out.empty() ? "" : ", ", name);
+  };
+  compare("the cluster's name", now.cluster.cluster_name, fresh.cluster.cluster_name);
+  compare("the state directory", now.daemon.state_dir, fresh.daemon.state_dir);
+  compare("the address to listen on", now.daemon.controller_listen, fresh.daemon.controller_listen);
+  compare("the credential socket", config::auth_socket(now.daemon), config::auth_socket(fresh.daemon));
+  compare("the pid file", config::controller_pid_file(now.daemon), config::controller_pid_file(fresh.daemon));
+  return out;
 }
 
 class LineReply final : public ctld::LocalReply {
@@ -83,20 +103,19 @@ class LineReply final : public ctld::LocalReply {
 
 class Spurctld {
  public:
-  Spurctld(DaemonOptions options, config::Loaded loaded)
-      : options_(std::move(options)), loaded_(std::move(loaded)), log_("spurctld", clock_) {}
-
-  os::Log& log() { return log_; }
+  Spurctld(DaemonOptions options, config::Loaded loaded, io::Clock& clock, os::Log& log)
+      : options_(std::move(options)), loaded_(std::move(loaded)), clock_(clock), log_(log) {}
 
   Status start() {
     const auto& daemon = loaded_.daemon;
-    SPUR_TRY(log_.set_targets(log_targets(daemon.controller_log, daemon.controller_log.file, options_)));
     for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
-    if (options_.clear_state) SPUR_TRY(move_state_aside(daemon.state_dir));
-    SPUR_ASSIGN(journal_, os::SqliteJournal::open(daemon.state_dir));
+    if (options_.clear_state) SPUR_TRY(clear_state());
+    SPUR_TRY(open_journal());
     // Users must reach the two sockets in there; everything else in it is for us alone.
-    if (::chmod(daemon.state_dir.c_str(), 0711) != 0) return os::fail_errno("cannot open up " + daemon.state_dir, errno);
+    if (::chmod(daemon.state_dir.c_str(), 0711) != 0)
+      return os::fail_errno("cannot open up " + daemon.state_dir, errno);
+    SPUR_ASSIGN(pid_file_, os::PidFile::create(config::controller_pid_file(daemon)));
     SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(daemon.state_dir + "/ctld.key"));
     SPUR_ASSIGN(const auto token, load_or_create_join_token(daemon.state_dir + "/join.token"));
     const std::string public_key = key.public_key();
@@ -104,13 +123,7 @@ class Spurctld {
     signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), cluster_name_, short_hostname());
     make_verifier(public_key);
 
-    core_ = std::make_unique<ctld::CoreThread>(
-        ctld::CoreThread::Doors{.clock = clock_,
-                                .journal = *journal_,
-                                .agents = links_,
-                                .log = [this](const std::string& line) { log_line(line); },
-                                .fatal = [this](const Error& error) { die(error); }});
-    SPUR_TRY(core_->start(loaded_.cluster, public_key));
+    SPUR_TRY(start_core(public_key));
     core_->picture()->view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
       if (!node->public_key.empty()) (void)verifier_->trust_node(node->public_key, node->name);
     });
@@ -129,24 +142,27 @@ class Spurctld {
     return {};
   }
 
-  void reload() {
-    auto fresh = load_for(options_);
-    if (!fresh) return log_.error("the configuration is not reloaded: {}", fresh.error().message);
-    for (const auto& warning : fresh->warnings) log_.warning("{}", warning);
-    apply_log_settings(*fresh);
+  // On the signal. `done` comes on the core thread, whatever has become of it.
+  void reload(std::function<void()> done) {
+    auto fresh = load_again();
+    if (!fresh) return done();
     model::Caller admin;
     admin.role = model::Role::Admin;
-    core_->post([this, admin, config = std::move(fresh->cluster)](ctld::Controller& controller) mutable {
-      controller.reconfigure(admin, std::move(config), [this](Status status) {
-        if (status)
-          log_.info("configuration reloaded");
-        else
-          log_.error("the configuration is not reloaded: {}", status.error().message);
-      });
-    });
+    core_->post(
+        [this, admin, config = std::move(*fresh), done = std::move(done)](ctld::Controller& controller) mutable {
+          controller.reconfigure(admin, std::move(config), [this, done = std::move(done)](Status status) {
+            if (status)
+              log_.info("configuration reloaded");
+            else
+              log_.error("the configuration is not reloaded: {}", status.error().message);
+            done();
+          });
+        });
   }
 
-  void reopen_log() { (void)log_.reopen(); }
+  void reopen_log() {
+    if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
+  }
 
   void stop() {
     log_.info("stopping");
@@ -162,6 +178,63 @@ class Spurctld {
   bool stop_requested() const { return stop_requested_; }
 
  private:
+  Status clear_state() {
+    SPUR_ASSIGN(const std::string aside, move_state_aside(loaded_.daemon.state_dir));
+    if (!aside.empty()) log_.warning("starting without the saved state, which is now in {}", aside);
+    return {};
+  }
+
+  // With -i, once more without the state if it is damaged.
+  template <class Open>
+  Status open_or_clear(Open&& open) {
+    Status opened = open();
+    if (opened || !options_.ignore_damage || opened.error().code != ErrorCode::Corrupt) return opened;
+    log_.error("{}", opened.error().message);
+    core_.reset();
+    journal_.reset();
+    SPUR_TRY(clear_state());
+    return open();
+  }
+
+  Status open_journal() {
+    return open_or_clear([this]() -> Status {
+      SPUR_ASSIGN(journal_, os::SqliteJournal::open(loaded_.daemon.state_dir));
+      return {};
+    });
+  }
+
+  Status start_core(const std::string& public_key) {
+    return open_or_clear([&]() -> Status {
+      if (!journal_) SPUR_TRY(open_journal());
+      core_ = std::make_unique<ctld::CoreThread>(
+          ctld::CoreThread::Doors{.clock = clock_,
+                                  .journal = *journal_,
+                                  .agents = links_,
+                                  .log = [this](const std::string& line) { log_line(line); },
+                                  .fatal = [this](const Error& error) { die(error); }});
+      return core_->start(loaded_.cluster, public_key);
+    });
+  }
+
+  // All or nothing: a file that is wrong, or a log that cannot be opened, leaves everything as it is.
+  Result<model::ClusterConfig> load_again() {
+    const auto load = [this]() -> Result<config::Loaded> {
+      SPUR_ASSIGN(auto fresh, load_for(options_));
+      const auto& log = fresh.daemon.controller_log;
+      SPUR_TRY(log_.set_targets(log_targets(log, log.file, options_)));
+      return fresh;
+    };
+    auto fresh = load();
+    if (!fresh) {
+      log_.error("the configuration is not reloaded: {}", fresh.error().message);
+      return std::unexpected(fresh.error());
+    }
+    for (const auto& warning : fresh->warnings) log_.warning("{}", warning);
+    if (const auto late = needs_restart(loaded_, *fresh); !late.empty())
+      log_.warning("changed in the configuration, but in force only after a restart: {}", late);
+    return std::move(fresh->cluster);
+  }
+
   void make_verifier(const std::string& public_key) {
     verifier_ = std::make_unique<os::TrustedKeyVerifier>(os::TrustedKeyVerifier::Options{
         .cluster = cluster_name_,
@@ -190,12 +263,7 @@ class Spurctld {
             .host = short_hostname(),
             .version = kVersion,
             .started = clock_.now(),
-            .reload = [this]() -> Result<model::ClusterConfig> {
-              SPUR_ASSIGN(auto fresh, load_for(options_));
-              for (const auto& warning : fresh.warnings) log_.warning("{}", warning);
-              apply_log_settings(fresh);
-              return std::move(fresh.cluster);
-            },
+            .reload = [this] { return load_again(); },
             .shutdown = [this] { stop_requested_ = true; ::kill(::getpid(), SIGTERM); },
             .sign_ticket = [this](const model::Job& job) {
               io::CredentialClaims claims;
@@ -211,7 +279,7 @@ class Spurctld {
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
     agent_service_ = std::make_unique<ctld::AgentLinks::Service>(links_, *core_, *identify_);
     const std::string socket = config::controller_socket(daemon);
-    ::unlink(socket.c_str());   // the journal's lock says that nobody else serves it
+    ::unlink(socket.c_str());  // the journal's lock says that nobody else serves it
     std::vector<std::string> addresses = daemon.controller_listen;
     addresses.push_back("unix:" + socket);
     SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_));
@@ -232,11 +300,6 @@ class Spurctld {
     return {};
   }
 
-  void apply_log_settings(const config::Loaded& fresh) {
-    const auto targets = log_targets(fresh.daemon.controller_log, fresh.daemon.controller_log.file, options_);
-    if (auto ok = log_.set_targets(targets); !ok) log_.error("{}", ok.error().message);
-  }
-
   // Kept out of line: inlined, g++-12 takes the string for one that was never filled.
   [[gnu::noinline]] void log_line(const std::string& line) {
     const std::string_view text(line);
@@ -246,14 +309,16 @@ class Spurctld {
   }
 
   [[noreturn]] void die(const Error& error) {
-    log_.fatal("cannot make the state durable: {}. Nothing more is accepted; start again when this is mended", error.message);
+    log_.fatal("cannot make the state durable: {}. Nothing more is accepted; start again when this is mended",
+               error.message);
     std::_Exit(1);
   }
 
   DaemonOptions options_;
   config::Loaded loaded_;
-  os::SystemClock clock_;
-  os::Log log_;
+  io::Clock& clock_;
+  os::Log& log_;
+  os::PidFile pid_file_;
   std::string cluster_name_;
   std::unique_ptr<os::SqliteJournal> journal_;
   std::unique_ptr<os::HostCredentialSigner> signer_;
@@ -272,38 +337,32 @@ class Spurctld {
 };
 
 int run(int argc, char** argv) {
-  DaemonOptions options = parse_daemon_options(Daemon::Controller, argc, argv);
+  const DaemonOptions options = parse_daemon_options(Daemon::Controller, argc, argv);
+  os::SystemClock clock;
+  os::Log log("spurctld", clock);
+  DaemonStart start("spurctld", options.foreground, log);
   auto loaded = load_for(options);
-  if (!loaded) return std::fprintf(stderr, "spurctld: fatal: %s\n", loaded.error().message.c_str()), 1;
-  os::StartReport report;
-  if (!options.foreground) {
-    auto started = os::daemonise();
-    if (!started) return std::fprintf(stderr, "spurctld: fatal: %s\n", started.error().message.c_str()), 1;
-    report = std::move(*started);
-  }
-  const auto failed = [&](const Error& error) {
-    report.failed("spurctld: fatal: " + error.message);
-    return 1;
-  };
-  const os::ServiceNotifier notifier;
+  if (!loaded) return log.fatal("{}", loaded.error().message), 1;
+  if (auto ok = start.detach(); !ok) return start.failed(ok.error());
+  const auto& settings = loaded->daemon.controller_log;
+  if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
-  if (!signals) return failed(signals.error());
-  const std::string pid_path = config::controller_pid_file(loaded->daemon);
-  Spurctld daemon(options, std::move(*loaded));
-  if (auto ok = daemon.start(); !ok) return failed(ok.error());
-  auto pid_file = os::PidFile::create(pid_path);
-  if (!pid_file) return failed(pid_file.error());
-  if (auto ok = report.ready(); !ok) daemon.log().warning("{}", ok.error().message);
-  notifier.ready();
+  if (!signals) return start.failed(signals.error());
+  Spurctld daemon(options, std::move(*loaded), clock, log);
+  if (auto ok = daemon.start(); !ok) return start.failed(ok.error());
+  start.ready();
   while (!daemon.stop_requested()) {
     const auto signal = signals->wait(std::chrono::hours(1));
     if (!signal) continue;
     if (*signal == os::DaemonSignal::Stop) break;
-    if (*signal == os::DaemonSignal::Reload) daemon.reload();
+    if (*signal == os::DaemonSignal::Reload) {
+      start.notifier().reloading();
+      daemon.reload([&start] { start.notifier().ready(); });
+    }
     if (*signal == os::DaemonSignal::ReopenLog) daemon.reopen_log();
   }
-  notifier.stopping();
+  start.notifier().stopping();
   daemon.stop();
   return 0;
 }
@@ -311,4 +370,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace spur::main
 
-int main(int argc, char** argv) { return spur::main::run(argc, argv); }
+int main(int argc, char** argv) {
+  return spur::main::run(argc, argv);
+}

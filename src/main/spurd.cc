@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spurd: the agent of one node. One thread runs the agent's logic over an event loop; gRPC's threads only move steps' bytes.
+// spurd: the agent of one node. One thread runs the agent's logic over an event loop; gRPC's threads only move steps'
+// bytes.
 #include <grpcpp/server.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "agent/step_session.h"
 #include "config/load.h"
 #include "main/daemon_options.h"
+#include "main/daemon_start.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
 #include "os/controller_link.h"
@@ -25,7 +27,6 @@
 #include "os/files.h"
 #include "os/hardware.h"
 #include "os/log.h"
-#include "os/sd_notify.h"
 #include "os/signals.h"
 #include "os/state_directory.h"
 #include "os/step_channels.h"
@@ -36,32 +37,36 @@
 namespace spur::main {
 namespace {
 
+os::Log::Targets agent_log_targets(const config::Loaded& loaded, const std::string& node,
+                                   const DaemonOptions& options) {
+  const auto& daemon = loaded.daemon;
+  return log_targets(daemon.agent_log, config::agent_log_file(daemon, node, short_hostname()), options);
+}
+
 class Spurd {
  public:
-  Spurd(DaemonOptions options, config::Loaded loaded, std::string node)
-      : options_(std::move(options)), loaded_(std::move(loaded)), node_(std::move(node)), log_("spurd", clock_) {}
-
-  os::Log& log() { return log_; }
+  Spurd(DaemonOptions options, config::Loaded loaded, std::string node, io::Clock& clock, os::Log& log)
+      : options_(std::move(options)), loaded_(std::move(loaded)), node_(std::move(node)), clock_(clock), log_(log) {}
 
   Status start(os::Signals& signals) {
-    const auto& daemon = loaded_.daemon;
     const std::string host = short_hostname();
-    SPUR_TRY(log_.set_targets(log_targets(daemon.agent_log, config::agent_log_file(daemon, node_, host), options_)));
     for (const auto& warning : loaded_.warnings) log_.debug("{}", warning);
-    spool_ = config::agent_spool_dir(daemon, node_, host);
-    // Before anything else: a second agent of this node would take the first one's link and cgroups away.
-    SPUR_ASSIGN(auto held, os::StateDirectory::open(spool_, "spurd.lock"));
-    held_.emplace(std::move(held));
+    spool_ = config::agent_spool_dir(loaded_.daemon, node_, host);
+    // Before anything in there is looked at: two agents over one spool would end each other's jobs.
+    SPUR_ASSIGN(directory_, os::StateDirectory::open(spool_, "spurd.lock"));
+    SPUR_ASSIGN(pid_file_, os::PidFile::create(config::agent_pid_file(loaded_.daemon, node_, host)));
     SPUR_TRY(read_token());
     SPUR_ASSIGN(loop_, os::EventLoop::open());
     SPUR_TRY(loop_->watch(signals.fd(), EPOLLIN, [this, &signals](std::uint32_t) { on_signal(signals); }));
-    SPUR_ASSIGN(launcher_, os::StepLauncher::open(*loop_, {.spool = spool_,
-                                                           .stepd = options_.stepd.empty() ? sibling_program("spurstepd") : options_.stepd,
-                                                           .node = node_,
-                                                           .job_environment = job_environment(),
-                                                           .use_cgroups = true,
-                                                           .keep_users = seconds(60),
-                                                           .warn = [this](const std::string& text) { log_.warning("{}", text); }}));
+    SPUR_ASSIGN(launcher_,
+                os::StepLauncher::open(
+                    *loop_, {.spool = spool_,
+                             .stepd = options_.stepd.empty() ? sibling_program("spurstepd") : options_.stepd,
+                             .node = node_,
+                             .job_environment = job_environment(),
+                             .use_cgroups = true,
+                             .keep_users = seconds(60),
+                             .warn = [this](const std::string& text) { log_.warning("{}", text); }}));
     SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(spool_ + "/node.key"));
     SPUR_ASSIGN(auto machine, os::discover_machine());
     public_key_ = key.public_key();
@@ -90,7 +95,7 @@ class Spurd {
   Status read_token() {
     if (options_.token_file.empty()) {
       if (const char* text = std::getenv("SPUR_JOIN_TOKEN")) token_ = text;
-      ::unsetenv("SPUR_JOIN_TOKEN");   // jobs must not inherit it
+      ::unsetenv("SPUR_JOIN_TOKEN");  // jobs must not inherit it
       return {};
     }
     SPUR_ASSIGN(token_, os::read_file(options_.token_file, 4096));
@@ -130,24 +135,25 @@ class Spurd {
     const model::NodeConfig* declared = nullptr;
     for (const auto& n : loaded_.cluster.nodes)
       if (n.name == node_) declared = &n;
-    verifier_ = std::make_unique<os::TrustedKeyVerifier>(os::TrustedKeyVerifier::Options{
-        .cluster = loaded_.cluster.cluster_name,
-        .audience = "steps",
-        .accepts = {io::CredentialKind::StepTicket},
-        .user_on_node = {},
-        .skew = seconds(5),
-        .cache_entries = 1024});
+    verifier_ = std::make_unique<os::TrustedKeyVerifier>(
+        os::TrustedKeyVerifier::Options{.cluster = loaded_.cluster.cluster_name,
+                                        .audience = "steps",
+                                        .accepts = {io::CredentialKind::StepTicket},
+                                        .user_on_node = {},
+                                        .skew = seconds(5),
+                                        .cache_entries = 1024});
     channels_ = std::make_unique<os::StepChannels>(*loop_, *launcher_);
-    steps_ = std::make_unique<agent::StepContext>(
-        agent::StepContext{.agent = *agent_,
-                           .clock = clock_,
-                           .port = *channels_,
-                           .node = node_,
-                           .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
-                           .next_step = {}});
+    steps_ = std::make_unique<agent::StepContext>(agent::StepContext{
+        .agent = *agent_,
+        .clock = clock_,
+        .port = *channels_,
+        .node = node_,
+        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
+        .next_step = {}});
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
                                                     [this](std::function<void()> f) { loop_->post(std::move(f)); });
-    const std::string listen = options_.listen.empty() ? config::agent_listen_address(loaded_.daemon, declared) : options_.listen;
+    const std::string listen =
+        options_.listen.empty() ? config::agent_listen_address(loaded_.daemon, declared) : options_.listen;
     int port = 0;
     SPUR_ASSIGN(server_, agent::serve_steps(listen, *service_, &port));
     address_ = config::join_host_port(reachable_host(listen, declared), static_cast<std::uint16_t>(port));
@@ -170,7 +176,11 @@ class Spurd {
         *loop_, os::ControllerLink::Options{
                     .addresses = [this] { return controllers(); },
                     .metadata = [this] { return metadata(); },
-                    .on_connected = [this] { agent_->on_connected(); arm_timer(); },
+                    .on_connected =
+                        [this] {
+                          agent_->on_connected();
+                          arm_timer();
+                        },
                     .on_disconnected = [this] { agent_->on_disconnected(); },
                     .on_message =
                         [this](const model::ControllerMessage& message) {
@@ -178,7 +188,10 @@ class Spurd {
                           agent_->on_message(message);
                           arm_timer();
                         },
-                    .log = [this](const std::string& line) { log_.error("{}", std::string_view(line).substr(line.starts_with("error: ") ? 7 : 0)); }});
+                    .log =
+                        [this](const std::string& line) {
+                          log_.error("{}", std::string_view(line).substr(line.starts_with("error: ") ? 7 : 0));
+                        }});
   }
 
   void trust(const model::ControllerWelcome& welcome) {
@@ -198,8 +211,8 @@ class Spurd {
     return out;
   }
 
-  // How this agent proves who it is: the controller's host vouches for it where both are on one machine; a node that is known
-  // signs with its own key; one that is not shows the join token.
+  // How this agent proves who it is: the controller's host vouches for it where both are on one machine; a node that
+  // is known signs with its own key; one that is not shows the join token.
   Result<wire::Metadata> metadata() {
     wire::Metadata out;
     if (!token_.empty()) out.emplace_back("spur-join-token", token_);
@@ -235,25 +248,36 @@ class Spurd {
   void on_signal(os::Signals& signals) {
     while (const auto signal = signals.take()) {
       if (*signal == os::DaemonSignal::Stop) loop_->stop();
-      if (*signal == os::DaemonSignal::ReopenLog) (void)log_.reopen();
       if (*signal == os::DaemonSignal::Reload) {
-        auto fresh = load_for(options_);
-        if (!fresh) {
-          log_.error("the configuration is not reloaded: {}", fresh.error().message);
-        } else {
-          loaded_.daemon = fresh->daemon;
+        if (auto ok = reload(); !ok)
+          log_.error("the configuration is not reloaded: {}", ok.error().message);
+        else
           log_.info("configuration reloaded");
-        }
       }
+      if (*signal == os::DaemonSignal::ReopenLog)
+        if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
     }
+  }
+
+  // All or nothing. What is in use (directories, the address we listen on) stays until the next start.
+  Status reload() {
+    SPUR_ASSIGN(auto fresh, load_for(options_));
+    SPUR_TRY(log_.set_targets(agent_log_targets(fresh, node_, options_)));
+    constexpr std::string_view kLate = "changed in the configuration, but in force only after a restart";
+    if (config::agent_spool_dir(fresh.daemon, node_, short_hostname()) != spool_)
+      log_.warning("{}: the spool directory", kLate);
+    if (fresh.cluster.cluster_name != loaded_.cluster.cluster_name) log_.warning("{}: the cluster's name", kLate);
+    loaded_.daemon = std::move(fresh.daemon);
+    return {};
   }
 
   DaemonOptions options_;
   config::Loaded loaded_;
   std::string node_, spool_, token_, public_key_, address_;
-  std::optional<os::StateDirectory> held_;
-  os::SystemClock clock_;
-  os::Log log_;
+  io::Clock& clock_;
+  os::Log& log_;
+  std::optional<os::StateDirectory> directory_;
+  os::PidFile pid_file_;
   std::unique_ptr<os::EventLoop> loop_;
   std::unique_ptr<os::StepLauncher> launcher_;
   std::unique_ptr<os::HostCredentialSigner> signer_;
@@ -268,9 +292,12 @@ class Spurd {
 };
 
 int run(int argc, char** argv) {
-  DaemonOptions options = parse_daemon_options(Daemon::Agent, argc, argv);
+  const DaemonOptions options = parse_daemon_options(Daemon::Agent, argc, argv);
+  os::SystemClock clock;
+  os::Log log("spurd", clock);
+  DaemonStart start("spurd", options.foreground, log);
   auto loaded = load_for(options);
-  if (!loaded) return std::fprintf(stderr, "spurd: fatal: %s\n", loaded.error().message.c_str()), 1;
+  if (!loaded) return log.fatal("{}", loaded.error().message), 1;
   std::string node = options.node;
   if (node.empty()) {
     const auto* declared = config::find_node_of_host(loaded->cluster, short_hostname());
@@ -280,32 +307,17 @@ int run(int argc, char** argv) {
   const auto& nodes = loaded->cluster.nodes;
   const bool known = std::ranges::any_of(nodes, [&](const auto& n) { return n.name == node; });
   if (!loaded->path.empty() && options.controller.empty() && !nodes.empty() && !known)
-    return std::fprintf(stderr, "spurd: fatal: Unable to determine this slurmd's NodeName: %s is not in %s\n", node.c_str(),
-                        loaded->path.c_str()),
-           1;
-  os::StartReport report;
-  if (!options.foreground) {
-    auto started = os::daemonise();
-    if (!started) return std::fprintf(stderr, "spurd: fatal: %s\n", started.error().message.c_str()), 1;
-    report = std::move(*started);
-  }
-  const auto failed = [&](const Error& error) {
-    report.failed("spurd: fatal: " + error.message);
-    return 1;
-  };
-  const os::ServiceNotifier notifier;
+    return log.fatal("Unable to determine this slurmd's NodeName: {} is not in {}", node, loaded->path), 1;
+  if (auto ok = start.detach(); !ok) return start.failed(ok.error());
+  if (auto ok = start.open_log(agent_log_targets(*loaded, node, options)); !ok) return start.failed(ok.error());
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
-  if (!signals) return failed(signals.error());
-  const std::string pid_path = config::agent_pid_file(loaded->daemon, node, short_hostname());
-  Spurd daemon(options, std::move(*loaded), std::move(node));
-  if (auto ok = daemon.start(*signals); !ok) return failed(ok.error());
-  auto pid_file = os::PidFile::create(pid_path);
-  if (!pid_file) return failed(pid_file.error());
-  if (auto ok = report.ready(); !ok) daemon.log().warning("{}", ok.error().message);
-  notifier.ready();
+  if (!signals) return start.failed(signals.error());
+  Spurd daemon(options, std::move(*loaded), std::move(node), clock, log);
+  if (auto ok = daemon.start(*signals); !ok) return start.failed(ok.error());
+  start.ready();
   daemon.run();
-  notifier.stopping();
+  start.notifier().stopping();
   daemon.stop();
   return 0;
 }
@@ -313,4 +325,6 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace spur::main
 
-int main(int argc, char** argv) { return spur::main::run(argc, argv); }
+int main(int argc, char** argv) {
+  return spur::main::run(argc, argv);
+}

@@ -133,23 +133,31 @@ Status Log::set_targets(Targets targets) {
   file_ = std::move(file);
   targets_ = std::move(targets);
   level_ = targets_.level;
-  if (stderr_captured_ && file_) ::dup2(file_.get(), STDERR_FILENO);
-  return {};
+  if (!targets_.to_stderr) console_.reset();
+  return stderr_captured_ ? redirect_stderr() : Status{};
 }
 
 Status Log::reopen() {
   const std::lock_guard lock(mutex_);
   if (targets_.file.empty()) return {};
   SPUR_ASSIGN(file_, open_log(targets_.file));
-  if (stderr_captured_) ::dup2(file_.get(), STDERR_FILENO);
-  return {};
+  return stderr_captured_ ? redirect_stderr() : Status{};
 }
 
 Status Log::capture_stderr() {
   const std::lock_guard lock(mutex_);
-  if (!file_) return {};
-  if (::dup2(file_.get(), STDERR_FILENO) < 0) return fail_errno("cannot redirect stderr", errno);
+  if (stderr_captured_) return {};
+  UniqueFd console(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  SPUR_TRY(redirect_stderr());
+  if (targets_.to_stderr) console_ = std::move(console);
   stderr_captured_ = true;
+  return {};
+}
+
+Status Log::redirect_stderr() {
+  UniqueFd null;
+  if (!file_) null = UniqueFd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (::dup2(file_ ? file_.get() : null.get(), STDERR_FILENO) < 0) return fail_errno("cannot redirect stderr", errno);
   return {};
 }
 
@@ -162,8 +170,9 @@ void Log::write(LogLevel level, std::string_view message) {
   std::string json;
   if (targets_.json) json = json_line(time, row.name, program_, text);
   if (file_) write_file(targets_.json ? json : fmt::format("[{}] {}{}\n", time, row.prefix, text));
-  if (targets_.to_stderr && !stderr_captured_)
-    write_line(STDERR_FILENO, targets_.json ? json : fmt::format("{}: {}{}\n", program_, row.prefix, text));
+  if (targets_.to_stderr && level <= targets_.stderr_level)
+    write_line(stderr_captured_ ? console_.get() : STDERR_FILENO,
+               targets_.json ? json : fmt::format("{}: {}{}\n", program_, row.prefix, text));
   if (targets_.to_syslog) ::syslog(row.syslog_priority, "%s%s", std::string(row.prefix).c_str(), text.c_str());
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A daemon's log, in Slurm's words and look, so that what people grep for still matches:
-//   file    [2026-11-15T19:20:18.123] error: cannot open /x       local time; fatal, error, warning and debug have a
-//   word stderr  spurctld: error: cannot open /x syslog  error: cannot open /x
+// - file: [2026-11-15T19:20:18.123] error: cannot open /x (local time; fatal, error, warning and debug have a word)
+// - stderr: spurctld: error: cannot open /x
+// - syslog: error: cannot open /x
 // or one JSON object per line. One message is one line: control characters are written as \x1b or \n, so nothing a
 // user chooses (a job's name) can forge a line or talk to a terminal. Any thread may write. A line is one write(2) in
 // append mode; what cannot be written (disk full) is counted and the count is logged once it works again.
@@ -44,6 +45,7 @@ class Log {
     bool json = false;                // file and stderr
     std::string file;                 // empty: none
     bool to_stderr = true;
+    LogLevel stderr_level = LogLevel::Debug5;  // of those, this and what is graver
     bool to_syslog = false;
     friend bool operator==(const Targets&, const Targets&) = default;
   };
@@ -58,7 +60,8 @@ class Log {
   Status set_targets(Targets targets);
   // Opens the file anew, for whoever renamed it (logrotate).
   Status reopen();
-  // From now on what libraries and failed checks write to stderr goes to the file, if there is one.
+  // From now on what others write to stderr (libraries, failed checks, child processes) goes to the file, or nowhere
+  // if there is none. Our own lines still go where stderr led until set_targets() says otherwise.
   Status capture_stderr();
 
   bool wants(LogLevel level) const {
@@ -92,6 +95,7 @@ class Log {
   }
 
  private:
+  Status redirect_stderr();
   void write_file(std::string_view line);
 
   const std::string program_;
@@ -101,6 +105,7 @@ class Log {
   Targets targets_;
   UniqueFd file_;
   bool stderr_captured_ = false;
+  UniqueFd console_;  // where stderr led, once it is captured
   std::uint64_t lost_ = 0;
 };
 

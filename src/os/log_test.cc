@@ -163,13 +163,35 @@ TEST_F(LogTest, StderrFormAndCapture) {
     log.error("before");
     if (!log.set_targets(targets) || !log.capture_stderr()) ::_exit(1);
     log.error("after");
+    targets.to_stderr = false;
+    if (!log.set_targets(targets)) ::_exit(1);
+    log.error("later");
     ::_exit(::write(STDERR_FILENO, "raw\n", 4) == 4 ? 0 : 1);
   }
   int status = 0;
   ::waitpid(pid, &status, 0);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(content("err"), "spurd: error: before\n");
-  EXPECT_EQ(content(), "[2026-11-15T19:20:18.123] error: after\nraw\n");
+  EXPECT_EQ(content("err"), "spurd: error: before\nspurd: error: after\n");
+  EXPECT_EQ(content(), "[2026-11-15T19:20:18.123] error: after\n[2026-11-15T19:20:18.123] error: later\nraw\n");
+}
+
+TEST_F(LogTest, CaptureWithoutAFileAndTheLevelOfStderr) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const int err = ::open((dir_ / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+    ::dup2(err, STDERR_FILENO);
+    Log log("spurd", clock_);
+    Log::Targets targets;
+    targets.stderr_level = LogLevel::Warning;
+    if (!log.set_targets(targets) || !log.capture_stderr()) ::_exit(1);
+    log.info("not grave");
+    log.warning("grave");
+    ::_exit(::write(STDERR_FILENO, "raw\n", 4) == 4 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(content("err"), "spurd: warning: grave\n");
 }
 
 TEST_F(LogTest, ThreadsDoNotMixLines) {

@@ -225,6 +225,8 @@ class Spurd {
     }
     io::CredentialClaims claims;
     claims.kind = io::CredentialKind::Node;
+    claims.uid = Uid{::geteuid()};
+    claims.gid = Gid{::getegid()};
     claims.node = node_;
     claims.audience = "controller";
     SPUR_ASSIGN(auto credential, signer_->sign(claims, clock_.now()));

@@ -263,12 +263,13 @@ class FailedStart(unittest.TestCase):
                 r = s.background(BIN / "spurctld", "-f", s.conf, *args, check=False)
                 self.refused(r, f"cannot listen on 127.0.0.1:{s.port}", "ctld.log")
         self.assertFalse((s.dir / "state/spurctld.pid").exists())
-        s.start()
+        s.controller()
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
-            r = s.background(BIN / "spurd", "-f", s.conf, "-N", "n2", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", check=False)
-            self.refused(r, f"127.0.0.1:{taken.getsockname()[1]}", "agent-n2.log")
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            r = s.background(BIN / "spurd", "-f", s.conf, "-N", "n1", "--listen", address, check=False)
+            self.refused(r, address, "agent-n1.log")
 
     def test_files_that_cannot_be_written(self):
         s = self.s

@@ -110,8 +110,16 @@ void Agent::on(const model::ControllerLaunch& launch) {
   state.is_batch_host = launch.this_part == 0;
   state.launch = std::make_shared<const model::ControllerLaunch>(launch);
   if (auto started = launcher_.launch(launch); !started) {
-    runs_.erase(run);
-    controller_.send(model::AgentLaunched{run, false, started.error().message});
+    // An end like any other, told until it is on record: a second copy of the message, or one sent again because the
+    // answer was lost, must not start a run that the controller has given up.
+    state.running = false;
+    state.done = {.run = run,
+                  .exit = {},
+                  .is_batch_host = state.is_batch_host,
+                  .out_of_memory = false,
+                  .launch_failed = true,
+                  .error = started.error().message};
+    report(run, state);
     return;
   }
   if (state.running) controller_.send(model::AgentLaunched{run, true, {}});

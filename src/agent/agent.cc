@@ -35,7 +35,9 @@ void Agent::on_connected() {
   say_hello();
 }
 
-void Agent::on_disconnected() { connected_ = welcomed_ = false; }
+void Agent::on_disconnected() {
+  connected_ = welcomed_ = false;
+}
 
 void Agent::say_hello() {
   next_hello_ = clock_.monotonic() + kRepeat;
@@ -75,7 +77,7 @@ void Agent::on(const model::ControllerWelcome& welcome) {
       forget(run);
     }
   }
-  if (!welcome.unknown.empty()) {
+  if (welcome.hello_again) {
     // Not taken in yet: first what is over must be gone.
     welcomed_ = false;
     if (cleaning_.empty()) say_hello();
@@ -95,7 +97,7 @@ void Agent::on(const model::ControllerLaunch& launch) {
   if (const auto it = runs_.find(run); it != runs_.end()) {
     // A repeat: say again what is so.
     if (it->second.running)
-      controller_.send(model::AgentLaunched{run, true, {}});
+      controller_.send(model::AgentLaunched{run});
     else
       report(run, it->second);
     return;
@@ -110,26 +112,19 @@ void Agent::on(const model::ControllerLaunch& launch) {
   state.is_batch_host = launch.this_part == 0;
   state.launch = std::make_shared<const model::ControllerLaunch>(launch);
   if (auto started = launcher_.launch(launch); !started) {
-    // An end like any other, told until it is on record: a second copy of the message, or one sent again because the
-    // answer was lost, must not start a run that the controller has given up.
-    state.running = false;
-    state.done = {.run = run,
-                  .exit = {},
-                  .is_batch_host = state.is_batch_host,
-                  .out_of_memory = false,
-                  .launch_failed = true,
-                  .error = started.error().message};
-    report(run, state);
-    return;
+    // Over before it began, and kept as such until the controller has it on record: a repeat of the launch must not
+    // start what was already given up.
+    return on_ended(
+        {.run = run, .exit = {}, .out_of_memory = false, .launch_failed = true, .error = started.error().message});
   }
-  if (state.running) controller_.send(model::AgentLaunched{run, true, {}});
+  if (state.running) controller_.send(model::AgentLaunched{run});
 }
 
 void Agent::on(const model::ControllerEnd& end) {
   const auto it = runs_.find(end.run);
   if (it == runs_.end()) {
-    // It never came here, or is over: either way there is nothing to end, and the controller still waits to hear so (an
-    // earlier answer was lost). From now on its launch must not start it any more.
+    // It never came here, or is over: either way there is nothing to end, and the controller still waits to hear so
+    // (an earlier answer was lost). From now on its launch must not start it any more.
     if (!is_over(end.run)) remember_over(end.run);
     model::AgentJobDone done;
     done.run = end.run;

@@ -14,7 +14,7 @@
 namespace spur::agent {
 namespace {
 
-constexpr std::size_t kPauseAt = 64, kResumeAt = 16;   // outputs waiting to be written, of up to 64 KiB each
+constexpr std::size_t kPauseAt = 64, kResumeAt = 16;  // outputs waiting to be written, of up to 64 KiB each
 constexpr int kMaxMessageBytes = 16 << 20;
 
 }  // namespace
@@ -32,7 +32,7 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return;   // srun sends no more; its output goes on. A broken stream shows as OnCancel.
+    if (!ok) return;  // srun sends no more; its output goes on. A broken stream shows as OnCancel.
     service_.post_([self = shared_from_this(), input = std::move(in_)]() mutable {
       if (!self->session_) return;
       self->session_->input(std::move(input), [self] { self->read_more(); });
@@ -54,7 +54,7 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
   }
 
   void OnCancel() override {
-    service_.post_([self = shared_from_this()] { self->session_.reset(); });   // ends the tasks
+    service_.post_([self = shared_from_this()] { self->session_.reset(); });  // ends the tasks
     std::lock_guard lock(mutex_);
     finish_locked(grpc::Status::CANCELLED);
   }
@@ -66,8 +66,9 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
  private:
   void open_session() {
     session_ = std::make_unique<StepSession>(
-        service_.context_, StepSession::Events{.output = [this](v1::StepOutput output) { queue_output(std::move(output)); },
-                                               .finished = [this](Status status) { finish_after_output(std::move(status)); }});
+        service_.context_,
+        StepSession::Events{.output = [this](v1::StepOutput output) { queue_output(std::move(output)); },
+                            .finished = [this](Status status) { finish_after_output(std::move(status)); }});
   }
 
   void read_more() {
@@ -91,7 +92,8 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
     grpc::Status end = grpc::Status::OK;
     if (!status) {
       context_->AddTrailingMetadata("spur-error", std::to_string(static_cast<unsigned>(status.error().code)));
-      end = grpc::Status(static_cast<grpc::StatusCode>(wire::grpc_status_of(status.error().code)), status.error().message);
+      end = grpc::Status(static_cast<grpc::StatusCode>(wire::grpc_status_of(status.error().code)),
+                         status.error().message);
     }
     end_ = std::move(end);
     write_next_locked();
@@ -118,7 +120,7 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
   std::unique_ptr<StepSession> session_;
   v1::StepInput in_;
   std::mutex mutex_;
-  std::deque<v1::StepOutput> queue_;    // the front is being written while writing_
+  std::deque<v1::StepOutput> queue_;  // the front is being written while writing_
   std::optional<grpc::Status> end_;
   bool writing_ = false, finished_ = false, paused_ = false;
 };
@@ -143,17 +145,26 @@ grpc::ServerUnaryReactor* StepService::Ping(grpc::CallbackServerContext* context
   return reactor;
 }
 
-Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port) {
+Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port,
+                                                  Duration shortest_ping_interval) {
   // Its own lines on stderr say the same as our errors, at length and for its developers.
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A step may be silent for days: both sides ask whether the other is there, and gRPC takes that for abuse unless
+  // told.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             static_cast<int>(shortest_ping_interval / milliseconds(1)));
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
   builder.RegisterService(&service);
   auto server = builder.BuildAndStart();
   if (!server || *port == 0)
-    return fail(ErrorCode::Unreachable, fmt::format("cannot listen on {}: the address is in use or not ours", address));
+    return fail(ErrorCode::Unreachable,
+                fmt::format("cannot listen on {}: the address is in use or not ours", address));
   return server;
 }
 

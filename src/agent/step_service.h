@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NodeAgent service of proto/spur/v1/agent.proto: a gRPC stream on one side, a StepSession on the agent's thread on the
-// other, and pacing in between so that neither a fast writer nor a slow reader fills memory.
+// The NodeAgent service of proto/spur/v1/agent.proto: a gRPC stream on one side, a StepSession on the agent's thread
+// on the other, and pacing in between so that neither a fast writer nor a slow reader fills memory.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,11 @@ namespace spur::agent {
 class StepService final : public v1::NodeAgent::CallbackService {
  public:
   // `post` runs a function on the agent's thread.
-  StepService(StepContext& context, std::string version, Time started, std::function<void(std::function<void()>)> post);
+  StepService(StepContext& context, std::string version, Time started,
+              std::function<void(std::function<void()>)> post);
   grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>* RunStep(grpc::CallbackServerContext* context) override;
-  grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*, v1::AgentPingReply*) override;
+  grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*,
+                                 v1::AgentPingReply*) override;
 
  private:
   class Stream;
@@ -31,7 +33,12 @@ class StepService final : public v1::NodeAgent::CallbackService {
   std::function<void(std::function<void()>)> post_;
 };
 
+// How often a peer of a silent step may ask whether we are still there. Those that ask more often are cut off; srun
+// and agents ask every 15 s.
+inline constexpr Duration kShortestPingInterval = seconds(5);
+
 // Serves until destroyed. *port is the one that was bound (address "host:0": any).
-Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port);
+Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port,
+                                                  Duration shortest_ping_interval = kShortestPingInterval);
 
 }  // namespace spur::agent

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users ask for: each request is checked against the state as applied, becomes one command, and is answered when that
-// command was applied.
+// What users ask for: each request is checked against the state as applied, becomes one command, and is answered when
+// that command was applied.
 #include <csignal>
 #include <utility>
 
@@ -134,11 +134,12 @@ void Controller::update_job(const model::Caller& caller, state::UpdateJob update
   if (!jobs)
     return reply(jobs.error().code == ErrorCode::PermissionDenied ? fail(ErrorCode::InvalidUser, "Invalid user id")
                                                                   : std::unexpected(jobs.error()));
-  const model::Job& job = *jobs->front();
-  if (!caller.is_admin()) {
-    const bool longer = update.time_limit && update.time_limit->is_set() && job.time_limit.is_finite() &&
-                        (update.time_limit->is_unlimited() ||
-                         update.time_limit->minutes_value() > job.time_limit.minutes_value());
+  for (const auto* record : *jobs) {  // each: the rest of an array may wait while a task runs
+    const model::Job& job = *record;
+    if (caller.is_admin()) break;
+    const bool longer =
+        update.time_limit && update.time_limit->is_set() && job.time_limit.is_finite() &&
+        (update.time_limit->is_unlimited() || update.time_limit->minutes_value() > job.time_limit.minutes_value());
     if (longer && job.state != model::JobState::Pending)
       return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
     if (update.priority && *update.priority > job.priority)
@@ -147,7 +148,8 @@ void Controller::update_job(const model::Caller& caller, state::UpdateJob update
       return reply(fail(ErrorCode::InvalidNice, "Invalid --nice value"));
   }
   if (update.spec) {
-    if (update.spec->uid != job.spec->uid || update.spec->gid != job.spec->gid)
+    const model::JobSpec& old = *jobs->front()->spec;
+    if (update.spec->uid != old.uid || update.spec->gid != old.gid)
       return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
     if (auto ok = sched::check_submit(cluster_->view(), *update.spec); !ok) return reply(std::unexpected(ok.error()));
   }
@@ -186,7 +188,8 @@ void Controller::complete_allocation(const model::Caller& caller, JobId id, mode
 }
 
 void Controller::wait_job(JobId id, Until until, std::function<void(Result<model::JobPtr>)> reply) {
-  if (!cluster_->view().jobs.contains(id.value)) return reply(fail(ErrorCode::InvalidJobId, "Invalid job id specified"));
+  if (!cluster_->view().jobs.contains(id.value))
+    return reply(fail(ErrorCode::InvalidJobId, "Invalid job id specified"));
   waiters_.emplace(id, Waiter{until, std::move(reply)});
   answer_waiters(id);
 }

@@ -31,19 +31,12 @@ Dispatcher::Dispatcher(io::Clock& clock, io::AgentPort& agents, Hooks hooks)
 void Dispatcher::resume_all(const std::vector<state::Effect>& effects) {
   const Duration now = clock_.monotonic();
   hooks_.view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
-    if (node->registered && !node->down) links_[node->name].heard = now;
+    if (!node->registered) return;
+    Link& link = links_[node->name];
+    link.leased = !node->down;
+    link.heard = now;
   });
   for (const auto& effect : effects) carry_out(effect);
-}
-
-const model::Job* Dispatcher::job_on_node(const model::JobRun& run, const std::string& node) const {
-  const auto& view = hooks_.view();
-  const auto* job = view.active.find(run.job.value);
-  if (!job || (*job)->epoch != run.epoch) return nullptr;
-  const auto* found = model::find_node(view, node);
-  if (!found) return nullptr;
-  const auto& left = (*job)->nodes_left;
-  return std::find(left.begin(), left.end(), found->index) != left.end() ? job->get() : nullptr;
 }
 
 void Dispatcher::for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const {
@@ -70,7 +63,8 @@ void Dispatcher::carry_out(const state::Effect& effect) {
       work.kill |= end->kill;
       // How long ago TERM was due is in the state, so the sequence survives a change of leader.
       const Duration since = std::max(Duration{0}, clock_.now() - job.kill_began);
-      work.kill_at = clock_.monotonic() + hooks_.view().config->kill_wait - (is_set(job.kill_began) ? since : Duration{0});
+      work.kill_at =
+          clock_.monotonic() + hooks_.view().config->kill_wait - (is_set(job.kill_began) ? since : Duration{0});
     });
   } else if (const auto* suspend = std::get_if<state::SuspendOnNodes>(&effect)) {
     with_job(suspend->job, suspend->epoch, [&](const model::Job&, Work& work) {
@@ -117,36 +111,28 @@ void Dispatcher::signal(const model::Job& job, int signal, bool batch_only, bool
   });
 }
 
-void Dispatcher::heard_from(const std::string& node, bool registered) {
+void Dispatcher::on_connected(const std::string& node) {
+  links_[node].connected = true;
+  links_[node].welcomed = false;
+}
+
+void Dispatcher::on_disconnected(const std::string& node) {
+  links_[node].connected = links_[node].welcomed = false;
+}
+
+void Dispatcher::on_message(const std::string& node, const model::AgentMessage& message) {
   Link& link = links_[node];
   link.heard = clock_.monotonic();
   link.loss_proposed = false;
-  // A hello alone does not bring a node back: it may still hold runs that are over. Its registration does.
-  if (registered && std::exchange(link.told_silent, false)) hooks_.propose(state::NodeResponding{node, true}, {});
-}
-
-void Dispatcher::on_connected(const std::string& node) {
-  links_[node].connected = true;
-}
-
-void Dispatcher::on_disconnected(const std::string& node) { links_[node].connected = false; }
-
-void Dispatcher::on_message(const std::string& node, const model::AgentMessage& message) {
-  heard_from(node, !std::holds_alternative<model::AgentHello>(message));
   std::visit([&](const auto& m) { on(node, m); }, message);
 }
 
 void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
   links_[node].connected = true;
-  // Runs that are over for us but still there: a node that was cut off and given up. It gets its place back only when they
-  // are gone, or their CPUs and devices would be given out twice. The agent says hello again then.
-  std::vector<model::JobRun> unknown;
-  for (const auto& run : hello.holding)
-    if (!job_on_node(run, node)) unknown.push_back(run);
-  if (!unknown.empty()) {
-    agents_.send(node, welcome_message(std::move(unknown)));
-    return;
-  }
+  // Runs that are over for us but still there: a node that was cut off and given up. It gets its place back only when
+  // they are gone, or their CPUs and devices would be given out twice. The agent says hello again then.
+  if (auto unknown = unknown_of(node, hello.holding); !unknown.empty())
+    return ask_for_hello(node, std::move(unknown));
   state::RegisterNode command{.name = node,
                               .address = hello.address,
                               .hostname = hello.hostname,
@@ -156,33 +142,53 @@ void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
                               .public_key = hello.public_key,
                               .found = hello.found,
                               .boot_time = hello.boot_time,
-                              .agent_started = hello.started};
+                              .agent_started = hello.started,
+                              .holding = hello.holding};
   hooks_.propose_repeated(std::move(command), [this, node, holding = hello.holding](const state::Outcome& outcome) {
     if (was_full(outcome)) return;
-    if (!outcome.status) {
+    if (outcome.status) return welcome(node, holding);
+    if (outcome.status.error().code == ErrorCode::StaleEpoch) {
+      ask_for_hello(node, unknown_of(node, holding));  // given up while the command was on its way
+    } else {
       // The agent asks every few seconds; the log need not.
       const std::string& why = outcome.status.error().message;
       if (std::exchange(links_[node].refusal, why) != why)
         hooks_.log(fmt::format("error: node {} was refused: {}", node, why));
-      return;
     }
-    welcome(node, holding);
   });
 }
 
-model::ControllerWelcome Dispatcher::welcome_message(std::vector<model::JobRun> unknown) const {
+std::vector<model::JobRun> Dispatcher::unknown_of(const std::string& node,
+                                                  const std::vector<model::JobRun>& holding) const {
+  std::vector<model::JobRun> out;
+  for (const auto& run : holding)
+    if (!job_on_node(run, node)) out.push_back(run);
+  return out;
+}
+
+model::ControllerWelcome Dispatcher::welcome_message() const {
   const seconds lease = hooks_.view().config->node_timeout;
   return {.cluster_name = hooks_.view().config->cluster_name,
           .lease = lease,
           .heartbeat = heartbeat_interval(lease),
           .controller_public_key = controller_public_key,
-          .unknown = std::move(unknown)};
+          .unknown = {},
+          .hello_again = false};
+}
+
+void Dispatcher::ask_for_hello(const std::string& node, std::vector<model::JobRun> unknown) {
+  auto message = welcome_message();
+  message.unknown = std::move(unknown);
+  message.hello_again = true;
+  agents_.send(node, std::move(message));
 }
 
 void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRun>& holding) {
-  links_[node].told_silent = false;
-  links_[node].refusal.clear();
-  agents_.send(node, welcome_message({}));
+  Link& link = links_[node];
+  link.told_silent = false;
+  link.welcomed = link.connected;
+  link.refusal.clear();
+  agents_.send(node, welcome_message());
   // Whatever the node does not know about itself yet goes out at once; what it holds is launched already.
   for (auto it = work_.lower_bound({node, {}}); it != work_.end() && it->first.first == node; ++it) {
     auto& [key, work] = *it;
@@ -200,12 +206,17 @@ void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRu
     const bool held = std::find(holding.begin(), holding.end(), run) != holding.end();
     if (held || !job_on_node(run, node)) continue;
     Work& work = work_[{node, run}];
+    if (work.pending()) continue;  // sent above; one that is being ended need not be launched for that
     work.launch = true;
     send_work(node, run, work);
   }
 }
 
-void Dispatcher::on(const std::string&, const model::AgentHeartbeat&) {}
+// A node that was silent for long is not simply there again: what it runs may have been given up meanwhile. It
+// registers anew, and the state decides.
+void Dispatcher::on(const std::string& node, const model::AgentHeartbeat&) {
+  if (!links_[node].welcomed) ask_for_hello(node, {});
+}
 
 void Dispatcher::on(const std::string& node, const model::AgentLaunched& launched) {
   const auto it = work_.find({node, launched.run});
@@ -213,17 +224,6 @@ void Dispatcher::on(const std::string& node, const model::AgentLaunched& launche
     it->second.launch = false;
     if (!it->second.pending()) work_.erase(it);
   }
-  if (launched.accepted || !job_on_node(launched.run, node)) return;
-  state::NodeJobDone command{.job = launched.run.job,
-                             .epoch = launched.run.epoch,
-                             .node = node,
-                             .exit = {},
-                             .is_batch_host = true,
-                             .out_of_memory = false,
-                             .launch_failed = true,
-                             .error = launched.error};
-  hooks_.log(fmt::format("error: node {} could not launch job {}: {}", node, launched.run.job.value, launched.error));
-  hooks_.propose(std::move(command), [this, node, run = launched.run](const state::Outcome&) { work_.erase({node, run}); });
 }
 
 void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
@@ -254,10 +254,16 @@ void Dispatcher::check_leases(Duration now) {
   if (lease == Duration{0}) return;  // the site wants silent nodes to stay up
   for (auto& [name, link] : links_) {
     const auto* node = model::find_node(hooks_.view(), name);
-    if (!node || !node->registered || node->down) continue;
+    if (!node || !node->registered || node->down) {
+      link.leased = false;
+      continue;
+    }
+    // An administrator's resume starts a lease, too: the silence before it was known to him.
+    if (!std::exchange(link.leased, true)) link.heard = now, link.loss_proposed = false;
     const Duration silent = now - link.heard;
     if (silent >= lease && !link.loss_proposed) {
       link.loss_proposed = true;
+      link.welcomed = false;
       // Without space for it, it is looked at again: by then the node may have answered.
       hooks_.propose_repeated(state::NodeLost{name}, [this, node = name, silent](const state::Outcome& outcome) {
         if (was_full(outcome)) {
@@ -269,6 +275,7 @@ void Dispatcher::check_leases(Duration now) {
       });
     } else if (silent >= lease / 2 && !link.told_silent) {
       link.told_silent = true;
+      link.welcomed = false;
       hooks_.propose_repeated(state::NodeResponding{name, false}, [this, node = name](const state::Outcome& outcome) {
         if (was_full(outcome)) links_[node].told_silent = false;
       });
@@ -298,6 +305,8 @@ void Dispatcher::on_timer() {
   }
 }
 
-Duration Dispatcher::next_timer() const { return work_.empty() && links_.empty() ? Duration::max() : tick_at_; }
+Duration Dispatcher::next_timer() const {
+  return work_.empty() && links_.empty() ? Duration::max() : tick_at_;
+}
 
 }  // namespace spur::ctld

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries effects out on nodes and keeps at it until the nodes have confirmed: launches until acknowledged, ends until the
-// node reports the job gone. Also the leases: a node is lost only after this controller itself has not heard from it for a
-// whole lease. Nothing here is replicated; a new leader rebuilds it from the state (resume_all) and from the agents' hellos.
+// Carries effects out on nodes and keeps at it until the nodes have confirmed: launches until acknowledged, ends
+// until the node reports the job gone. Also the leases: a node is lost only after this controller itself has not
+// heard from it for a whole lease. Nothing here is replicated; a new leader rebuilds it from the state (resume_all)
+// and from the agents' hellos.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@ namespace spur::ctld {
 class Dispatcher {
  public:
   struct Hooks {
-    std::function<const model::View&()> view;   // the state as applied
+    std::function<const model::View&()> view;  // the state as applied
     std::function<void(state::Command, std::function<void(const state::Outcome&)>)> propose;
     // The same for what is said again until it is answered: OutOfSpace, and forgotten, while the journal is full.
     std::function<void(state::Command, std::function<void(const state::Outcome&)>)> propose_repeated;
@@ -44,7 +45,7 @@ class Dispatcher {
   void signal(const model::Job& job, int signal, bool batch_only, bool steps_only);
 
   void on_timer();
-  Duration next_timer() const;      // monotonic
+  Duration next_timer() const;  // monotonic
 
   // What every agent is told at its hello, besides the lease.
   std::string controller_public_key;
@@ -52,12 +53,14 @@ class Dispatcher {
  private:
   struct Link {
     bool connected = false;
-    bool told_silent = false;       // NodeResponding{false} proposed
+    bool welcomed = false;     // registered over this connection, and never silent for long since
+    bool told_silent = false;  // NodeResponding{false} proposed
     bool loss_proposed = false;
-    Duration heard{0};              // monotonic
-    std::string refusal;            // why its last hello was; said once
+    bool leased = false;  // in service when last looked at: its lease runs
+    Duration heard{0};    // monotonic
+    std::string refusal;  // why its last hello was; said once
   };
-  struct Work {                     // what a node still has to confirm about a run
+  struct Work {  // what a node still has to confirm about a run
     bool launch = false, end = false, kill = false, suspend = false, resume = false;
     Duration repeat_at{0};
     Duration kill_at{Duration::max()};
@@ -70,10 +73,12 @@ class Dispatcher {
   void on(const std::string& node, const model::AgentLaunched& launched);
   void on(const std::string& node, const model::AgentJobDone& done);
   void welcome(const std::string& node, const std::vector<model::JobRun>& holding);
-  model::ControllerWelcome welcome_message(std::vector<model::JobRun> unknown) const;
-  void heard_from(const std::string& node, bool registered);
-  // Whether the state says that `node` still has its part of this run to do.
-  const model::Job* job_on_node(const model::JobRun& run, const std::string& node) const;
+  void ask_for_hello(const std::string& node, std::vector<model::JobRun> unknown);
+  model::ControllerWelcome welcome_message() const;
+  std::vector<model::JobRun> unknown_of(const std::string& node, const std::vector<model::JobRun>& holding) const;
+  const model::Job* job_on_node(const model::JobRun& run, const std::string& node) const {
+    return model::run_on_node(hooks_.view(), run, node);
+  }
   void send_work(const std::string& node, const model::JobRun& run, Work& work);
   void for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const;
   void check_leases(Duration now);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ctld/authorization.h"
-#include "wire/id_codec.h"
+#include "wire/job_list_codec.h"
 #include "wire/spec_codec.h"
 
 namespace spur::ctld {
@@ -28,8 +28,7 @@ bool partition_matches(const model::Job& job, const std::vector<std::string>& wa
 
 bool state_matches(const model::Job& job, const wire::JobFilter& filter) {
   if (filter.all_states) return true;
-  if (filter.states.empty())
-    return !model::is_final(job.state) || (job.flags & model::kCompleting);
+  if (filter.states.empty()) return !model::is_final(job.state) || (job.flags & model::kCompleting);
   return std::any_of(filter.states.begin(), filter.states.end(),
                      [&](const auto& f) { return f.matches(job.state, job.flags); });
 }
@@ -41,7 +40,8 @@ bool node_matches(const model::Job& job, const std::set<std::uint32_t>& wanted, 
   return std::any_of(nodes.begin(), nodes.end(), [&](const auto& g) { return wanted.contains(g.node.value); });
 }
 
-void add_target(const model::View& view, const state::JobTarget& target, std::map<std::uint32_t, model::JobPtr>& out) {
+void add_target(const model::View& view, const state::JobTarget& target,
+                std::map<std::uint32_t, model::JobPtr>& out) {
   const auto add = [&](JobId id) {
     if (const auto* job = view.jobs.find(id.value)) out.emplace(id.value, *job);
   };
@@ -86,15 +86,7 @@ std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobF
 
 Result<wire::JobFilter> filter_from_proto(const v1::ListJobsRequest& request) {
   wire::JobFilter filter;
-  for (const auto& target : request.jobs()) SPUR_TRY(wire::from_proto(target, &filter.jobs.emplace_back()));
-  for (const auto uid : request.users()) filter.users.push_back(Uid{uid});
-  filter.partitions.assign(request.partitions().begin(), request.partitions().end());
-  filter.accounts.assign(request.accounts().begin(), request.accounts().end());
-  filter.names.assign(request.names().begin(), request.names().end());
-  filter.nodes.assign(request.nodes().begin(), request.nodes().end());
-  for (const auto& state : request.states()) SPUR_TRY(wire::from_proto(state, &filter.states.emplace_back()));
-  filter.all_states = request.all_states();
-  filter.with_script = request.with_script();
+  SPUR_TRY(wire::from_proto(request, &filter));
   return filter;
 }
 
@@ -105,13 +97,11 @@ JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilt
       jobs_(select_jobs(picture_->view, filter, &unknown_)),
       specs_([this](const model::JobSpec& spec) {
         // Texts are large, and only the owner's business; who did not ask for them does not get them.
-        wire::BlobWriter nowhere([](const std::string&) {});
-        auto* out = chunk_->add_specs();
         const bool whole = with_script_ && (caller_.is_admin() || caller_.uid == spec.uid);
-        wire::to_proto(spec, out, whole ? nullptr : &nowhere);
-        out->clear_script_ref();
-        out->clear_environment_ref();
-        if (!whole) out->clear_rlimits();
+        if (whole)
+          wire::to_proto(spec, chunk_->add_specs());
+        else
+          wire::listed_to_proto(spec, chunk_->add_specs());
       }) {}
 
 void JobChunks::name_nodes(const model::Job& job, v1::JobChunk* chunk) {

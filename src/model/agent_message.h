@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a controller and an agent say to each other on the agent's one stream. Every message may be lost, repeated or late;
-// each carries (job, epoch) and is idempotent. wire/agent_codec.cc maps them to protobuf.
+// What a controller and an agent say to each other on the agent's one stream. Every message may be lost, repeated or
+// late; each carries (job, epoch) and is idempotent. wire/agent_codec.cc maps them to protobuf.
 //
 //   agent                         controller
 //   Hello  ---------------------->            who I am, what I have, which (job, epoch) I hold or have ended
-//          <---------------------- Welcome    lease and heartbeat interval; or runs that are over here: end them, hello again
+//          <---------------------- Welcome    lease and heartbeat interval; or: end these runs, which are over, and
+//          say hello again
 //   Heartbeat -------------------->           every interval; renews the lease
 //          <---------------------- Launch     until a Launched or JobDone for it arrives (repeated by the controller)
-//   Launched -------------------->            accepted (durably noted on the node) or refused
+//   Launched -------------------->            durably noted on the node; one that cannot be launched is a JobDone
 //          <---------------------- End        TERM or KILL; repeated until JobDone
 //   JobDone  -------------------->            repeated by the agent until DoneAck
 //          <---------------------- DoneAck    durable in the journal: the agent may forget it
@@ -27,28 +28,20 @@
 
 namespace spur::model {
 
-struct JobRun {                    // one run of one job
-  JobId job;
-  Epoch epoch;
-  friend auto operator<=>(const JobRun&, const JobRun&) = default;
-};
-
 // ---- agent to controller
 struct AgentHello {
   std::string node, address, hostname, version, os, arch, public_key;
   NodeHardware found;
   Time boot_time, started;
-  std::vector<JobRun> holding;     // running or not yet acknowledged as done
+  std::vector<JobRun> holding;  // running or not yet acknowledged as done
 };
 struct AgentHeartbeat {
   std::uint64_t sequence = 0;
-  std::uint32_t load_hundredths = 0;   // 1-minute load average x 100
+  std::uint32_t load_hundredths = 0;  // 1-minute load average x 100
   std::uint64_t free_memory_mib = 0;
 };
 struct AgentLaunched {
   JobRun run;
-  bool accepted = true;
-  std::string error;               // why not; the controller takes it as a failed launch
 };
 struct AgentJobDone {
   JobRun run;
@@ -63,8 +56,9 @@ struct ControllerWelcome {
   std::string cluster_name;
   seconds lease{300};
   seconds heartbeat{30};
-  std::string controller_public_key;   // verifies step credentials
-  std::vector<JobRun> unknown;     // held by the agent, not known here: end and forget them
+  std::string controller_public_key;  // verifies step credentials
+  std::vector<JobRun> unknown;        // held by the agent, not known here: end and forget them
+  bool hello_again = false;           // the node is not taken in: when nothing of `unknown` is left, say hello again
 };
 // What one node needs to run its part. Node names, not indices: agents know no indices.
 struct LaunchPart {
@@ -84,14 +78,14 @@ struct ControllerLaunch {
   std::uint32_t restarts = 0;
   TimeLimit time_limit;
   Time started;
-  std::vector<LaunchPart> parts;   // all nodes of the job, in order
+  std::vector<LaunchPart> parts;       // all nodes of the job, in order
   std::vector<std::string> addresses;  // of the agents, same order
-  std::uint32_t this_part = 0;     // which of them the receiver is; 0 runs the batch script
+  std::uint32_t this_part = 0;         // which of them the receiver is; 0 runs the batch script
   seconds kill_wait{30};
 };
 struct ControllerEnd {
   JobRun run;
-  bool kill = false;               // false: CONT and TERM now
+  bool kill = false;                   // false: CONT and TERM now
   JobState why = JobState::Cancelled;  // for the line in the job's output ("CANCELLED AT ... DUE TO TIME LIMIT")
 };
 struct ControllerSignal {
@@ -106,6 +100,7 @@ struct ControllerSuspend {
 struct ControllerDoneAck {
   JobRun run;
 };
-using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal, ControllerSuspend, ControllerDoneAck>;
+using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal,
+                                       ControllerSuspend, ControllerDoneAck>;
 
 }  // namespace spur::model

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job record: the request and all that has happened to it. A value; the replicated state keeps it in a persistent map
-// and replaces it whole. state/apply_*.cc are the only writers.
+// A job record: the request and all that has happened to it. A value; the replicated state keeps it in a persistent
+// map and replaces it whole. state/apply_*.cc are the only writers.
 //
-// Arrays: the record under the array's own id stands for all tasks that have not started (`array_pending`). A task that
-// starts, ends or is edited alone gets a record and an id of its own (`array_task` set); the last pending task takes over
-// the array's record itself, so the array's id never dangles.
+// Arrays: the record under the array's own id stands for all tasks that have not started (`array_pending`). A task
+// that starts, ends or is edited alone gets a record and an id of its own (`array_task` set); the last pending task
+// takes over the array's record itself, so the array's id never dangles.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,12 @@
 #include "model/pending_reason.h"
 
 namespace spur::model {
+
+struct JobRun {  // one run of one job
+  JobId job;
+  Epoch epoch;
+  friend auto operator<=>(const JobRun&, const JobRun&) = default;
+};
 
 // wait(2) split up: Slurm shows "code:signal".
 struct ExitStatus {
@@ -38,41 +44,42 @@ struct Job {
   std::shared_ptr<const JobSpec> spec;
 
   // array membership
-  JobId array_job;                              // none: not an array
-  std::optional<std::uint32_t> array_task;      // unset on the record of the pending rest
-  std::shared_ptr<const IndexSet> array_pending; // only on that record; null otherwise
+  JobId array_job;                                // none: not an array
+  std::optional<std::uint32_t> array_task;        // unset on the record of the pending rest
+  std::shared_ptr<const IndexSet> array_pending;  // only on that record; null otherwise
   std::uint32_t array_max_running = 0;
 
   JobState state = JobState::Pending;
-  std::uint32_t flags = 0;                      // JobFlag bits
+  std::uint32_t flags = 0;  // JobFlag bits
   Reason reason = Reason::None;
-  std::string reason_detail;                    // free text beside the reason, mostly empty
+  std::string reason_detail;  // free text beside the reason, mostly empty
   Hold hold = Hold::None;
   AfterCompleting after_completing = AfterCompleting::Stay;
-  Epoch epoch{1};                               // of the current or next run
+  Epoch epoch{1};  // of the current or next run
   std::uint32_t restarts = 0;
-  std::uint32_t priority = 1;                   // 0 exactly while held; else set by hand or by submit order (see sched/priority.h)
+  std::uint32_t priority = 1;  // 0 exactly while held; else set by hand or by submit order (see sched/priority.h)
   bool priority_by_hand = false;
   // Dependencies that are not met yet (subset of spec->dependencies), shrinking as jobs end.
   std::vector<Dependency> dependencies_left;
-  bool dependency_never = false;                // one of them can never be met
+  bool dependency_never = false;  // one of them can never be met
 
-  // eligible: from this moment on the job may start (its begin time, or when the last obstacle went); not set while held
-  // or waiting for a job, except as a lower bound (after:JOB+MINUTES). A pending job may start when it is not held, has no
-  // dependencies_left, is not dependency_never, and eligible <= now. accrue: since when it ages; set with eligible.
+  // eligible: from this moment on the job may start (its begin time, or when the last obstacle went); not set while
+  // held or waiting for a job, except as a lower bound (after:JOB+MINUTES). A pending job may start when it is not
+  // held, has no dependencies_left, is not dependency_never, and eligible <= now. accrue: since when it ages; set
+  // with eligible.
   Time submitted, eligible, accrue, started, ended, last_eval;
-  Time suspended_at;                            // set while SUSPENDED: its CPUs are free for others then
-  Duration suspended_total{0};                  // earlier suspensions of this run
-  TimeLimit time_limit;                         // in force (spec's, or the partition's default)
-  Time kill_began;                              // TERM was sent; KILL follows after KillWait
+  Time suspended_at;            // set while SUSPENDED: its CPUs are free for others then
+  Duration suspended_total{0};  // earlier suspensions of this run
+  TimeLimit time_limit;         // in force (spec's, or the partition's default)
+  Time kill_began;              // TERM was sent; KILL follows after KillWait
 
-  std::shared_ptr<const Allocation> allocation; // while active or completing; kept after the end for display
-  std::vector<NodeIndex> nodes_left;            // allocated nodes that have not reported the end
-  std::string last_nodes;                       // hostlist, kept after the end
+  std::shared_ptr<const Allocation> allocation;  // while active or completing; kept after the end for display
+  std::vector<NodeIndex> nodes_left;             // allocated nodes that have not reported the end
+  std::string last_nodes;                        // hostlist, kept after the end
   std::string batch_host;
   std::uint32_t cpus_allocated = 0;
   ExitStatus exit, derived_exit;
-  Uid ended_by;                                 // who cancelled, with `cancelled`
+  Uid ended_by;  // who cancelled, with `cancelled`
   bool cancelled = false;
   std::string submit_token;
 

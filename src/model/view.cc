@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/view.h"
 
+#include <algorithm>
+
 #include "text/hostlist.h"
 
 namespace spur::model {
@@ -23,6 +25,15 @@ const Node* find_node(const View& view, std::string_view name) {
   if (at == view.node_by_name->end()) return nullptr;
   const NodePtr* node = view.nodes.find(at->second.value);
   return node ? node->get() : nullptr;
+}
+
+const Job* run_on_node(const View& view, const JobRun& run, std::string_view node) {
+  const JobPtr* job = view.active.find(run.job.value);
+  if (!job || (*job)->epoch != run.epoch) return nullptr;
+  const Node* found = find_node(view, node);
+  if (!found) return nullptr;
+  const auto& left = (*job)->nodes_left;
+  return std::find(left.begin(), left.end(), found->index) != left.end() ? job->get() : nullptr;
 }
 
 const Partition* find_partition(const View& view, std::string_view name) {

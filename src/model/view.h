@@ -20,21 +20,21 @@ namespace spur::model {
 // A partition with its hostlist resolved against the nodes that exist.
 struct Partition {
   PartitionConfig config;
-  std::vector<NodeIndex> nodes;         // ascending
+  std::vector<NodeIndex> nodes;  // ascending
   friend bool operator==(const Partition&, const Partition&) = default;
 };
 
 struct View {
-  std::uint64_t version = 0;            // journal index of the last batch applied
-  Time as_of;                           // stamp of that batch
-  CowMap<JobPtr> jobs;                  // by JobId::value
-  CowMap<JobPtr> pending;               // the subset in state Pending and not completing (arrays' rests included)
-  CowMap<JobPtr> active;                // running, suspended, or completing: everything that has nodes
-  CowMap<CowMap<JobId>> arrays;         // array job id -> task index -> id of the task's own record, where it has one
-  CowMap<NodePtr> nodes;                // by NodeIndex::value, dense from 0
+  std::uint64_t version = 0;     // journal index of the last batch applied
+  Time as_of;                    // stamp of that batch
+  CowMap<JobPtr> jobs;           // by JobId::value
+  CowMap<JobPtr> pending;        // the subset in state Pending and not completing (arrays' rests included)
+  CowMap<JobPtr> active;         // running, suspended, or completing: everything that has nodes
+  CowMap<CowMap<JobId>> arrays;  // array job id -> task index -> id of the task's own record, where it has one
+  CowMap<NodePtr> nodes;         // by NodeIndex::value, dense from 0
   // Rebuilt only when configuration or registration adds names; shared between views.
   std::shared_ptr<const std::map<std::string, NodeIndex, std::less<>>> node_by_name;
-  std::shared_ptr<const std::vector<Partition>> partitions;      // in configuration order
+  std::shared_ptr<const std::vector<Partition>> partitions;  // in configuration order
   std::shared_ptr<const ClusterConfig> config;
   std::uint32_t next_job_id = 1;
 };
@@ -43,6 +43,8 @@ const Job* find_job(const View& view, JobId id);
 // The record that stands for task `task` of array `array`: its own, or the pending rest that still contains it.
 const Job* find_array_task(const View& view, JobId array, std::uint32_t task);
 const Node* find_node(const View& view, std::string_view name);
+// The job, if `node` still has its part of this run of it to do; else null.
+const Job* run_on_node(const View& view, const JobRun& run, std::string_view node);
 const Partition* find_partition(const View& view, std::string_view name);
 const Partition* default_partition(const View& view);
 // "n[1-4]" for the nodes of an allocation.

@@ -17,9 +17,11 @@ void Checker::violate(std::string what) {
 void Checker::on_started(const std::string& node, const model::ControllerLaunch& launch) {
   const auto& mine = launch.parts.at(launch.this_part);
   trace_.line("start {}.{} on {} cpus={}", launch.run.job.value, launch.run.epoch.value, node, mine.cpus.size());
-  if (mine.node != node) violate(fmt::format("once: job {} was launched on {} but meant for {}", launch.run.job.value, node, mine.node));
+  if (mine.node != node)
+    violate(fmt::format("once: job {} was launched on {} but meant for {}", launch.run.job.value, node, mine.node));
   if (++starts_[{node, launch.run}] > 1)
-    violate(fmt::format("once: job {} epoch {} started twice on {}", launch.run.job.value, launch.run.epoch.value, node));
+    violate(
+        fmt::format("once: job {} epoch {} started twice on {}", launch.run.job.value, launch.run.epoch.value, node));
   const bool shares = shares_.contains(launch.run.job) || shares_.contains(launch.array_job);
   for (const auto& other : running_[node]) {
     if (shares || shares_.contains(other.run.job) || shares_.contains(other.array)) continue;
@@ -32,11 +34,11 @@ void Checker::on_started(const std::string& node, const model::ControllerLaunch&
     batch_host_[launch.run] = node;
     for (const auto& [where, runs] : running_)
       for (const auto& other : runs)
-        if (other.run.job == launch.run.job && other.run.epoch != launch.run.epoch && !down_.contains(where))
+        if (other.run.job == launch.run.job && other.run.epoch != launch.run.epoch && !other.given_up)
           violate(fmt::format("once: job {} runs as epoch {} on {} and as epoch {} on {}", launch.run.job.value,
                               other.run.epoch.value, where, launch.run.epoch.value, node));
   }
-  running_[node].push_back({launch.run, mine.cpus, launch.array_job});
+  running_[node].push_back({launch.run, mine.cpus, launch.array_job, false});
 }
 
 void Checker::on_stopped(const std::string& node, model::JobRun run, model::ExitStatus exit) {
@@ -52,7 +54,7 @@ void Checker::on_acked(const std::string& token, JobId job) {
 }
 
 void Checker::on_leader_started(Duration now) {
-  leader_since_ = now;
+  leader_since_ = decided_since_ = decided_until_ = now;
   heard_.clear();
 }
 
@@ -61,23 +63,37 @@ void Checker::check_acked(const model::View& view) {
     if (!view.jobs.contains(job.value)) return violate(fmt::format("acked: job {} ({}) is gone", job.value, token));
 }
 
-void Checker::check_lost_nodes(const model::View& view, Duration now) {
+// The longest that the node had been silent at any moment at which what is applied now may have been decided. What
+// was heard while the decision was on its way to the disk comes too late to change it.
+Duration Checker::longest_silence(const std::string& node) const {
+  Duration longest{0}, from = leader_since_;
+  const auto until = [&](Duration next) {
+    const Duration end = std::min(next, decided_until_);
+    if (end >= decided_since_) longest = std::max(longest, end - from);
+    from = next;
+  };
+  if (const auto it = heard_.find(node); it != heard_.end()) std::ranges::for_each(it->second, until);
+  until(Duration::max());
+  return longest;
+}
+
+void Checker::check_lost_nodes(const model::View& view) {
   view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     const bool lost = node->registered && node->down;
     if (lost && !down_.contains(node->name)) {
-      const Duration heard = std::max(leader_since_, heard_.contains(node->name) ? heard_[node->name] : Duration{0});
       trace_.line("node {} is down", node->name);
-      if (now - heard < view.config->node_timeout)
-        violate(fmt::format("lease: {} was set down {} us after it was heard", node->name, (now - heard).count()));
+      if (const Duration silent = longest_silence(node->name); silent < view.config->node_timeout)
+        violate(fmt::format("lease: {} was set down after a silence of {} us", node->name, silent.count()));
       down_.insert(node->name);
+      for (auto& run : running_[node->name]) run.given_up = true;
     } else if (!lost) {
       down_.erase(node->name);
     }
   });
 }
 
-void Checker::on_published(const state::Cluster& cluster, Duration now) {
-  check_lost_nodes(cluster.view(), now);
+void Checker::on_published(const state::Cluster& cluster) {
+  check_lost_nodes(cluster.view());
   if (++published_ % 32 != 0) return;  // the rest costs time in proportion to the cluster
   check_acked(cluster.view());
   if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);
@@ -100,7 +116,8 @@ void Checker::on_crash(const state::Cluster& cluster, const Disk& disk) {
     replayed->apply(replayed->index() + 1, *batch, nullptr);
   }
   if (replayed->index() != cluster.index())
-    return violate(fmt::format("acked: the state served index {}, the disk has {}", cluster.index(), replayed->index()));
+    return violate(
+        fmt::format("acked: the state served index {}, the disk has {}", cluster.index(), replayed->index()));
   if (replayed->state_hash() != cluster.state_hash())
     violate(fmt::format("replay: index {} replays to another state", cluster.index()));
 }
@@ -110,7 +127,8 @@ void Checker::at_end(const state::Cluster& cluster) {
   if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);
   for (const auto& [node, runs] : running_)
     for (const auto& run : runs)
-      violate(fmt::format("progress: job {} epoch {} still runs on {}", run.run.job.value, run.run.epoch.value, node));
+      violate(
+          fmt::format("progress: job {} epoch {} still runs on {}", run.run.job.value, run.run.epoch.value, node));
   cluster.view().jobs.for_each([&](std::uint32_t id, const model::JobPtr& job) {
     if (!model::is_final(job->state) || (job->flags & model::kCompleting)) {
       violate(fmt::format("progress: job {} is {} ({}) at the end", id, model::long_name(job->state, job->flags),

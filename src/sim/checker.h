@@ -39,21 +39,25 @@ class Checker final : public Witness {
 
   // ---- from clients
   void on_acked(const std::string& token, JobId job);
-  // A suspended job gives its CPUs to others, as in Slurm; when it is resumed, or on its way out, it shares them for a while.
+  // A suspended job gives its CPUs to others, as in Slurm; when it is resumed, or on its way out, it shares them for
+  // a while.
   void on_suspend(JobId job) { shares_.insert(job); }
   const std::map<std::string, JobId>& acked() const { return acked_; }
 
   // ---- from the world
   void on_leader_started(Duration now);
-  void on_heard(const std::string& node, Duration now) { heard_[node] = now; }
-  void on_published(const state::Cluster& cluster, Duration now);
+  void on_heard(const std::string& node, Duration now) { heard_[node].push_back(now); }
+  // A batch goes to the journal: what is in it was decided since the one before did.
+  void on_append(Duration now) { decided_since_ = std::exchange(decided_until_, now); }
+  void on_published(const state::Cluster& cluster);
   // Independent replay of the disk up to the index that was applied.
   void on_crash(const state::Cluster& cluster, const Disk& disk);
   void at_end(const state::Cluster& cluster);
 
  private:
   void check_acked(const model::View& view);
-  void check_lost_nodes(const model::View& view, Duration now);
+  void check_lost_nodes(const model::View& view);
+  Duration longest_silence(const std::string& node) const;
 
   Trace& trace_;
   std::string violation_;
@@ -62,15 +66,16 @@ class Checker final : public Witness {
     model::JobRun run;
     std::vector<std::uint16_t> cpus;
     JobId array;
+    bool given_up = false;  // its node was lost: another run of the job may be beside it until the node is back
   };
-  std::map<std::string, std::vector<Running>> running_;             // by node
+  std::map<std::string, std::vector<Running>> running_;  // by node
   std::map<std::pair<std::string, model::JobRun>, int> starts_;
-  std::map<model::JobRun, model::ExitStatus> exits_;                // of batch parts
+  std::map<model::JobRun, model::ExitStatus> exits_;  // of batch parts
   std::map<model::JobRun, std::string> batch_host_;
-  std::map<std::string, Duration> heard_;
+  std::map<std::string, std::vector<Duration>> heard_;  // by this leader
   std::set<std::string> down_;
   std::set<JobId> shares_;
-  Duration leader_since_{0};
+  Duration leader_since_{0}, decided_since_{0}, decided_until_{0};
   std::uint64_t published_ = 0;
 };
 

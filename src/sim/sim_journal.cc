@@ -27,6 +27,7 @@ Duration SimJournal::write_time() {
 void SimJournal::append(std::uint64_t index, std::string entry, Done done) {
   SPUR_CHECK(!writing_);
   SPUR_CHECK(index == disk_.snapshot_index + disk_.entries.size() + 1);
+  on_append();
   writing_ = true;
   in_flight_ = std::move(entry);
   const bool full = index > 1 && random_.chance(5);  // the first is the configuration, without which nothing starts
@@ -40,15 +41,16 @@ void SimJournal::append(std::uint64_t index, std::string entry, Done done) {
 }
 
 void SimJournal::save_snapshot(std::uint64_t index, std::string snapshot, Done done) {
-  events_.after(write_time(), [this, alive = alive_, index, snapshot = std::move(snapshot), done = std::move(done)]() mutable {
-    if (!*alive) return;
-    SPUR_CHECK(index >= disk_.snapshot_index && index <= disk_.snapshot_index + disk_.entries.size());
-    const auto drop = static_cast<std::ptrdiff_t>(index - disk_.snapshot_index);
-    disk_.entries.erase(disk_.entries.begin(), disk_.entries.begin() + drop);
-    disk_.snapshot_index = index;
-    disk_.snapshot = std::move(snapshot);
-    done({});
-  });
+  events_.after(write_time(),
+                [this, alive = alive_, index, snapshot = std::move(snapshot), done = std::move(done)]() mutable {
+                  if (!*alive) return;
+                  SPUR_CHECK(index >= disk_.snapshot_index && index <= disk_.snapshot_index + disk_.entries.size());
+                  const auto drop = static_cast<std::ptrdiff_t>(index - disk_.snapshot_index);
+                  disk_.entries.erase(disk_.entries.begin(), disk_.entries.begin() + drop);
+                  disk_.snapshot_index = index;
+                  disk_.snapshot = std::move(snapshot);
+                  done({});
+                });
 }
 
 }  // namespace spur::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A journal whose disk outlives the process that writes it. Appends take time, now and then a lot of it; a crash in between
-// leaves it open whether the entry in flight is there afterwards.
+// A journal whose disk outlives the process that writes it. Appends take time, now and then a lot of it; a crash in
+// between leaves it open whether the entry in flight is there afterwards.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ namespace spur::sim {
 struct Disk {
   std::uint64_t snapshot_index = 0;
   std::string snapshot;
-  std::vector<std::string> entries;   // numbers snapshot_index + 1 ...
+  std::vector<std::string> entries;  // numbers snapshot_index + 1 ...
 };
 
 class SimJournal final : public io::Journal {
  public:
   SimJournal(EventQueue& events, Random random, Disk& disk);
-  ~SimJournal() override;             // a crash: what is in flight may or may not have reached the disk
+  ~SimJournal() override;  // a crash: what is in flight may or may not have reached the disk
 
   Result<Recovery> recover() override;
   void append(std::uint64_t index, std::string entry, Done done) override;
   void save_snapshot(std::uint64_t index, std::string snapshot, Done done) override;
+  std::function<void()> on_append = [] {};
 
  private:
   Duration write_time();

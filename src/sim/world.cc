@@ -21,15 +21,16 @@ std::string describe(const model::AgentMessage& message) {
     return out;
   }
   if (const auto* launched = std::get_if<model::AgentLaunched>(&message))
-    return fmt::format("launched {}.{} {}", launched->run.job.value, launched->run.epoch.value, launched->accepted);
+    return fmt::format("launched {}.{}", launched->run.job.value, launched->run.epoch.value);
   if (const auto* done = std::get_if<model::AgentJobDone>(&message))
-    return fmt::format("done {}.{}", done->run.job.value, done->run.epoch.value);
+    return fmt::format("done {}.{}{}", done->run.job.value, done->run.epoch.value,
+                       done->launch_failed ? " launch failed" : "");
   return {};
 }
 
 std::string describe(const model::ControllerMessage& message) {
   if (const auto* welcome = std::get_if<model::ControllerWelcome>(&message)) {
-    std::string out = "welcome, end";
+    std::string out = welcome->hello_again ? "welcome, hello again, end" : "welcome";
     for (const auto& run : welcome->unknown) out += fmt::format(" {}.{}", run.job.value, run.epoch.value);
     return out;
   }
@@ -76,7 +77,8 @@ struct World::ControllerOfAgent final : io::ControllerPort {
   ControllerOfAgent(World& w, std::size_t index) : world(w), i(index) {}
   void send(model::AgentMessage message) override {
     auto shared = std::make_shared<model::AgentMessage>(std::move(message));
-    if (const std::string text = describe(*shared); !text.empty()) world.trace_.line("from {}: {}", node_name(i), text);
+    if (const std::string text = describe(*shared); !text.empty())
+      world.trace_.line("from {}: {}", node_name(i), text);
     // Not through `this`: the agent that sent it may be gone when it arrives, its words are not.
     world.deliver_later(i, [&world = world, i = i, shared] {
       world.checker_.on_heard(node_name(i), world.events_.now());
@@ -86,7 +88,11 @@ struct World::ControllerOfAgent final : io::ControllerPort {
 };
 
 World::World(const Options& options)
-    : options_(options), random_(options.seed), trace_(events_, options.trace), checker_(trace_), config_(make_config()) {
+    : options_(options),
+      random_(options.seed),
+      trace_(events_, options.trace),
+      checker_(trace_),
+      config_(make_config()) {
   const std::size_t count = random_.between(1, 6);
   for (std::size_t i = 0; i < count; ++i) {
     Node& node = nodes_.emplace_back();
@@ -127,6 +133,7 @@ void World::start_controller() {
   const std::uint64_t mine = ++incarnation_;
   controller_ = std::make_unique<ControllerProcess>(events_, random_.fork(), disk_, clock_skew_);
   auto& process = *controller_;
+  process.journal.on_append = [this] { checker_.on_append(events_.now()); };
   process.agents = std::make_unique<AgentsOfController>(*this);
   // Whatever this process left behind when it crashed is void.
   const auto if_alive = [this, mine](std::function<void()> f) {
@@ -145,13 +152,13 @@ void World::start_controller() {
           },
       .publish =
           [this](std::shared_ptr<const ctld::Picture>) {
-            if (controller_->logic) checker_.on_published(controller_->logic->cluster(), events_.now());
+            if (controller_->logic) checker_.on_published(controller_->logic->cluster());
           },
       .request_plan =
           [this, if_alive](std::shared_ptr<const ctld::Picture> picture, Time now) {
             events_.after(Duration(random_.between(100, 20'000)), if_alive([this, picture, now] {
-              controller_->logic->plan_done(sched::plan(picture->view, {}, now));
-            }));
+                            controller_->logic->plan_done(sched::plan(picture->view, {}, now));
+                          }));
           },
       .fatal = [this](const Error& error) { checker_.violate("the journal failed: " + error.message); },
       .log = [this](std::string text) { trace_.line("log {}", text); }});
@@ -186,10 +193,16 @@ void World::start_agent(std::size_t i) {
   found.cpus = kCpusPerNode;
   found.cores_per_socket = kCpusPerNode;
   found.memory_mib = 1000;
-  process.logic = std::make_unique<agent::Agent>(
-      agent::AgentIdentity{.node = node_name(i), .address = node_name(i) + ":6818", .hostname = node_name(i),
-                           .version = "sim", .os = "sim", .arch = "sim", .public_key = {}, .found = found, .boot_time = {}},
-      process.clock, process.launcher, *process.controller);
+  process.logic = std::make_unique<agent::Agent>(agent::AgentIdentity{.node = node_name(i),
+                                                                      .address = node_name(i) + ":6818",
+                                                                      .hostname = node_name(i),
+                                                                      .version = "sim",
+                                                                      .os = "sim",
+                                                                      .arch = "sim",
+                                                                      .public_key = {},
+                                                                      .found = found,
+                                                                      .boot_time = {}},
+                                                 process.clock, process.launcher, *process.controller);
   if (auto ok = process.logic->start(); !ok) checker_.violate("agent start: " + ok.error().message);
   try_connect(i);
 }
@@ -245,9 +258,10 @@ void World::deliver_later(std::size_t i, std::function<void()> deliver) {
     if (nodes_[i].link == link) deliver();
   };
   const auto delay = [this] {
-    return Duration(random_.chance(faults_ ? 20 : 0) ? random_.between(100'000, 3'000'000) : random_.between(50, 3'000));
+    return Duration(random_.chance(faults_ ? 20 : 0) ? random_.between(100'000, 3'000'000)
+                                                     : random_.between(50, 3'000));
   };
-  if (faults_ && random_.chance(15)) return;              // lost
+  if (faults_ && random_.chance(15)) return;                        // lost
   if (faults_ && random_.chance(15)) events_.after(delay(), once);  // and once more
   events_.after(delay(), once);
 }

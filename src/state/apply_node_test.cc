@@ -108,6 +108,31 @@ TEST(RegisterNode, ReturnToService) {
   }
 }
 
+// Its CPUs would be given out twice.
+TEST(RegisterNode, NotWithARunThatIsOver) {
+  model::ClusterConfig config;
+  config.return_to_service = 1;
+  World w(2, 4, 0, config);
+  const auto id = w.submit(spec());
+  w.start(id, World::on(0));
+  const model::JobRun run{JobId{id}, w.job(id).epoch};
+  auto command = World::registration("n1", 4);
+  command.holding = {run};
+  w.must(command);  // it is where it belongs
+  auto other = World::registration("n2", 4);
+  other.holding = {run};
+  EXPECT_EQ(w.refusal(other), ErrorCode::StaleEpoch) << "not this node's";
+  command.holding = {run, {JobId{id}, Epoch{run.epoch.value + 1}}};
+  EXPECT_EQ(w.refusal(command), ErrorCode::StaleEpoch) << "no such run";
+  w.must(NodeLost{"n1"});
+  command.holding = {run};
+  EXPECT_EQ(w.refusal(command), ErrorCode::StaleEpoch) << "given up";
+  EXPECT_TRUE(w.node("n1").down);
+  command.holding = {};
+  w.must(command);
+  EXPECT_FALSE(w.node("n1").down);
+}
+
 TEST(RegisterNode, DrainOutlivesALoss) {
   World w(1);
   w.must(update({"n1"}, Action::Drain, "bad disk"));

@@ -5,6 +5,9 @@
 // What the configuration declares wins over what was found; finding less than declared makes the node INVALID_REG and
 // drains it, until a registration finds enough (config_overrides: declared is right, whatever was found). Whether a
 // node that is down returns to service is ReturnToService: 0 never, 1 if it was only not responding, 2 always.
+//
+// A node that still holds a run that is over for us (it was given up while it was silent) is refused: its CPUs and
+// devices would be given out twice. It may come again when that run is gone.
 #include <fmt/format.h>
 
 #include <utility>
@@ -70,6 +73,10 @@ Outcome Applier::apply(const RegisterNode& command) {
   if (command.found.cpus == 0 || command.found.cpus > kMaxCpus)
     return refused(ErrorCode::InvalidArgument,
                    fmt::format("node {} reports {} CPUs", command.name, command.found.cpus));
+  for (const model::JobRun& run : command.holding)
+    if (!model::run_on_node(view, run, command.name))
+      return refused(ErrorCode::StaleEpoch, fmt::format("node {} still holds run {} of job {}, which is over",
+                                                        command.name, run.epoch.value, run.job.value));
   Node node;
   if (known) {
     node = *known;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can happen to the cluster, as data. A command is journaled before it is applied, and applied alike on
-// every replica and on every replay: so it carries all that apply needs (also the time), and apply never fails half-way.
-// wire/command_codec.cc encodes them; add a new one following docs/checklists/journaled-command.md.
+// Everything that can happen to the cluster, as data. A command is journaled before it is applied, and applied alike
+// on every replica and on every replay: so it carries all that apply needs (also the time), and apply never fails
+// half-way. wire/command_codec.cc encodes them; add a new one following docs/checklists/journaled-command.md.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct SetConfig {
 
 struct SubmitJob {
   std::shared_ptr<const model::JobSpec> spec;
-  std::string token;              // empty: none. The same token of the same uid gives the same job id for ever.
+  std::string token;  // empty: none. The same token of the same uid gives the same job id for ever.
 };
 
 // The scheduler's proposal, already checked once; apply refuses it if the resources are no longer free, the job is no
@@ -49,20 +49,21 @@ struct SetReasons {
   struct Row {
     JobId job;
     model::Reason reason;
-    Time expected_start;          // not set: not planned
+    Time expected_start;  // not set: not planned
   };
   std::vector<Row> rows;
 };
 
-// Ends jobs. Pending ones are final at once; active ones get TERM, then KILL after KillWait. An interactive allocation that
-// its holder gives back ends the same way, with final_state Completed or Failed and the holder's exit status.
+// Ends jobs. Pending ones are final at once; active ones get TERM, then KILL after KillWait. An interactive
+// allocation that its holder gives back ends the same way, with final_state Completed or Failed and the holder's exit
+// status.
 struct CancelJob {
   JobTarget target;
   model::JobState final_state = model::JobState::Cancelled;  // or Timeout, Deadline, Preempted, NodeFail, BootFail
   model::Reason reason = model::Reason::None;
   bool by_user = false;
   Uid by;
-  std::optional<model::ExitStatus> exit;   // kept as the job's exit status
+  std::optional<model::ExitStatus> exit;  // kept as the job's exit status
 };
 
 // An agent says that its part of (job, epoch) is over and cleaned up.
@@ -71,10 +72,10 @@ struct NodeJobDone {
   Epoch epoch;
   std::string node;
   model::ExitStatus exit;
-  bool is_batch_host = false;     // carries the batch script's own exit status
+  bool is_batch_host = false;  // carries the batch script's own exit status
   bool out_of_memory = false;
-  bool launch_failed = false;     // never ran, through the node: requeue (or hold after MaxBatchRequeue)
-  std::string error;              // why it never ran; see model/launch_failure.h
+  bool launch_failed = false;  // never ran, through the node: requeue (or hold after MaxBatchRequeue)
+  std::string error;           // why it never ran; see model/launch_failure.h
 };
 
 struct HoldJob {
@@ -97,7 +98,7 @@ struct ResumeJob {
 // scontrol update: a whole new specification for a pending job, plus what may change while it runs.
 struct UpdateJob {
   JobTarget target;
-  std::shared_ptr<const model::JobSpec> spec;    // null: unchanged
+  std::shared_ptr<const model::JobSpec> spec;  // null: unchanged
   std::optional<TimeLimit> time_limit;
   std::optional<std::uint32_t> priority;
   std::optional<std::uint32_t> array_max_running;
@@ -113,15 +114,16 @@ struct RegisterNode {
   std::string name, address, hostname, version, os, arch, public_key;
   model::NodeHardware found;
   Time boot_time, agent_started;
+  std::vector<model::JobRun> holding;  // what the node runs or has still to report
 };
-struct NodeLost {                 // the lease, measured by the current leader, ran out
+struct NodeLost {  // the lease, measured by the current leader, ran out
   std::string node;
 };
-struct NodeResponding {           // a flag only: shows '*' or takes it away
+struct NodeResponding {  // a flag only: shows '*' or takes it away
   std::string node;
   bool responding = true;
 };
-struct UpdateNode {               // scontrol update NodeName=
+struct UpdateNode {  // scontrol update NodeName=
   enum class Action : std::uint8_t { None, Down, Drain, Undrain, Resume, Fail };
   std::vector<std::string> nodes;
   Action action = Action::None;
@@ -140,7 +142,7 @@ using Command = std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJ
 
 // The unit of the journal: one stamp, some commands, applied in order.
 struct Batch {
-  Time at;                        // by the leader; never before the previous batch's
+  Time at;  // by the leader; never before the previous batch's
   std::vector<Command> commands;
 };
 

@@ -32,7 +32,7 @@ static Status from_proto(const v1::AgentHeartbeat& p, model::AgentHeartbeat* m) 
   return {};
 }
 
-#define SPUR_LAUNCHED_FIELDS(F) F(MSG, run) F(PLAIN, accepted) F(PLAIN, error)
+#define SPUR_LAUNCHED_FIELDS(F) F(MSG, run)
 static void to_proto(const model::AgentLaunched& m, v1::AgentLaunched* p) {
   SPUR_LAUNCHED_FIELDS(SPUR_TO)
 }
@@ -53,7 +53,8 @@ static Status from_proto(const v1::AgentJobDone& p, model::AgentJobDone* m) {
   return {};
 }
 
-#define SPUR_WELCOME_FIELDS(F) F(PLAIN, cluster_name) F(PLAIN, controller_public_key) F(MSGS, unknown)
+#define SPUR_WELCOME_FIELDS(F) \
+  F(PLAIN, cluster_name) F(PLAIN, controller_public_key) F(MSGS, unknown) F(PLAIN, hello_again)
 static void to_proto(const model::ControllerWelcome& m, v1::ControllerWelcome* p) {
   SPUR_WELCOME_FIELDS(SPUR_TO)
   p->set_lease_seconds(m.lease.count());

@@ -141,7 +141,8 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 // clang-format off
 #define SPUR_REGISTER_FIELDS(F) \
   F(PLAIN, name) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) \
-  F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, agent_started)
+  F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, agent_started) \
+  F(MSGS, holding)
 // clang-format on
 #define SPUR_NODE_LOST_FIELDS(F) F(PLAIN, node)
 #define SPUR_RESPONDING_FIELDS(F) F(PLAIN, node) F(PLAIN, responding)

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of a job on n1 and n2, as n1's agent runs them, over channels that the test works by hand.
+#include "agent/step_session.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <utility>
+
+namespace spur::agent {
+namespace {
+
+TEST(LayOutTasks, Table) {
+  struct Row {
+    std::uint32_t tasks;
+    std::vector<std::uint32_t> cpus;
+    std::uint32_t per_task;
+    bool overcommit;
+    std::vector<std::uint32_t> out;  // empty: refused
+  };
+  const Row rows[] = {
+      {1, {4}, 1, false, {1}},       {4, {4}, 1, false, {4}},
+      {5, {4}, 1, false, {}},        {5, {4}, 1, true, {5}},
+      {2, {4, 4}, 1, false, {1, 1}}, {5, {4, 4}, 1, false, {4, 1}},
+      {7, {4, 4}, 1, false, {4, 3}}, {1, {4, 4}, 1, false, {}},
+      {2, {4}, 2, false, {2}},       {3, {4}, 2, false, {}},
+      {4, {4, 4}, 2, false, {2, 2}}, {1, {1}, 4, false, {1}},
+      {10, {2, 2}, 1, true, {5, 5}}, {6, {1, 4, 2}, 1, false, {1, 4, 1}},
+  };
+  for (const Row& row : rows) {
+    const auto out = lay_out_tasks(row.tasks, row.cpus, row.per_task, row.overcommit);
+    EXPECT_EQ(out.value_or(std::vector<std::uint32_t>{}), row.out) << row.tasks << " tasks";
+  }
+}
+
+struct TestClock final : io::Clock {
+  Time now() override { return {}; }
+  Duration monotonic() override { return {}; }
+};
+struct TestLauncher final : io::Launcher {
+  Result<std::vector<Known>> recover() override { return std::vector<Known>{}; }
+  Status launch(const model::ControllerLaunch&) override { return {}; }
+  void end(model::JobRun, bool, model::JobState) override {}
+  void signal(model::JobRun, int, bool, bool) override {}
+  void suspend(model::JobRun, bool) override {}
+  void forget(model::JobRun) override {}
+};
+struct TestController final : io::ControllerPort {
+  void send(model::AgentMessage) override {}
+};
+// The far ends of the channels, by order of opening.
+struct TestPort final : io::StepPort {
+  struct End {
+    std::string where;
+    io::StepChannel::Events events;
+    std::vector<v1::StepInput> got;
+    bool paused = false, open = true;
+    void say(const v1::StepOutput& output) { events.on_output(output.SerializeAsString()); }
+  };
+  struct Channel final : io::StepChannel {
+    std::shared_ptr<End> end;
+    ~Channel() override { end->open = false; }
+    void send(std::string input, std::function<void()> written) override {
+      ASSERT_TRUE(end->got.emplace_back().ParseFromString(input));
+      if (written) written();
+    }
+    void pause(bool paused) override { end->paused = paused; }
+  };
+  std::vector<std::shared_ptr<End>> ends;
+  std::unique_ptr<io::StepChannel> open(std::string where, io::StepChannel::Events events) {
+    auto channel = std::make_unique<Channel>();
+    channel->end = ends.emplace_back(std::make_shared<End>());
+    channel->end->where = std::move(where);
+    channel->end->events = std::move(events);
+    return channel;
+  }
+  std::unique_ptr<io::StepChannel> open_local(const model::ControllerLaunch&, std::uint32_t step,
+                                              io::StepChannel::Events events) override {
+    return open("local step " + std::to_string(step), std::move(events));
+  }
+  std::unique_ptr<io::StepChannel> open_remote(const std::string& address, io::StepChannel::Events events) override {
+    return open(address, std::move(events));
+  }
+};
+
+class StepSessionTest : public testing::Test {
+ protected:
+  StepSessionTest() {
+    EXPECT_TRUE(agent_.start());
+    auto spec = std::make_shared<model::JobSpec>();
+    spec->uid = Uid{1000};
+    model::ControllerLaunch launch;
+    launch.run = {JobId{7}, Epoch{1}};
+    launch.spec = spec;
+    for (const char* node : {"n1", "n2"})
+      launch.parts.push_back({.node = node, .cpus = {0, 1, 2, 3}, .memory_mib = 0, .tasks = 1, .devices = {}});
+    launch.addresses = {"n1:1", "n2:2"};
+    agent_.on_message(launch);
+    ticket_.kind = io::CredentialKind::StepTicket;
+    ticket_.uid = Uid{1000};
+    ticket_.job = JobId{7};
+    ticket_.epoch = Epoch{1};
+    open();
+  }
+  void open() {
+    port_.ends.clear();
+    heard_.clear();
+    finished_.reset();
+    session_ = std::make_unique<StepSession>(
+        context_,
+        StepSession::Events{.output = [this](v1::StepOutput output) { heard_.push_back(std::move(output)); },
+                            .finished = [this](Status status) { finished_ = std::move(status); }});
+  }
+  static v1::StepStart start_of(std::uint32_t tasks) {
+    v1::StepStart start;
+    start.set_ticket("ticket");
+    start.add_argv("true");
+    start.set_ntasks(tasks);
+    return start;
+  }
+  void begin(const v1::StepStart& start) {
+    v1::StepInput input;
+    *input.mutable_start() = start;
+    session_->input(input, [] {});
+  }
+  static v1::StepOutput exit_of(std::uint32_t rank, std::uint32_t code) {
+    v1::StepOutput output;
+    output.mutable_task_exit()->set_rank(rank);
+    output.mutable_task_exit()->set_code(code);
+    return output;
+  }
+  static v1::StepOutput done() {
+    v1::StepOutput output;
+    output.mutable_done();
+    return output;
+  }
+
+  TestClock clock_;
+  TestLauncher launcher_;
+  TestController controller_;
+  Agent agent_{{.node = "n1",
+                .address = {},
+                .hostname = {},
+                .version = {},
+                .os = {},
+                .arch = {},
+                .public_key = {},
+                .found = {},
+                .boot_time = {}},
+               clock_,
+               launcher_,
+               controller_};
+  TestPort port_;
+  io::Verified ticket_;
+  StepContext context_{.agent = agent_,
+                       .clock = clock_,
+                       .port = port_,
+                       .node = "n1",
+                       .verify = [this](std::string_view ticket) -> Result<io::Verified> {
+                         if (ticket != "ticket") return fail(ErrorCode::Unauthenticated, "forged");
+                         return ticket_;
+                       },
+                       .next_step = {}};
+  std::unique_ptr<StepSession> session_;
+  std::vector<v1::StepOutput> heard_;
+  std::optional<Status> finished_;
+};
+
+TEST_F(StepSessionTest, EveryNodeGetsItsShareAndTheEndsAreMerged) {
+  begin(start_of(6));
+  ASSERT_EQ(port_.ends.size(), 2u);
+  EXPECT_EQ(port_.ends[0]->where, "local step 0");
+  EXPECT_EQ(port_.ends[1]->where, "n2:2");
+  const auto& here = port_.ends[0]->got.at(0).start();
+  const auto& there = port_.ends[1]->got.at(0).start();
+  EXPECT_EQ(here.first_rank(), 0u);
+  EXPECT_FALSE(here.forwarded());
+  EXPECT_EQ(there.first_rank(), 4u);
+  EXPECT_TRUE(there.forwarded());
+  EXPECT_EQ(there.ntasks(), 6u);
+  EXPECT_EQ(there.tasks_per_node(0), 4u);
+  EXPECT_EQ(there.tasks_per_node(1), 2u);
+  port_.ends[1]->say(exit_of(4, 0));
+  port_.ends[1]->say(done());
+  EXPECT_FALSE(finished_);
+  port_.ends[0]->say(done());
+  ASSERT_TRUE(finished_ && *finished_);
+  ASSERT_EQ(heard_.size(), 2u);
+  EXPECT_TRUE(heard_[1].has_done()) << "one for all, last";
+}
+
+TEST_F(StepSessionTest, StepsAreNumbered) {
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    begin(start_of(2));
+    EXPECT_EQ(port_.ends.at(0)->got.at(0).start().step(), i);
+    open();
+  }
+}
+
+TEST_F(StepSessionTest, WithoutTheRightTicketNothingIsOpened) {
+  struct Row {
+    const char* what;
+    std::function<void(io::Verified&, v1::StepStart&)> change;
+    ErrorCode code;
+  };
+  for (const Row& row :
+       {Row{"forged", [](auto&, auto& s) { s.set_ticket("x"); }, ErrorCode::Unauthenticated},
+        Row{"a user's word", [](auto& t, auto&) { t.kind = io::CredentialKind::User; }, ErrorCode::Unauthenticated},
+        Row{"another job", [](auto& t, auto&) { t.job = JobId{8}; }, ErrorCode::InvalidJobId},
+        Row{"another run", [](auto& t, auto&) { t.epoch = Epoch{2}; }, ErrorCode::StaleEpoch},
+        Row{"another user", [](auto& t, auto&) { t.uid = Uid{1001}; }, ErrorCode::PermissionDenied},
+        Row{"nothing to run", [](auto&, auto& s) { s.clear_argv(); }, ErrorCode::InvalidArgument},
+        Row{"a node of others", [](auto&, auto& s) { s.add_nodes("n9"); }, ErrorCode::InvalidNode},
+        Row{"too large", [](auto&, auto& s) { s.set_ntasks(9); }, ErrorCode::StepTooLarge}}) {
+    open();
+    const auto good = ticket_;
+    auto start = start_of(2);
+    row.change(ticket_, start);
+    begin(start);
+    ASSERT_TRUE(finished_) << row.what;
+    ASSERT_FALSE(*finished_) << row.what;
+    EXPECT_EQ(finished_->error().code, row.code) << row.what;
+    EXPECT_TRUE(port_.ends.empty()) << row.what;
+    ticket_ = good;
+  }
+}
+
+TEST_F(StepSessionTest, InputGoesWhereItIsMeantFor) {
+  begin(start_of(6));
+  v1::StepInput input;
+  input.mutable_stdin_data()->set_data("all");
+  int taken = 0;
+  session_->input(input, [&] { ++taken; });
+  input.mutable_stdin_data()->set_task(5);
+  session_->input(input, [&] { ++taken; });
+  input.mutable_stdin_data()->set_task(99);
+  session_->input(input, [&] { ++taken; });
+  EXPECT_EQ(taken, 3);
+  EXPECT_EQ(port_.ends[0]->got.size(), 2u);
+  EXPECT_EQ(port_.ends[1]->got.size(), 3u);
+  session_->pause(true);
+  EXPECT_TRUE(port_.ends[0]->paused && port_.ends[1]->paused);
+}
+
+TEST_F(StepSessionTest, KillOnBadExit) {
+  auto start = start_of(6);
+  start.set_kill_on_bad_exit(true);
+  begin(start);
+  port_.ends[1]->say(exit_of(4, 0));
+  EXPECT_EQ(port_.ends[0]->got.size(), 1u);
+  port_.ends[1]->say(exit_of(5, 3));
+  port_.ends[1]->say(exit_of(5, 3));
+  ASSERT_EQ(port_.ends[0]->got.size(), 2u) << "once";
+  EXPECT_EQ(port_.ends[0]->got[1].signal().signal(), SIGKILL);
+}
+
+TEST_F(StepSessionTest, ABrokenChannelIsAnErrorOfThatNode) {
+  begin(start_of(6));
+  port_.ends[1]->events.on_closed(fail(ErrorCode::Unreachable, "gone"));
+  ASSERT_EQ(heard_.size(), 1u);
+  EXPECT_EQ(heard_[0].error().node(), "n2");
+  EXPECT_EQ(heard_[0].error().text(), "gone");
+  EXPECT_FALSE(finished_) << "the other node goes on";
+  port_.ends[0]->say(done());
+  EXPECT_TRUE(finished_ && *finished_);
+}
+
+TEST_F(StepSessionTest, TheEndOfTheSessionClosesEverything) {
+  begin(start_of(6));
+  const auto ends = port_.ends;
+  session_.reset();
+  for (const auto& end : ends) {
+    EXPECT_FALSE(end->open);
+    end->say(done());  // late: nobody listens
+  }
+  EXPECT_TRUE(heard_.empty());
+}
+
+TEST_F(StepSessionTest, AStepBeginsWithItsOneStart) {
+  v1::StepInput input;
+  input.mutable_stdin_data()->set_data("x");
+  session_->input(input, [] {});
+  ASSERT_TRUE(finished_);
+  EXPECT_FALSE(*finished_);
+  open();
+  begin(start_of(2));
+  begin(start_of(2));
+  ASSERT_TRUE(finished_);
+  EXPECT_FALSE(*finished_);
+}
+
+}  // namespace
+}  // namespace spur::agent

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller over doors that the test works by hand. What happens over time and under faults is the simulator's.
+#include "ctld/controller.h"
+
+#include <gtest/gtest.h>
+
+#include "ctld/test_doors.h"
+#include "sched/plan.h"
+#include "state/test_world.h"
+
+namespace spur::ctld {
+namespace {
+
+using model::Role;
+
+model::Caller caller_of(Role role, std::uint32_t uid) {
+  model::Caller caller;
+  caller.role = role;
+  caller.uid = Uid{uid};
+  return caller;
+}
+const model::Caller kAdmin = caller_of(Role::Admin, 0), kUser = caller_of(Role::User, 1000),
+                    kOther = caller_of(Role::User, 1001);
+
+class ControllerTest : public testing::Test {
+ protected:
+  ControllerTest() { start(); }
+  void start() {
+    controller_ = std::make_unique<Controller>(Controller::Doors{
+        .clock = clock_,
+        .journal = journal_,
+        .agents = agents_,
+        .post = [](std::function<void()> f) { f(); },
+        .in_background = [](std::function<void()> f) { f(); },
+        .publish = [this](std::shared_ptr<const Picture> picture) { published_ = std::move(picture); },
+        .request_plan = [this](std::shared_ptr<const Picture> picture,
+                               Time now) { plan_ = {std::move(picture), now}; },
+        .fatal = [this](const Error& error) { fatal_ = error.message; },
+        .log = [](const std::string&) {}});
+    model::ClusterConfig config;
+    for (const char* name : {"n1", "n2"})
+      config.nodes.push_back(state::node_config([&](auto& c) { c.name = name, c.cpus = 4, c.memory_mib = 1000; }));
+    config.partitions.push_back(
+        state::partition_config([](auto& c) { c.name = "main", c.is_default = true, c.nodes = "ALL"; }));
+    bool ready = false;
+    ASSERT_TRUE(controller_->start(config, [&](Status status) { ready = status.has_value(); }));
+    journal_.complete_all();
+    ASSERT_TRUE(ready);
+    for (const char* name : {"n1", "n2"}) {
+      model::AgentHello hello;
+      hello.node = name;
+      hello.found.cpus = 4;
+      hello.found.memory_mib = 1000;
+      controller_->on_agent_connected(name);
+      controller_->on_agent_message(name, hello);
+    }
+    settle();
+  }
+  // Until nothing is left to write or to plan.
+  void settle() {
+    for (int i = 0; i < 100 && (!journal_.open.empty() || plan_.first); ++i) {
+      journal_.complete_all();
+      if (auto [picture, now] = std::exchange(plan_, {}); picture)
+        controller_->plan_done(sched::plan(picture->view, {}, now));
+      clock_.pass(seconds(1));
+      controller_->on_timer();
+    }
+  }
+  // Submits and commits; what the reply was.
+  Result<SubmitReply> submit(const model::Caller& caller, model::JobSpec spec, const std::string& token = {}) {
+    Result<SubmitReply> out = fail(ErrorCode::Internal, "no reply");
+    controller_->submit(caller, std::make_shared<const model::JobSpec>(std::move(spec)), token,
+                        [&](Result<SubmitReply> reply) { out = std::move(reply); });
+    journal_.complete_all();
+    return out;
+  }
+  // The code that a request was answered with, after commit; Ok if it was done.
+  template <class F>
+  std::optional<ErrorCode> refusal(F&& ask) {
+    std::optional<Status> out;
+    ask([&](Status status) { out = std::move(status); });
+    journal_.complete_all();
+    if (!out) ADD_FAILURE() << "no reply";
+    if (!out || *out) return std::nullopt;
+    return out->error().code;
+  }
+  static model::JobSpec spec_of(std::uint32_t uid) {
+    model::JobSpec spec = state::spec();
+    spec.uid = Uid{uid};
+    spec.script = std::make_shared<const std::string>("#!/bin/sh\n");
+    spec.work_dir = "/tmp";
+    spec.time_limit = TimeLimit::of_minutes(60);
+    return spec;
+  }
+  const model::Job& job(JobId id) const { return *model::find_job(controller_->cluster().view(), id); }
+
+  TestClock clock_;
+  TestJournal journal_;
+  TestAgents agents_;
+  std::shared_ptr<const Picture> published_;
+  std::pair<std::shared_ptr<const Picture>, Time> plan_;
+  std::string fatal_;
+  std::unique_ptr<Controller> controller_;
+};
+
+TEST_F(ControllerTest, WhoHasHisAnswerSeesHisJob) {
+  bool seen = false;
+  controller_->submit(kUser, std::make_shared<const model::JobSpec>(spec_of(1000)), "t",
+                      [&](const Result<SubmitReply>& reply) {
+                        ASSERT_TRUE(reply);
+                        seen = published_->view.jobs.contains(reply->job.value);
+                      });
+  EXPECT_FALSE(seen);
+  ASSERT_EQ(journal_.open.size(), 1u) << "on its way to the disk, and not before anybody else";
+  EXPECT_TRUE(published_->view.jobs.empty());
+  journal_.complete();
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(ControllerTest, SubmitRights) {
+  struct Row {
+    const model::Caller& caller;
+    std::function<void(model::JobSpec&)> change;
+    std::optional<ErrorCode> refused;
+  };
+  for (const Row& row : {Row{kUser, [](auto&) {}, {}}, Row{kAdmin, [](auto&) {}, {}},
+                         Row{kOther, [](auto&) {}, ErrorCode::InvalidUser},
+                         Row{kUser, [](auto& s) { s.nice = -1; }, ErrorCode::InvalidNice},
+                         Row{kAdmin, [](auto& s) { s.nice = -1; }, {}},
+                         Row{kUser, [](auto& s) { s.priority = 9; }, ErrorCode::PermissionDenied},
+                         Row{kAdmin, [](auto& s) { s.priority = 9; }, {}},
+                         Row{kUser, [](auto& s) { s.partitions = {"none"}; }, ErrorCode::InvalidPartition}}) {
+    model::JobSpec spec = spec_of(1000);
+    row.change(spec);
+    const auto reply = submit(row.caller, spec);
+    EXPECT_EQ(reply ? std::nullopt : std::optional(reply.error().code), row.refused);
+  }
+}
+
+TEST_F(ControllerTest, OneTokenOneJob) {
+  const auto first = submit(kUser, spec_of(1000), "token"), again = submit(kUser, spec_of(1000), "token");
+  EXPECT_EQ(again->job, first->job);
+  EXPECT_TRUE(again->repeated);
+  EXPECT_FALSE(first->repeated);
+  EXPECT_NE(submit(kOther, spec_of(1001), "token")->job, first->job) << "another user's token is another token";
+}
+
+TEST_F(ControllerTest, NobodyTouchesAnothersJob) {
+  const auto id = submit(kUser, spec_of(1000))->job;
+  const state::JobTarget target{id, {}};
+  using Ask = std::function<void(const model::Caller&, Controller::DoneReply)>;
+  auto& c = *controller_;
+  const std::pair<const char*, Ask> requests[] = {
+      {"signal", [&](auto& who, auto reply) { c.cancel(who, target, 10, false, false, reply); }},
+      {"hold", [&](auto& who, auto reply) { c.hold(who, target, model::Hold::User, reply); }},
+      {"release", [&](auto& who, auto reply) { c.release(who, target, reply); }},
+      {"requeue", [&](auto& who, auto reply) { c.requeue(who, target, model::AfterCompleting::Requeue, reply); }},
+      {"suspend", [&](auto& who, auto reply) { c.suspend(who, target, false, reply); }},
+      {"update",
+       [&](auto& who, auto reply) {
+         state::UpdateJob update;
+         update.target = target;
+         update.time_limit = TimeLimit::of_minutes(1);
+         c.update_job(who, update, reply);
+       }},
+      {"complete", [&](auto& who, auto reply) { c.complete_allocation(who, id, {}, reply); }},
+      {"cancel", [&](auto& who, auto reply) { c.cancel(who, target, 0, false, false, reply); }},
+  };
+  const auto before = controller_->cluster().index();
+  for (const auto& [what, ask] : requests) {
+    const auto code = refusal([&](auto reply) { ask(kOther, reply); });
+    EXPECT_TRUE(code == ErrorCode::PermissionDenied || code == ErrorCode::InvalidUser) << what;
+  }
+  EXPECT_EQ(controller_->cluster().index(), before) << "nothing of it reached the journal";
+  EXPECT_EQ(refusal([&](auto reply) { requests[7].second(kUser, reply); }), std::nullopt);
+  EXPECT_EQ(job(id).state, model::JobState::Cancelled);
+}
+
+TEST_F(ControllerTest, OnlyAdministratorsChangeTheCluster) {
+  state::UpdateNode drain;
+  drain.nodes = {"n1"};
+  drain.action = state::UpdateNode::Action::Drain;
+  drain.reason = "test";
+  EXPECT_EQ(refusal([&](auto reply) { controller_->update_node(kUser, drain, reply); }), ErrorCode::InvalidUser);
+  EXPECT_EQ(refusal([&](auto reply) { controller_->reconfigure(kUser, {}, reply); }), ErrorCode::PermissionDenied);
+  EXPECT_EQ(refusal([&](auto reply) { controller_->update_node(kAdmin, drain, reply); }), std::nullopt);
+}
+
+TEST_F(ControllerTest, ALimitIsNotLengthenedThroughTheArray) {
+  model::JobSpec spec = spec_of(1000);
+  spec.array.emplace();
+  spec.array->tasks.insert_range(0, 1);
+  spec.array->max_running = 1;  // one runs, the rest waits: the record that is looked at first
+  const auto id = submit(kUser, spec)->job;
+  settle();
+  ASSERT_EQ(job(id).state, model::JobState::Pending);
+  state::UpdateJob longer;
+  longer.target = {id, {}};
+  longer.time_limit = TimeLimit::of_minutes(600);
+  EXPECT_EQ(refusal([&](auto reply) { controller_->update_job(kUser, longer, reply); }), ErrorCode::PermissionDenied);
+  EXPECT_EQ(refusal([&](auto reply) { controller_->update_job(kAdmin, longer, reply); }), std::nullopt);
+}
+
+TEST_F(ControllerTest, WaitersAreAnsweredWhenItIsSo) {
+  std::string story;
+  controller_->wait_job(JobId{1}, Controller::Until::Final,
+                        [&](const auto& reply) { story += reply ? "?" : "none "; });
+  const auto id = submit(kUser, spec_of(1000))->job;
+  controller_->wait_job(id, Controller::Until::Started, [&](const auto&) { story += "started "; });
+  controller_->wait_job(id, Controller::Until::Final, [&](const auto&) { story += "final "; });
+  EXPECT_EQ(story, "none ");
+  settle();
+  ASSERT_EQ(job(id).state, model::JobState::Running);
+  EXPECT_EQ(story, "none started ");
+  model::AgentJobDone done;
+  done.run = {id, job(id).epoch};
+  done.is_batch_host = true;
+  controller_->on_agent_message(job(id).batch_host, done);
+  EXPECT_EQ(story, "none started ") << "not before it is durable";
+  settle();
+  EXPECT_EQ(story, "none started final ");
+  controller_->wait_job(id, Controller::Until::Final, [&](const auto&) { story += "at once"; });
+  EXPECT_EQ(story, "none started final at once");
+}
+
+TEST_F(ControllerTest, TimeLimitEndsTheJob) {
+  model::JobSpec spec = spec_of(1000);
+  spec.time_limit = TimeLimit::of_minutes(1);
+  const auto id = submit(kUser, spec)->job;
+  settle();
+  ASSERT_EQ(job(id).state, model::JobState::Running);
+  agents_.sent.clear();
+  clock_.pass(std::chrono::minutes(2));
+  controller_->on_timer();
+  journal_.complete_all();
+  EXPECT_EQ(job(id).state, model::JobState::Timeout);
+  EXPECT_TRUE(job(id).flags & model::kCompleting);
+  const auto ends = agents_.take<model::ControllerEnd>();
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].second.why, model::JobState::Timeout);
+}
+
+TEST_F(ControllerTest, ARestartKnowsWhatWasAcknowledged) {
+  const auto id = submit(kUser, spec_of(1000), "token")->job;
+  settle();
+  controller_.reset();
+  journal_.open.clear();
+  journal_.recovery = {.snapshot_index = 0, .snapshot = {}, .entries = journal_.durable, .notice = {}};
+  start();
+  ASSERT_TRUE(controller_->cluster().view().jobs.contains(id.value));
+  EXPECT_EQ(submit(kUser, spec_of(1000), "token")->job, id) << "the token still holds";
+}
+
+TEST_F(ControllerTest, AFailedJournalIsTheEnd) {
+  bool answered = false;
+  controller_->submit(kUser, std::make_shared<const model::JobSpec>(spec_of(1000)), {},
+                      [&](auto&&) { answered = true; });
+  journal_.complete(fail(ErrorCode::OutOfSpace, "disk full"));
+  EXPECT_EQ(fatal_, "disk full");
+  EXPECT_FALSE(answered);
+}
+
+}  // namespace
+}  // namespace spur::ctld

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/dispatch.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "ctld/test_doors.h"
+#include "state/test_world.h"
+
+namespace spur::ctld {
+namespace {
+
+using model::ControllerDoneAck;
+using model::ControllerEnd;
+using model::ControllerLaunch;
+using model::ControllerWelcome;
+using model::JobRun;
+using state::World;
+
+constexpr seconds kLease{20};
+
+model::ClusterConfig config() {
+  model::ClusterConfig out;
+  out.node_timeout = kLease;
+  out.kill_wait = seconds(30);
+  out.return_to_service = 1;
+  return out;
+}
+
+class DispatchTest : public testing::Test {
+ protected:
+  DispatchTest() {
+    fresh_leader();
+    for (const char* node : {"n1", "n2"}) connect(node);
+  }
+  void fresh_leader() {
+    dispatcher_ = std::make_unique<Dispatcher>(
+        clock_, agents_,
+        Dispatcher::Hooks{
+            .view = [this]() -> const model::View& { return world_.view(); },
+            .propose = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
+            .log = [](const std::string&) {}});
+    dispatcher_->resume_all(world_.cluster.pending_effects());
+  }
+  // What was proposed is applied, and its effects carried out, as the controller does after a commit.
+  void commit() {
+    while (!proposed_.empty()) {
+      auto [command, then] = std::move(proposed_.front());
+      proposed_.pop_front();
+      const auto outcome = world_.run(std::move(command));
+      const auto effects = world_.effects;
+      if (then) then(outcome);
+      for (const auto& effect : effects) dispatcher_->carry_out(effect);
+    }
+  }
+  void hear(const std::string& node, model::AgentMessage message) {
+    dispatcher_->on_message(node, message);
+    commit();
+  }
+  static model::AgentHello hello(const std::string& node, std::vector<JobRun> holding = {}) {
+    model::AgentHello out;
+    out.node = node;
+    out.address = node + ":6818";
+    out.found.cpus = 4;
+    out.found.memory_mib = 1000;
+    out.holding = std::move(holding);
+    return out;
+  }
+  void connect(const std::string& node, std::vector<JobRun> holding = {}) {
+    dispatcher_->on_connected(node);
+    hear(node, hello(node, std::move(holding)));
+  }
+  JobRun start(std::vector<std::uint32_t> nodes) {
+    const auto id = world_.submit(state::spec());
+    world_.start(id, World::on(std::move(nodes)));
+    for (const auto& effect : std::vector(world_.effects)) dispatcher_->carry_out(effect);
+    return {JobId{id}, world_.job(id).epoch};
+  }
+  void cancel(JobRun run) {
+    world_.must(state::CancelJob{.target = state::target(run.job.value),
+                                 .final_state = model::JobState::Cancelled,
+                                 .reason = model::Reason::None,
+                                 .by_user = true,
+                                 .by = {},
+                                 .exit = {}});
+    for (const auto& effect : std::vector(world_.effects)) dispatcher_->carry_out(effect);
+  }
+  static model::AgentJobDone done(JobRun run) {
+    model::AgentJobDone out;
+    out.run = run;
+    out.is_batch_host = true;
+    return out;
+  }
+  // Seconds go by; the named nodes send a heartbeat each second.
+  void pass(seconds time, const std::vector<std::string>& beating = {"n1", "n2"}) {
+    for (seconds s{0}; s < time; ++s) {
+      clock_.pass(seconds(1));
+      for (const auto& node : beating) hear(node, model::AgentHeartbeat{});
+      dispatcher_->on_timer();
+      commit();
+    }
+  }
+  bool down(const std::string& node) const { return world_.node(node).down; }
+
+  World world_{2, 4, 0, config()};
+  TestClock clock_;
+  TestAgents agents_;
+  std::deque<std::pair<state::Command, std::function<void(const state::Outcome&)>>> proposed_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+};
+
+TEST_F(DispatchTest, LaunchIsRepeatedUntilConfirmed) {
+  agents_.sent.clear();
+  const JobRun run = start({0, 1});
+  auto sent = agents_.take<ControllerLaunch>();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].second.run, run);
+  EXPECT_EQ(sent[0].second.this_part, 0u);
+  EXPECT_EQ(sent[1].second.this_part, 1u);
+  hear("n1", model::AgentLaunched{run});
+  pass(seconds(6));
+  sent = agents_.take<ControllerLaunch>();
+  ASSERT_EQ(sent.size(), 1u) << "only to the one that has not answered";
+  EXPECT_EQ(sent[0].first, "n2");
+  hear("n2", model::AgentLaunched{run});
+  pass(seconds(30));
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+}
+
+TEST_F(DispatchTest, LaunchWaitsForTheLink) {
+  dispatcher_->on_disconnected("n1");
+  agents_.sent.clear();
+  const JobRun run = start({0});
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+  connect("n1");
+  ASSERT_EQ(agents_.take<ControllerLaunch>().size(), 1u) << "once";
+  hear("n1", model::AgentLaunched{run});
+  dispatcher_->on_disconnected("n1");
+  connect("n1", {run});
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty()) << "the node has it";
+  dispatcher_->on_disconnected("n1");
+  connect("n1");
+  EXPECT_EQ(agents_.take<ControllerLaunch>().size(), 1u) << "it has lost it";
+}
+
+TEST_F(DispatchTest, WhatIsBeingEndedIsNotLaunchedForThat) {
+  dispatcher_->on_disconnected("n1");
+  const JobRun run = start({0});
+  cancel(run);
+  agents_.sent.clear();
+  connect("n1");
+  const auto sent = std::exchange(agents_.sent, {});
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<ControllerWelcome>(sent[0].second));
+  EXPECT_TRUE(std::holds_alternative<ControllerEnd>(sent[1].second));
+}
+
+TEST_F(DispatchTest, EndIsTermThenKillUntilTheNodeIsDone) {
+  const JobRun run = start({0});
+  hear("n1", model::AgentLaunched{run});
+  agents_.sent.clear();
+  clock_.wall = world_.now + seconds(1);  // KillWait counts from what the state says
+  cancel(run);
+  auto sent = agents_.take<ControllerEnd>();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_FALSE(sent[0].second.kill);
+  EXPECT_EQ(sent[0].second.why, model::JobState::Cancelled);
+  pass(seconds(25));
+  for (const auto& [node, end] : agents_.take<ControllerEnd>()) EXPECT_FALSE(end.kill);
+  pass(seconds(12));
+  sent = agents_.take<ControllerEnd>();
+  ASSERT_FALSE(sent.empty());
+  EXPECT_TRUE(sent.back().second.kill);
+  hear("n1", done(run));
+  EXPECT_EQ(agents_.take<ControllerDoneAck>().size(), 1u);
+  pass(seconds(30));
+  EXPECT_TRUE(agents_.take<ControllerEnd>().empty());
+  EXPECT_TRUE(world_.view().active.empty());
+}
+
+TEST_F(DispatchTest, DoneIsAcknowledgedOnlyWhenItIsOnRecord) {
+  const JobRun run = start({0});
+  agents_.sent.clear();
+  dispatcher_->on_message("n1", done(run));
+  EXPECT_TRUE(agents_.take<ControllerDoneAck>().empty());
+  commit();
+  EXPECT_EQ(agents_.take<ControllerDoneAck>().size(), 1u);
+  dispatcher_->on_message("n1", done(run));
+  EXPECT_TRUE(proposed_.empty()) << "known already";
+  EXPECT_EQ(agents_.take<ControllerDoneAck>().size(), 1u);
+}
+
+TEST_F(DispatchTest, DoneOfAnEarlierRunEndsNothing) {
+  const JobRun first = start({0});
+  world_.must(state::RequeueJob{state::target(first.job.value), model::AfterCompleting::Requeue});
+  world_.done(first.job.value, "n1");
+  world_.start(first.job.value, World::on(0));
+  agents_.sent.clear();
+  hear("n1", done(first));
+  EXPECT_EQ(agents_.take<ControllerDoneAck>().size(), 1u);
+  EXPECT_EQ(world_.job(first.job.value).state, model::JobState::Running);
+  EXPECT_NE(world_.job(first.job.value).epoch, first.epoch);
+}
+
+TEST_F(DispatchTest, AFailedLaunchIsTheJobsEnd) {
+  const JobRun run = start({0});
+  agents_.sent.clear();
+  auto report = done(run);
+  report.launch_failed = true;
+  report.error = "no space left on device";
+  hear("n1", report);
+  EXPECT_EQ(agents_.take<ControllerDoneAck>().size(), 1u);
+  EXPECT_EQ(world_.job(run.job.value).reason_detail, "no space left on device");
+  pass(seconds(10));
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+}
+
+TEST_F(DispatchTest, ANodeIsLostAfterAWholeLeaseOfSilence) {
+  start({0});
+  pass(kLease - seconds(1), {"n2"});
+  EXPECT_FALSE(down("n1"));
+  EXPECT_TRUE(world_.node("n1").flags & model::kNodeNoResponse) << "half a lease";
+  pass(seconds(2), {"n2"});
+  EXPECT_TRUE(down("n1"));
+  EXPECT_FALSE(down("n2"));
+}
+
+TEST_F(DispatchTest, AFreshLeaderMeasuresForItself) {
+  pass(kLease - seconds(1), {"n2"});
+  fresh_leader();
+  connect("n2");
+  pass(kLease - seconds(1), {"n2"});
+  EXPECT_FALSE(down("n1"));
+  pass(seconds(2), {"n2"});
+  EXPECT_TRUE(down("n1"));
+}
+
+TEST_F(DispatchTest, AResumedNodeGetsALease) {
+  pass(kLease + seconds(1), {"n2"});
+  ASSERT_TRUE(down("n1"));
+  for (const bool new_leader : {false, true}) {
+    if (new_leader) {
+      fresh_leader();
+      connect("n2");
+    }
+    pass(std::chrono::minutes(2), {"n2"});
+    state::UpdateNode resume;
+    resume.nodes = {"n1"};
+    resume.action = state::UpdateNode::Action::Resume;
+    world_.must(resume);
+    dispatcher_->on_connected("n1");
+    pass(kLease - seconds(1), {"n2"});
+    EXPECT_FALSE(down("n1"));
+    pass(seconds(3), {"n2"});
+    EXPECT_TRUE(down("n1")) << "and no more than one";
+  }
+}
+
+TEST_F(DispatchTest, NoLeaseNoLoss) {
+  auto changed = *world_.view().config;
+  changed.node_timeout = seconds(0);
+  world_.must(state::SetConfig{changed});
+  pass(std::chrono::hours(1), {});
+  EXPECT_FALSE(down("n1"));
+}
+
+TEST_F(DispatchTest, ANodeThatHoldsWhatIsOverMustCleanUpFirst) {
+  const JobRun run = start({0});
+  hear("n1", model::AgentLaunched{run});
+  pass(kLease + seconds(1), {"n2"});
+  ASSERT_TRUE(down("n1"));
+  agents_.sent.clear();
+  connect("n1", {run});
+  auto answers = agents_.take<ControllerWelcome>();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(answers[0].second.hello_again);
+  EXPECT_EQ(answers[0].second.unknown, std::vector{run});
+  EXPECT_TRUE(down("n1"));
+  hear("n1", hello("n1"));
+  answers = agents_.take<ControllerWelcome>();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_FALSE(answers[0].second.hello_again);
+  EXPECT_FALSE(down("n1"));
+}
+
+TEST_F(DispatchTest, GivenUpWhileItsHelloWasOnTheWay) {
+  const JobRun run = start({0});
+  hear("n1", model::AgentLaunched{run});
+  agents_.sent.clear();
+  proposed_.emplace_back(state::NodeLost{"n1"}, nullptr);  // decided, not yet applied
+  dispatcher_->on_message("n1", hello("n1", {run}));
+  commit();
+  EXPECT_TRUE(down("n1"));
+  const auto answers = agents_.take<ControllerWelcome>();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(answers[0].second.hello_again);
+  EXPECT_EQ(answers[0].second.unknown, std::vector{run});
+}
+
+TEST_F(DispatchTest, AfterASilenceTheNodeRegistersAnew) {
+  const JobRun run = start({0});
+  hear("n1", model::AgentLaunched{run});
+  struct Row {
+    seconds silence;
+    bool lost;
+  };
+  for (const Row& row : {Row{kLease / 2 + seconds(1), false}, Row{kLease + seconds(1), true}}) {
+    pass(row.silence, {"n2"});
+    ASSERT_EQ(down("n1"), row.lost);
+    agents_.sent.clear();
+    hear("n1", model::AgentHeartbeat{});  // over the same connection
+    const auto asked = agents_.take<ControllerWelcome>();
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_TRUE(asked[0].second.hello_again);
+    EXPECT_TRUE(world_.node("n1").flags & model::kNodeNoResponse) << "a heartbeat alone is not enough";
+    hear("n1", hello("n1", row.lost ? std::vector<JobRun>{} : std::vector{run}));
+    EXPECT_FALSE(world_.node("n1").flags & model::kNodeNoResponse);
+    EXPECT_FALSE(down("n1"));
+    agents_.sent.clear();
+    hear("n1", model::AgentHeartbeat{});
+    EXPECT_TRUE(agents_.take<ControllerWelcome>().empty());
+  }
+}
+
+}  // namespace
+}  // namespace spur::ctld

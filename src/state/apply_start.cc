@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "state/apply.h"
 #include "state/node_books.h"
@@ -33,12 +35,30 @@ Status may_start(const Job& job, const StartJob& command, const JobIndex::Tally&
   return {};
 }
 
+// The whole of a job's licenses, against what is left of the cluster's now (which may have become fewer).
+Status can_take_licenses(const model::ClusterConfig& config, const JobIndex& index, const model::JobSpec& spec) {
+  std::map<std::string, std::uint64_t> wanted;  // a name may be given twice
+  for (const model::LicenseRequest& license : spec.licenses) wanted[license.name] += license.count;
+  for (const auto& [name, count] : wanted) {
+    const auto at = std::find_if(config.licenses.begin(), config.licenses.end(),
+                                 [&](const model::LicenseConfig& license) { return license.name == name; });
+    if (at == config.licenses.end())
+      return fail(ErrorCode::InvalidLicense, fmt::format("the cluster has no license {}", name));
+    const std::uint64_t held = index.licenses_held(name);
+    if (held + count > at->count)
+      return fail(ErrorCode::ResourceLimit,
+                  fmt::format("license {}: {} asked for, {} of {} are in use", name, count, held, at->count));
+  }
+  return {};
+}
+
 }  // namespace
 
 Outcome Applier::apply(const StartJob& command) {
   const Job* found = model::find_job(view, command.job);
   if (!found) return refused(ErrorCode::InvalidJobId, fmt::format("Invalid job id specified: {}", command.job.value));
   if (auto ok = may_start(*found, command, index().tally(found->array_job), now); !ok) return refused(ok.error());
+  if (auto ok = can_take_licenses(config(), index(), *found->spec); !ok) return refused(ok.error());
   if (!command.allocation || command.allocation->nodes.empty())
     return refused(ErrorCode::InvalidArgument, "an allocation without nodes");
   const model::Allocation& allocation = *command.allocation;

@@ -102,6 +102,97 @@ TEST(Start, MemoryCountsWhereItIsConsumable) {
   }
 }
 
+// Two licenses of "lic" and one of "rare".
+model::ClusterConfig licensed() {
+  model::ClusterConfig config;
+  config.licenses = {{"lic", 2}, {"rare", 1}};
+  return config;
+}
+model::JobSpec wants(std::vector<model::LicenseRequest> licenses) {
+  auto out = spec();
+  out.licenses = std::move(licenses);
+  return out;
+}
+
+TEST(Start, LicensesAreCountedFromStartToCleanEnd) {
+  World w(2, 8, 0, licensed());
+  const auto first = w.submit(wants({{"lic", 1}})), second = w.submit(wants({{"lic", 1}, {"rare", 1}})),
+             third = w.submit(wants({{"lic", 1}}));
+  w.start(first, World::on(0, {0}));
+  w.start(second, World::on({0, 1}, {1}));
+  EXPECT_EQ(w.refusal(StartJob{JobId{third}, {}, World::on(0, {2})}), ErrorCode::ResourceLimit);
+  w.must(SuspendJob{target(first)});  // keeps what it has
+  EXPECT_EQ(w.refusal(StartJob{JobId{third}, {}, World::on(0, {2})}), ErrorCode::ResourceLimit);
+  w.must(ResumeJob{target(first)});
+  w.done(second, "n1");  // the other node still has its part: completing
+  EXPECT_EQ(w.refusal(StartJob{JobId{third}, {}, World::on(0, {2})}), ErrorCode::ResourceLimit);
+  w.done(second, "n2");
+  w.start(third, World::on(0, {2}));
+  EXPECT_EQ(w.refusal(StartJob{JobId{w.submit(wants({{"lic", 1}}))}, {}, World::on(1)}), ErrorCode::ResourceLimit);
+}
+
+TEST(Start, LicensesComeBackHoweverTheRunEnds) {
+  World w(1, 8, 0, licensed());
+  const auto id = w.submit(wants({{"rare", 1}}));
+  const auto other = [&] { return StartJob{JobId{w.submit(wants({{"rare", 1}}))}, {}, World::on(0, {1})}; };
+  w.start(id, World::on(0));
+  EXPECT_EQ(w.refusal(other()), ErrorCode::ResourceLimit);
+  w.must(RequeueJob{.target = target(id)});
+  w.done(id, "n1");
+  EXPECT_EQ(w.job(id).state, model::JobState::Pending);
+  w.start(id, World::on(0));  // its own earlier run holds nothing any more
+  w.must(cancel(target(id)));
+  w.done(id, "n1");
+  const auto lost = other();
+  w.must(lost);
+  w.must(NodeLost{"n1"});
+  w.must(World::registration("n1", 8));
+  w.must(other());
+}
+
+TEST(Start, LicensesOfOneNameAddUp) {
+  World w(1, 8, 0, licensed());
+  EXPECT_EQ(w.refusal(StartJob{JobId{w.submit(wants({{"lic", 1}, {"lic", 2}}))}, {}, World::on(0)}),
+            ErrorCode::ResourceLimit);
+  EXPECT_EQ(w.refusal(StartJob{JobId{w.submit(wants({{"none", 1}}))}, {}, World::on(0)}), ErrorCode::InvalidLicense);
+  w.start(w.submit(wants({{"lic", 1}, {"lic", 1}})), World::on(0));
+}
+
+TEST(Start, FewerLicensesThanAreInUse) {
+  World w(1, 8, 0, licensed());
+  const auto both = w.submit(wants({{"lic", 2}})), one = w.submit(wants({{"lic", 1}}));
+  w.start(both, World::on(0, {0}));
+  auto config = *w.view().config;
+  config.licenses[0].count = 1;
+  w.must(SetConfig{config});  // who has them keeps them
+  EXPECT_EQ(w.refusal(StartJob{JobId{one}, {}, World::on(0, {1})}), ErrorCode::ResourceLimit);
+  w.done(both, "n1");
+  w.start(one, World::on(0, {1}));
+}
+
+TEST(Start, ArrayTasksTakeLicensesOneByOne) {
+  World w(1, 8, 0, licensed());
+  auto array = array_spec(1, 3);
+  array.licenses = {{"lic", 1}};
+  const auto id = w.submit(array);
+  const auto task = w.start(id, World::on(0, {0}), 1);
+  w.start(id, World::on(0, {1}), 2);
+  EXPECT_EQ(w.refusal(StartJob{JobId{id}, 3, World::on(0, {2})}), ErrorCode::ResourceLimit);
+  w.done(task, "n1");
+  w.start(id, World::on(0, {2}), 3);
+}
+
+TEST(Start, LicensesSurviveASnapshot) {
+  World w(1, 8, 0, licensed());
+  w.start(w.submit(wants({{"rare", 1}})), World::on(0, {0}));
+  const auto waiting = w.submit(wants({{"rare", 1}}));
+  auto again = Cluster::from_image(w.cluster.image());
+  ASSERT_TRUE(again) << again.error().message;
+  Batch batch{w.now + seconds(1), {StartJob{JobId{waiting}, {}, World::on(0, {1})}}};
+  const auto outcomes = (*again)->apply((*again)->index() + 1, batch, nullptr);
+  EXPECT_FALSE(outcomes.at(0).status);
+}
+
 TEST(Start, ExclusiveNodes) {
   using model::Exclusive;
   struct Row {

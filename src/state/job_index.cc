@@ -31,6 +31,12 @@ void JobIndex::count(const Job& job, int sign) {
   const auto exclusive = job.spec->exclusive;
   const bool has_nodes = model::is_active(job.state) || (job.flags & model::kCompleting);
   add(user_exclusive_, has_nodes && (exclusive == model::Exclusive::User || exclusive == model::Exclusive::Mcs));
+  if (has_nodes)
+    for (const model::LicenseRequest& license : job.spec->licenses) {
+      const auto at = licenses_.try_emplace(license.name, 0).first;
+      at->second += sign > 0 ? license.count : std::uint64_t{0} - license.count;
+      if (at->second == 0) licenses_.erase(at);
+    }
   if (!job.array_job) return;
   Tally& tally = tallies_[job.array_job];
   add(tally.live, !is_over(job));
@@ -81,6 +87,11 @@ void JobIndex::replace(const Job* before, const Job* after) {
 JobIndex::Tally JobIndex::tally(JobId array) const {
   const auto at = tallies_.find(array);
   return at == tallies_.end() ? Tally{} : at->second;
+}
+
+std::uint64_t JobIndex::licenses_held(const std::string& name) const {
+  const auto at = licenses_.find(name);
+  return at == licenses_.end() ? 0 : at->second;
 }
 
 const std::set<JobId>* JobIndex::waiting_for(JobId job) const {

@@ -43,6 +43,8 @@ class JobIndex {
   const std::set<JobId>* waiting_for(JobId job) const;
   // Active jobs with --exclusive=user.
   std::uint32_t user_exclusive() const { return user_exclusive_; }
+  // How many of a license the jobs hold that have nodes: suspended and completing ones too, as the scheduler counts.
+  std::uint64_t licenses_held(const std::string& name) const;
 
   // --dependency=singleton. Names are indexed from the first such job on, as few sites use it.
   bool watches_names() const { return watches_names_; }
@@ -54,7 +56,7 @@ class JobIndex {
 
   friend bool operator==(const JobIndex& a, const JobIndex& b) {
     return a.tallies_ == b.tallies_ && a.waiting_for_ == b.waiting_for_ && a.user_exclusive_ == b.user_exclusive_ &&
-           a.names_ == b.names_;
+           a.licenses_ == b.licenses_ && a.names_ == b.names_;
   }
 
  private:
@@ -69,7 +71,8 @@ class JobIndex {
 
   std::unordered_map<JobId, Tally> tallies_;
   std::unordered_map<JobId, std::set<JobId>> waiting_for_;
-  std::unordered_map<std::string, NameGroup> names_;  // "uid:name"
+  std::unordered_map<std::string, std::uint64_t> licenses_;  // without those that nobody holds
+  std::unordered_map<std::string, NameGroup> names_;         // "uid:name"
   bool watches_names_ = false;
   std::uint32_t user_exclusive_ = 0;
   std::vector<JobId> name_changes_;

@@ -7,6 +7,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <chrono>
 #include <deque>
@@ -33,13 +34,18 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::vector<std::str
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   std::deque<int> ports;
   for (const auto& address : addresses)
+    if (address.starts_with("unix:") && address.size() - 5 >= sizeof(sockaddr_un::sun_path))
+      return fail(ErrorCode::ConfigInvalid, fmt::format("{} is too long for the path of a socket ({} characters at most)",
+                                                        address.substr(5), sizeof(sockaddr_un::sun_path) - 1));
+  for (const auto& address : addresses)
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &ports.emplace_back(0));
   builder.RegisterService(&controller);
   builder.RegisterService(&agents);
   std::unique_ptr<GrpcServer> out(new GrpcServer());
   out->server_ = builder.BuildAndStart();
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (!out->server_ || ports[i] == 0)
+    // Where one fails, those before it have their ports.
+    if (ports[i] == 0 || (!out->server_ && i + 1 == addresses.size()))
       return fail(ErrorCode::Unreachable, fmt::format("cannot listen on {}: the address is in use or not ours", addresses[i]));
     if (addresses[i].starts_with("unix:")) {
       // Who may do what is decided by the credential of each call, not by the socket's mode.

@@ -103,6 +103,7 @@ Status check_times(const View& view, const JobSpec& spec) {
   if (spec.time_min.is_finite() && spec.time_limit.is_finite() &&
       spec.time_min.minutes_value() > spec.time_limit.minutes_value())
     return fail(ErrorCode::InvalidTimeLimit, "the minimum time is longer than the time limit");
+  if (spec.time_min.is_set()) return fail(ErrorCode::NotSupported, "--time-min is not supported yet");
   // A limit longer than the time left is no error: Slurm takes the job and ends it with DEADLINE.
   if (is_set(spec.deadline) && spec.deadline <= std::max(view.as_of, spec.begin))
     return fail(ErrorCode::InvalidTimeLimit, "the deadline is in the past or before the begin time");

@@ -95,6 +95,7 @@ TEST_F(SubmitCheck, Refuses) {
       {"nodes upside down", [](auto& s) { s.min_nodes = 3, s.max_nodes = 2; }, InvalidNodeCount},
       {"reservation", [](auto& s) { s.reservation = "r"; }, InvalidReservation},
       {"contiguous", [](auto& s) { s.contiguous = true; }, NotSupported},
+      {"time-min", [](auto& s) { s.time_min = TimeLimit::of_minutes(1); }, NotSupported},
       {"exclusive=user", [](auto& s) { s.exclusive = model::Exclusive::User; }, NotSupported},
   };
   for (const auto& row : rows) {

@@ -10,7 +10,7 @@ Machine::Machine(std::string name, EventQueue& events, Random random, Witness& w
 
 Status Machine::launch(const model::ControllerLaunch& launch) {
   if (runs_.contains(launch.run)) return {};  // noted already: starting a known run again is a no-op
-  if (random_.chance(3)) return fail(ErrorCode::OutOfSpace, "no space left on device");
+  if (random_.chance(20)) return fail(ErrorCode::OutOfSpace, "no space left on device");
   Run& run = runs_[launch.run];
   run.launch = launch;
   run.ignores_term = random_.chance(150);

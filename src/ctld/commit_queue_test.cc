@@ -40,7 +40,9 @@ class CommitQueueTest : public testing::Test {
                      {.post = [](std::function<void()> f) { f(); },
                       .publish = [this] { story_.push_back("publish " + std::to_string(cluster_->index())); },
                       .applied = [this](const auto&) { story_.push_back("effects"); },
-                      .fatal = [this](const Error& error) { story_.push_back("fatal " + error.message); }}};
+                      .fatal = [this](const Error& error) { story_.push_back("fatal " + error.message); },
+                      .log = [this](const std::string& line) { log_.push_back(line); }}};
+  std::vector<std::string> log_;
 };
 
 using Story = std::vector<std::string>;
@@ -131,11 +133,44 @@ TEST_F(CommitQueueTest, AFailedJournalAnswersNobody) {
   push(submit(), "a");
   queue_.pump();
   push(submit(), "b");
-  journal_.complete(fail(ErrorCode::OutOfSpace, "disk full"));
-  EXPECT_EQ(story_, (Story{"fatal disk full"}));
+  journal_.complete(fail(ErrorCode::Internal, "no sync"));
+  EXPECT_EQ(story_, (Story{"fatal no sync"}));
   queue_.pump();
   EXPECT_TRUE(journal_.open.empty()) << "nothing more is written";
   EXPECT_EQ(cluster_->view().jobs.size(), 0u);
+}
+
+TEST_F(CommitQueueTest, AFullDiskRefusesRequestsAndKeepsFacts) {
+  const auto request = [&](const std::string& name) {
+    queue_.push(
+        submit(),
+        [this, name](const state::Outcome& outcome) {
+          story_.push_back((outcome.status ? "reply " : "refuse ") + name);
+        },
+        CommitQueue::IfFull::Refuse);
+  };
+  request("a");
+  push(submit(), "fact");
+  queue_.pump();
+  request("b");
+  journal_.complete(fail(ErrorCode::OutOfSpace, "disk full"));
+  EXPECT_EQ(story_, (Story{"refuse a", "refuse b"}));
+  EXPECT_EQ(log_.size(), 1u);
+  queue_.pump();
+  EXPECT_TRUE(journal_.open.empty()) << "not at once again";
+  clock_.mono = queue_.next_try();
+  request("c");
+  queue_.pump();
+  EXPECT_EQ(commands_in(journal_.open[0].entry), 1u) << "a request does not keep out what would fit without it";
+  journal_.complete(fail(ErrorCode::OutOfSpace, "disk full"));
+  EXPECT_EQ(story_, (Story{"refuse a", "refuse b", "refuse c"}));
+  clock_.mono = queue_.next_try();
+  queue_.pump();
+  journal_.complete();
+  EXPECT_EQ(story_, (Story{"refuse a", "refuse b", "refuse c", "publish 2", "reply fact", "effects"}));
+  EXPECT_EQ(log_.size(), 2u) << "said once when it began, once when it was over";
+  EXPECT_EQ(queue_.next_try(), Duration::max());
+  EXPECT_EQ(cluster_->view().jobs.size(), 1u);
 }
 
 }  // namespace

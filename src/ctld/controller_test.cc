@@ -255,7 +255,7 @@ TEST_F(ControllerTest, AFailedJournalIsTheEnd) {
   bool answered = false;
   controller_->submit(kUser, std::make_shared<const model::JobSpec>(spec_of(1000)), {},
                       [&](auto&&) { answered = true; });
-  journal_.complete(fail(ErrorCode::OutOfSpace, "disk full"));
+  journal_.complete(fail(ErrorCode::Internal, "disk full"));
   EXPECT_EQ(fatal_, "disk full");
   EXPECT_FALSE(answered);
 }

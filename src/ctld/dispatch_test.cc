@@ -40,6 +40,7 @@ class DispatchTest : public testing::Test {
         Dispatcher::Hooks{
             .view = [this]() -> const model::View& { return world_.view(); },
             .propose = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
+            .propose_repeated = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
             .log = [](const std::string&) {}});
     dispatcher_->resume_all(world_.cluster.pending_effects());
   }

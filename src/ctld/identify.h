@@ -19,7 +19,7 @@ class Identify {
   struct Options {
     Uid daemon_uid;                    // SlurmUser: the user spurctld runs as is an administrator
     Uid unknown_uid = kNobodyUid;      // what the kernel shows for users it cannot name here
-    std::string host;                  // this one's name
+    std::string host = {};             // this one's name
     std::string join_token;            // lets a node that is not known yet enrol its key; empty: no such way
     // A key that was vouched for: from now on it, and no other, speaks for that node. False: it cannot (it is another's key).
     std::function<bool(const std::string& node, const std::string& public_key)> enrol;

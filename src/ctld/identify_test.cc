@@ -68,6 +68,23 @@ class IdentifyTest : public testing::Test {
        }}};
 };
 
+TEST_F(IdentifyTest, UsersOfThisHost) {
+  struct Row {
+    std::uint32_t uid;
+    Role role;
+  };
+  for (const Row& row : {Row{0, Role::Admin}, Row{42, Role::Admin}, Row{77, Role::Admin}, Row{1000, Role::User}}) {
+    const auto caller = identify_.local(Uid{row.uid}, Gid{5}, view());
+    ASSERT_TRUE(caller) << row.uid;
+    EXPECT_EQ(caller->role, row.role) << row.uid;
+    EXPECT_EQ(caller->uid, Uid{row.uid});
+    EXPECT_EQ(caller->gid, Gid{5});
+  }
+  const auto nobody = identify_.local(kNobodyUid, Gid{5}, view());
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, ErrorCode::Unauthenticated);
+}
+
 TEST_F(IdentifyTest, Users) {
   struct Row {
     std::uint32_t uid;

@@ -53,6 +53,8 @@ struct TestAgents final : io::AgentPort {
   void send(std::string_view node, model::ControllerMessage message) override {
     sent.emplace_back(node, std::move(message));
   }
+  std::vector<std::string> hung_up;
+  void hang_up(std::string_view node) override { hung_up.emplace_back(node); }
   // Messages of one kind since the last call for any kind; forgets the others, too.
   template <class T>
   std::vector<std::pair<std::string, T>> take() {

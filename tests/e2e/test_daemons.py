@@ -207,6 +207,7 @@ class Background(unittest.TestCase):
             s.start_agent("n1")
             s.wait_idle()
             for key in ("spurctld", "spurd-n1"):
+                wait_until(lambda: "is ready" in s.log(key), 60, f"{key} is ready")
                 p = s.processes.pop(key)
                 p.terminate()
                 self.assertEqual(p.wait(60), 0, s.log(key))

@@ -281,7 +281,7 @@ bool Spool::keep_spare(const std::string& name, int dir) {
   if (::pwrite(file.fd(), kBlank, sizeof kBlank, 0) != static_cast<ssize_t>(sizeof kBlank) ||
       ::ftruncate(file.fd(), kLaunchAt) != 0)
     return false;
-  for (const char* other : {"slurm_script", "ctl"}) ::unlinkat(dir, other, 0);
+  ::unlinkat(dir, "slurm_script", 0);
   const std::string spare = fmt::format("{}{}", kSpare, next_spare_++);
   if (::renameat2(fd_.get(), name.c_str(), fd_.get(), spare.c_str(), RENAME_NOREPLACE) != 0) return false;
   spares_.push_back(spare);

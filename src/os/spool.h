@@ -5,7 +5,7 @@
 //
 //   run           the record below; root's (or the agent's user's) alone
 //   slurm_script  the batch script, readable by the job's user alone; written by spurstepd
-//   ctl           datagram socket on which spurstepd takes orders (os/step_control.h)
+//   ctl           named pipe on which spurstepd takes orders (os/step_control.h)
 //
 // The record is one file of four parts at fixed places, all allocated by the first write: the end of a job can be
 // recorded on a full disk.
@@ -15,7 +15,7 @@
 //   1536  end      how the run ended
 //   4096  launch   the ControllerLaunch, as wire/agent_codec.h writes it
 //
-// A directory and its record are used again for later runs (as "spare<N>" in between): creating and deleting inodes
+// A directory, its record and its pipe are used again for later runs (as "spare<N>" in between): creating and deleting inodes
 // at the rate of short jobs is what ext4 does worst. The script is always a new file, for its user may still have it
 // open.
 //

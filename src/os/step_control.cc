@@ -4,10 +4,9 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "os/files.h"
@@ -36,17 +35,10 @@ std::optional<StepOrder> from_datagram(const Datagram& d) {
   return StepOrder{static_cast<StepOrder::Kind>(d.kind), d.signal, static_cast<model::JobState>(d.why)};
 }
 
-// Socket addresses hold 107 bytes; through the descriptor's name in /proc any directory fits.
-bool address_below(int dir, const char* name, sockaddr_un* address) {
-  address->sun_family = AF_UNIX;
-  const int length = std::snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%s", dir, name);
-  return length > 0 && static_cast<std::size_t>(length) < sizeof address->sun_path;
-}
-
 Status sent(ssize_t result) {
   if (result >= 0) return {};
   if (errno == EAGAIN || errno == ENOBUFS) return fail(ErrorCode::Busy, "spurstepd does not take its orders");
-  if (errno == ECONNREFUSED || errno == ENOENT || errno == ECONNRESET || errno == EPIPE)
+  if (errno == ECONNREFUSED || errno == ENOENT || errno == ENXIO || errno == ECONNRESET || errno == EPIPE)
     return fail(ErrorCode::NotFound, "spurstepd is gone");
   return fail_errno("cannot send an order to spurstepd", errno);
 }
@@ -80,10 +72,12 @@ std::optional<StepOrder> receive_order(int socket) {
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const bool pipe = got < 0 && errno == ENOTSOCK;
+    if (pipe) got = ::read(socket, &datagram, sizeof datagram);  // it never blocks: open_orders()
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return std::nullopt;
-    if (got != sizeof datagram || !obeyed(message)) continue;
+    if (got != sizeof datagram || (!pipe && !obeyed(message))) continue;
     if (const auto order = from_datagram(datagram)) return order;
   }
 }
@@ -94,28 +88,25 @@ Status send_order(int connected, const StepOrder& order) {
 }
 
 Status send_order_to(int dir, const char* name, const StepOrder& order) {
-  sockaddr_un address{};
-  if (!address_below(dir, name, &address))
-    return fail(ErrorCode::InvalidArgument, "the name of a socket is too long");
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("cannot make a socket", errno);
+  const UniqueFd pipe(::openat(dir, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  if (!pipe) return sent(-1);
   const Datagram datagram = to_datagram(order);
-  return sent(::sendto(socket.get(), &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL,
-                       reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  return sent(::write(pipe.get(), &datagram, sizeof datagram));  // whole or not at all, being so short
 }
 
-Result<UniqueFd> bind_orders(int dir, const char* name) {
-  sockaddr_un address{};
-  if (!address_below(dir, name, &address))
-    return fail(ErrorCode::InvalidArgument, "the name of a socket is too long");
-  UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("cannot make a socket", errno);
-  // The mode of a socket's file is that of the socket when it is bound.
-  if (::fchmod(socket.get(), 0600) != 0) return fail_errno("cannot set the mode of a socket", errno);
-  SPUR_TRY(expect_orders(socket.get()));
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return fail_errno("cannot bind the socket for orders", errno);
-  return socket;
+Result<UniqueFd> open_orders(int dir, const char* name) {
+  for (int attempt = 0;; ++attempt) {
+    // For writing as well: so there is no end of file when a sender goes.
+    UniqueFd pipe(::openat(dir, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info{};
+    if (pipe && ::fstat(pipe.get(), &info) == 0 && S_ISFIFO(info.st_mode) && info.st_uid == ::geteuid() &&
+        (info.st_mode & 0777) == 0600)
+      return pipe;
+    if (attempt > 0) return fail_errno("cannot open the pipe for orders", pipe ? EEXIST : errno);
+    ::unlinkat(dir, name, 0);
+    if (::mkfifoat(dir, name, 0600) != 0 || ::fchmodat(dir, name, 0600, 0) != 0)  // whatever the umask
+      return fail_errno("cannot make the pipe for orders", errno);
+  }
 }
 
 }  // namespace spur::os

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The orders an agent gives a running spurstepd: single datagrams of fixed size on a unix socket. Only root and the
-// uid that spurstepd itself runs as are obeyed; the kernel attests the sender.
+// The orders an agent gives a running spurstepd: single records of fixed size, over a connected unix socket or, for a
+// receiver that must be found again after the agent was restarted, over a named pipe. Only root and the uid that
+// spurstepd itself runs as are obeyed: of a socket's sender the kernel tells the uid, a pipe only they can open.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,12 @@ Status expect_orders(int socket);
 // The next order waiting; nullopt when there is none. What is malformed or from somebody else is dropped.
 std::optional<StepOrder> receive_order(int socket);
 
-// To a connected socket, or to the socket bound at `name` below the directory `dir`. Busy: the receiver's queue is
-// full. NotFound: nobody holds that socket any more.
+// To a connected socket, or to the pipe at `name` below the directory `dir`. Busy: the receiver's queue is full.
+// NotFound: nobody reads there any more.
 Status send_order(int connected, const StepOrder& order);
 Status send_order_to(int dir, const char* name, const StepOrder& order);
-// A socket bound at `name` below `dir`, reachable for its owner alone. Works for paths of any length.
-Result<UniqueFd> bind_orders(int dir, const char* name);
+// The receiver's end of the pipe at `name` below `dir`, reachable for its owner alone; made if it is not there, used
+// again if it is.
+Result<UniqueFd> open_orders(int dir, const char* name);
 
 }  // namespace spur::os

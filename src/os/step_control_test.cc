@@ -24,7 +24,7 @@ TEST(StepControl, OrdersArriveInOrder) {
   const std::string deep = dir / std::string(200, 'd');
   ASSERT_EQ(::mkdir(deep.c_str(), 0700), 0);
   const UniqueFd fd(::open(deep.c_str(), O_RDONLY | O_DIRECTORY));
-  auto receiver = bind_orders(fd.get(), "ctl");
+  auto receiver = open_orders(fd.get(), "ctl");
   ASSERT_TRUE(receiver) << receiver.error().message;
   struct stat info{};
   ASSERT_EQ(::stat((deep + "/ctl").c_str(), &info), 0);
@@ -75,27 +75,72 @@ TEST(StepControl, WhatIsNoOrderIsDropped) {
   EXPECT_EQ(order->kind, Kind::Suspend);
 }
 
-TEST(StepControl, OtherUsersAreNotObeyed) {
+// What `work` returns when run as nobody.
+template <class Work>
+int as_nobody(Work work) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
+    ::_exit(work() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+TEST(StepControl, OtherUsersCannotOpenThePipe) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   const TestDirectory dir;
   ::chmod(dir.path().c_str(), 0755);
   const UniqueFd fd(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
-  auto receiver = bind_orders(fd.get(), "ctl");
+  const auto send = [&] { return send_order_to(fd.get(), "ctl", {.kind = Kind::Kill}).has_value(); };
+  auto receiver = open_orders(fd.get(), "ctl");
   ASSERT_TRUE(receiver);
-  const auto as_nobody = [&] {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      if (::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
-      ::_exit(send_order_to(fd.get(), "ctl", {.kind = Kind::Kill}) ? 0 : 1);
-    }
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    return WEXITSTATUS(status);
-  };
-  EXPECT_EQ(as_nobody(), 1) << "the socket's mode keeps others out";
+  EXPECT_EQ(as_nobody(send), 1);
+  // One that others could open, or that is something else, is not used again.
   ::chmod((dir / "ctl").c_str(), 0666);
-  EXPECT_EQ(as_nobody(), 0);
-  EXPECT_FALSE(receive_order(receiver->get())) << "and if it did not, their orders would not count";
+  receiver = open_orders(fd.get(), "ctl");
+  ASSERT_TRUE(receiver);
+  EXPECT_EQ(as_nobody(send), 1);
+  ASSERT_EQ(::unlink((dir / "ctl").c_str()), 0);
+  ASSERT_EQ(::symlink("/dev/null", (dir / "ctl").c_str()), 0);
+  receiver = open_orders(fd.get(), "ctl");
+  ASSERT_TRUE(receiver);
+  ASSERT_TRUE(send());
+  EXPECT_TRUE(receive_order(receiver->get()));
+}
+
+TEST(StepControl, OtherUsersAreNotObeyedOnASocket) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair), 0);
+  const UniqueFd a(pair[0]), b(pair[1]);
+  ASSERT_TRUE(expect_orders(b.get()));
+  EXPECT_EQ(as_nobody([&] { return send_order(a.get(), {.kind = Kind::Kill}).has_value(); }), 0);
+  EXPECT_FALSE(receive_order(b.get()));
+}
+
+TEST(StepControl, APipeIsUsedAgainAndForgetsWhatWasNotRead) {
+  const TestDirectory dir;
+  const UniqueFd fd(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+  const auto inode = [&] {
+    struct stat info{};
+    return ::stat((dir / "ctl").c_str(), &info) == 0 ? info.st_ino : 0;
+  };
+  auto receiver = open_orders(fd.get(), "ctl");
+  const auto first = inode();
+  ASSERT_TRUE(receiver && send_order_to(fd.get(), "ctl", {.kind = Kind::Kill}));
+  receiver->reset();
+  receiver = open_orders(fd.get(), "ctl");
+  ASSERT_TRUE(receiver);
+  EXPECT_EQ(inode(), first);
+  EXPECT_FALSE(receive_order(receiver->get()));
+  Status status;
+  int sent = 0;
+  while ((status = send_order_to(fd.get(), "ctl", {.kind = Kind::Signal, .signal = 1})) && sent < 100'000) ++sent;
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::Busy);
+  for (int i = 0; i < sent; ++i) ASSERT_TRUE(receive_order(receiver->get())) << i;
 }
 
 }  // namespace

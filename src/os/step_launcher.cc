@@ -152,8 +152,7 @@ void StepLauncher::start_stepd(model::JobRun run, const Identity& identity, std:
   const std::string path = spool_.run_path(run);
   const UniqueFd dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!dir) return fail_launch(run, errno_error("cannot open " + path, errno).message);
-  ::unlinkat(dir.get(), "ctl", 0);  // of an attempt that a crash cut short
-  auto orders = bind_orders(dir.get(), "ctl");
+  auto orders = open_orders(dir.get(), "ctl");
   if (!orders) return fail_launch(run, orders.error().message);
   StepRequest request{.id = 0,
                       .kind = StepRequest::Kind::Batch,

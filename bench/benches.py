@@ -64,9 +64,34 @@ def submits(cluster, count, width):
         shells = [subprocess.Popen(["/bin/sh", "-c", script], env=env, cwd=cluster.dir / "out") for _ in range(width)]
         if any([s.wait() for s in shells]):
             raise RuntimeError("a submission failed")
-    rate = per * width / seconds(go)
+    return per * width / seconds(go)
+
+
+def submits_run(cluster, count, width):
+    """With free CPUs: the jobs run meanwhile, on the same machine."""
+    rate = submits(cluster, count, width)
     wait_drained(cluster)
     return rate
+
+
+def submits_queued(cluster, count, width):
+    """With every CPU taken, as on most clusters most of the time: the jobs wait."""
+    cluster.run("sbatch", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 900", check=True)
+    wait_until(lambda: cluster.run("squeue", "-h", "-t", "R", "-o", "%i").stdout.strip(), 60, "a job on every CPU")
+    rate = submits(cluster, count, width)
+    cancel_all(cluster)
+    wait_drained(cluster)
+    return rate
+
+
+def submit_rows(name, width, ours, theirs):
+    with SpurCluster(cpus=64) as spur:
+        run = median_of(lambda: submits_run(spur, ours, width))
+        queue = median_of(lambda: submits_queued(spur, ours, width))
+    slurm = with_slurm(lambda c: (median_of(lambda: submits_run(c, theirs, width)),
+                                  median_of(lambda: submits_queued(c, theirs, width)))) or (None, None)
+    yield {"spur": run, "slurm": slurm[0], "unit": "submits/s, free CPUs"}
+    yield {"bench": f"{name}_queued", "spur": queue, "slurm": slurm[1], "unit": "submits/s, all CPUs taken"}
 
 
 def queued(cluster):
@@ -79,15 +104,11 @@ def wait_drained(cluster, limit=600):
 
 
 def sbatch_seq():
-    with SpurCluster(cpus=64) as spur:
-        ours = median_of(lambda: submits(spur, 1000, 1))
-    yield {"spur": ours, "slurm": with_slurm(lambda c: median_of(lambda: submits(c, 300, 1))), "unit": "submits/s"}
+    yield from submit_rows("sbatch_seq", 1, 1000, 300)
 
 
 def sbatch_par8():
-    with SpurCluster(cpus=64) as spur:
-        ours = median_of(lambda: submits(spur, 2000, 8))
-    yield {"spur": ours, "slurm": with_slurm(lambda c: median_of(lambda: submits(c, 800, 8))), "unit": "submits/s"}
+    yield from submit_rows("sbatch_par8", 8, 2000, 800)
 
 
 def submit_load(cluster, count, in_flight, *more):

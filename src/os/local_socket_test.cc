@@ -74,6 +74,7 @@ TEST_F(LocalSocketTest, AnswersFromOtherThreads) {
   for (int i = 0; i < 50; ++i) callers.push_back(call(framed(std::to_string(i))));
   for (int i = 0; i < 50; ++i)
     EXPECT_EQ(read_all(callers[static_cast<std::size_t>(i)].get()), "you said " + std::to_string(i));
+  const std::lock_guard lock(mutex);
   for (auto& thread : threads) thread.join();
 }
 

@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::uint16_t kControllerPort = 6817;
 constexpr Duration kCredentialTimeout = std::chrono::seconds(10);
+constexpr Duration kPingTimeout = std::chrono::seconds(10);
 constexpr Duration kCredentialLife = std::chrono::seconds(60);  // where it does not say when it expires
 constexpr Duration kCredentialMargin = std::chrono::seconds(5);
 // WaitJob is asked anew this often; between attempts to reach a controller that is away we sleep up to a second.
@@ -183,7 +184,7 @@ Result<PingReply> ControllerClient::ping(std::size_t controller_number) {
   if (controller_number >= controller_count())
     return fail(ErrorCode::InvalidArgument, fmt::format("There is no controller number {}", controller_number));
   CallOptions call;
-  call.timeout = channel_->options.timeout;
+  call.timeout = std::min(channel_->options.timeout, kPingTimeout);
   SPUR_ASSIGN(const auto bytes, channel_->lean.call_peer(controller_number, path_of("Ping"), "", call));
   v1::PingReply reply;
   SPUR_TRY(Channel::parse(bytes, &reply));

@@ -60,7 +60,7 @@ bool LocalSocket::Line::gone() const {
 }
 
 void LocalSocket::Line::push() {
-  for (;;) {
+  for (bool pulled = false;; pulled = true) {
     while (sent_ < out_.size()) {
       const ssize_t n = ::send(fd_.get(), out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n >= 0) {
@@ -80,11 +80,15 @@ void LocalSocket::Line::push() {
     out_.clear();
     sent_ = 0;
     if (!more_) break;
+    // One piece at a time: a long answer must not hold up the other callers of this thread.
+    if (pulled) {
+      if (!watch(epoll_, fd_.get(), EPOLL_CTL_MOD, EPOLLOUT)) hang_up();
+      return;
+    }
     if (!more_(&out_)) {
       more_ = nullptr;
       finished_ = true;
     }
-    if (out_.empty()) break;
   }
   if (finished_) hang_up();
 }

@@ -53,9 +53,9 @@ void Checker::on_acked(const std::string& token, JobId job) {
     violate(fmt::format("token: {} gave job {} and job {}", token, it->second.value, job.value));
 }
 
-void Checker::on_leader_started(Duration now) {
-  leader_since_ = decided_since_ = decided_until_ = now;
-  heard_.clear();
+void Checker::on_leader_started(Duration now, std::uint64_t inherited) {
+  former_leader_ = std::exchange(leader_, {.heard = {}, .since = now, .decided_since = now, .decided_until = now});
+  inherited_ = inherited;
 }
 
 void Checker::check_acked(const model::View& view) {
@@ -65,24 +65,27 @@ void Checker::check_acked(const model::View& view) {
 
 // The longest that the node had been silent at any moment at which what is applied now may have been decided. What
 // was heard while the decision was on its way to the disk comes too late to change it.
-Duration Checker::longest_silence(const std::string& node) const {
-  Duration longest{0}, from = leader_since_;
+Duration Checker::Leader::longest_silence(const std::string& node) const {
+  Duration longest{0}, from = since;
   const auto until = [&](Duration next) {
-    const Duration end = std::min(next, decided_until_);
-    if (end >= decided_since_) longest = std::max(longest, end - from);
+    const Duration end = std::min(next, decided_until);
+    if (end >= decided_since) longest = std::max(longest, end - from);
     from = next;
   };
-  if (const auto it = heard_.find(node); it != heard_.end()) std::ranges::for_each(it->second, until);
+  if (const auto it = heard.find(node); it != heard.end()) std::ranges::for_each(it->second, until);
   until(Duration::max());
   return longest;
 }
 
-void Checker::check_lost_nodes(const model::View& view) {
+void Checker::check_lost_nodes(const state::Cluster& cluster) {
+  // A loss that a leader made durable and did not live to apply shows first in its successor's state.
+  const Leader& leader = cluster.index() <= inherited_ ? former_leader_ : leader_;
+  const model::View& view = cluster.view();
   view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     const bool lost = node->registered && node->down;
     if (lost && !down_.contains(node->name)) {
       trace_.line("node {} is down", node->name);
-      if (const Duration silent = longest_silence(node->name); silent < view.config->node_timeout)
+      if (const Duration silent = leader.longest_silence(node->name); silent < view.config->node_timeout)
         violate(fmt::format("lease: {} was set down after a silence of {} us", node->name, silent.count()));
       down_.insert(node->name);
       for (auto& run : running_[node->name]) run.given_up = true;
@@ -93,7 +96,7 @@ void Checker::check_lost_nodes(const model::View& view) {
 }
 
 void Checker::on_published(const state::Cluster& cluster) {
-  check_lost_nodes(cluster.view());
+  check_lost_nodes(cluster);
   if (++published_ % 32 != 0) return;  // the rest costs time in proportion to the cluster
   check_acked(cluster.view());
   if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);

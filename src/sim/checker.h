@@ -45,10 +45,11 @@ class Checker final : public Witness {
   const std::map<std::string, JobId>& acked() const { return acked_; }
 
   // ---- from the world
-  void on_leader_started(Duration now);
-  void on_heard(const std::string& node, Duration now) { heard_[node].push_back(now); }
+  // `inherited`: the last entry on its disk. It is recovered from entries up to there, which others decided.
+  void on_leader_started(Duration now, std::uint64_t inherited);
+  void on_heard(const std::string& node, Duration now) { leader_.heard[node].push_back(now); }
   // A batch goes to the journal: what is in it was decided since the one before did.
-  void on_append(Duration now) { decided_since_ = std::exchange(decided_until_, now); }
+  void on_append(Duration now) { leader_.decided_since = std::exchange(leader_.decided_until, now); }
   void on_published(const state::Cluster& cluster);
   // Independent replay of the disk up to the index that was applied.
   void on_crash(const state::Cluster& cluster, const Disk& disk);
@@ -56,8 +57,13 @@ class Checker final : public Witness {
 
  private:
   void check_acked(const model::View& view);
-  void check_lost_nodes(const model::View& view);
-  Duration longest_silence(const std::string& node) const;
+  // What a leader can know of its nodes' silence.
+  struct Leader {
+    std::map<std::string, std::vector<Duration>> heard;  // by node
+    Duration since{0}, decided_since{0}, decided_until{0};
+    Duration longest_silence(const std::string& node) const;
+  };
+  void check_lost_nodes(const state::Cluster& cluster);
 
   Trace& trace_;
   std::string violation_;
@@ -72,10 +78,10 @@ class Checker final : public Witness {
   std::map<std::pair<std::string, model::JobRun>, int> starts_;
   std::map<model::JobRun, model::ExitStatus> exits_;  // of batch parts
   std::map<model::JobRun, std::string> batch_host_;
-  std::map<std::string, std::vector<Duration>> heard_;  // by this leader
   std::set<std::string> down_;
   std::set<JobId> shares_;
-  Duration leader_since_{0}, decided_since_{0}, decided_until_{0};
+  Leader leader_, former_leader_;
+  std::uint64_t inherited_ = 0;
   std::uint64_t published_ = 0;
 };
 

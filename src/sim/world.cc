@@ -162,7 +162,7 @@ void World::start_controller() {
           },
       .fatal = [this](const Error& error) { checker_.violate("the journal failed: " + error.message); },
       .log = [this](std::string text) { trace_.line("log {}", text); }});
-  checker_.on_leader_started(events_.now());
+  checker_.on_leader_started(events_.now(), disk_.snapshot_index + disk_.entries.size());
   const Status started = process.logic->start(config_, [this, mine](Status status) {
     if (!status) return checker_.violate("start: " + status.error().message);
     if (incarnation_ != mine) return;

@@ -54,7 +54,8 @@ void Checker::on_acked(const std::string& token, JobId job) {
 }
 
 void Checker::on_leader_started(Duration now, std::uint64_t inherited) {
-  former_leader_ = std::exchange(leader_, {.heard = {}, .since = now, .decided_since = now, .decided_until = now});
+  former_leader_ = std::exchange(
+      leader_, {.heard = {}, .since = now, .decided_since = now, .last_append = now, .decided_until = now});
   inherited_ = inherited;
 }
 

@@ -48,8 +48,11 @@ class Checker final : public Witness {
   // `inherited`: the last entry on its disk. It is recovered from entries up to there, which others decided.
   void on_leader_started(Duration now, std::uint64_t inherited);
   void on_heard(const std::string& node, Duration now) { leader_.heard[node].push_back(now); }
-  // A batch goes to the journal: what is in it was decided since the one before did.
-  void on_append(Duration now) { leader_.decided_since = std::exchange(leader_.decided_until, now); }
+  // A batch goes to the journal: what is in it was decided since the one before did, or, when the disk was full and
+  // the queue is written in two parts, since the one before that.
+  void on_append(Duration now) {
+    leader_.decided_since = std::exchange(leader_.last_append, std::exchange(leader_.decided_until, now));
+  }
   void on_published(const state::Cluster& cluster);
   // Independent replay of the disk up to the index that was applied.
   void on_crash(const state::Cluster& cluster, const Disk& disk);
@@ -60,7 +63,7 @@ class Checker final : public Witness {
   // What a leader can know of its nodes' silence.
   struct Leader {
     std::map<std::string, std::vector<Duration>> heard;  // by node
-    Duration since{0}, decided_since{0}, decided_until{0};
+    Duration since{0}, decided_since{0}, last_append{0}, decided_until{0};
     Duration longest_silence(const std::string& node) const;
   };
   void check_lost_nodes(const state::Cluster& cluster);

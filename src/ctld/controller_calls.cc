@@ -9,6 +9,7 @@
 #include "wire/config_codec.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
+#include "wire/job_list_codec.h"
 #include "wire/node_codec.h"
 #include "wire/spec_codec.h"
 
@@ -94,7 +95,8 @@ void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& r
 
 Result<std::shared_ptr<JobChunks>> ControllerCalls::list_jobs(const Caller& caller,
                                                               const v1::ListJobsRequest& request) {
-  SPUR_ASSIGN(const auto filter, filter_from_proto(request));
+  wire::JobFilter filter;
+  SPUR_TRY(wire::from_proto(request, &filter));
   return std::make_shared<JobChunks>(core_.picture(), filter, caller);
 }
 

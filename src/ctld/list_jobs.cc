@@ -84,12 +84,6 @@ std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobF
   return out;
 }
 
-Result<wire::JobFilter> filter_from_proto(const v1::ListJobsRequest& request) {
-  wire::JobFilter filter;
-  SPUR_TRY(wire::from_proto(request, &filter));
-  return filter;
-}
-
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller)
     : picture_(std::move(picture)),
       caller_(std::move(caller)),

@@ -18,8 +18,6 @@ namespace spur::ctld {
 // In ascending order of ids. *unknown: ids were asked for and none of them exists.
 std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown);
 
-Result<wire::JobFilter> filter_from_proto(const v1::ListJobsRequest& request);
-
 class JobChunks {
  public:
   JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller);

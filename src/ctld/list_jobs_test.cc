@@ -175,17 +175,17 @@ TEST(ListJobs, TheQuestionComesThrough) {
   filter.all_states = filter.with_script = true;
   v1::ListJobsRequest request;
   wire::to_proto(filter, &request);
-  const auto back = filter_from_proto(request);
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->jobs, filter.jobs);
-  EXPECT_EQ(back->users, filter.users);
-  EXPECT_EQ(back->partitions, filter.partitions);
-  EXPECT_EQ(back->accounts, filter.accounts);
-  EXPECT_EQ(back->names, filter.names);
-  EXPECT_EQ(back->nodes, filter.nodes);
-  ASSERT_EQ(back->states.size(), 1u);
-  EXPECT_EQ(back->states[0].flag, filter.states[0].flag);
-  EXPECT_TRUE(back->all_states && back->with_script);
+  JobFilter back;
+  ASSERT_TRUE(wire::from_proto(request, &back));
+  EXPECT_EQ(back.jobs, filter.jobs);
+  EXPECT_EQ(back.users, filter.users);
+  EXPECT_EQ(back.partitions, filter.partitions);
+  EXPECT_EQ(back.accounts, filter.accounts);
+  EXPECT_EQ(back.names, filter.names);
+  EXPECT_EQ(back.nodes, filter.nodes);
+  ASSERT_EQ(back.states.size(), 1u);
+  EXPECT_EQ(back.states[0].flag, filter.states[0].flag);
+  EXPECT_TRUE(back.all_states && back.with_script);
 }
 
 }  // namespace

@@ -12,18 +12,12 @@
 
 #include "base/check.h"
 #include "os/files.h"
+#include "wire/envelope.h"
 
 namespace spur::os {
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;
-
-std::uint32_t read_length(std::string_view bytes) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i)
-    value |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return value;
-}
 
 bool watch(int epoll, int fd, int operation, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.fd = fd}};
@@ -213,7 +207,7 @@ bool LocalSocket::Loop::read_request(Connection& connection) {
     connection.charged += got;
     connection.in.append(buffer, got);
     if (connection.in.size() < kLengthBytes) continue;
-    const std::size_t length = read_length(connection.in);
+    const std::size_t length = wire::get_u32(connection.in.data());
     if (length > options.max_request_bytes) return false;
     if (connection.in.size() < kLengthBytes + length) continue;
     connection.asked = true;

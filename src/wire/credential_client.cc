@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,18 +11,12 @@
 
 #include "spur/v1/credential.pb.h"
 #include "wire/envelope.h"
+#include "wire/unix_socket.h"
 
 namespace spur::wire {
 namespace {
 
 constexpr std::uint32_t kMaxReplyBytes = 64u << 10;
-
-struct Socket {
-  int fd = -1;
-  ~Socket() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 std::unexpected<Error> unreachable(const std::string& path, int error) {
   // A timeout of SO_RCVTIMEO or SO_SNDTIMEO shows as EAGAIN.
@@ -31,21 +24,12 @@ std::unexpected<Error> unreachable(const std::string& path, int error) {
   return fail(ErrorCode::Unreachable, fmt::format("Cannot get a credential from {}: {}", path, why));
 }
 
-Status connect_to(const std::string& path, Duration timeout, int fd) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return unreachable(path, ENAMETOOLONG);
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+void limit_waiting(int fd, Duration timeout) {
   const auto whole = std::chrono::duration_cast<seconds>(timeout);
   const timeval limit{.tv_sec = whole.count(),
                       .tv_usec = std::max<std::int64_t>((timeout - whole).count(), whole.count() ? 0 : 1)};
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  int done;
-  do done = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  while (done != 0 && errno == EINTR);
-  if (done != 0) return unreachable(path, errno);
-  return {};
 }
 
 Status receive(const std::string& path, int fd, char* to, std::size_t size) {
@@ -65,9 +49,10 @@ Status receive(const std::string& path, int fd, char* to, std::size_t size) {
 
 Result<std::string> ask_credential(const std::string& auth_socket, std::string_view audience, Duration timeout) {
   const std::string path = auth_socket.starts_with("unix:") ? auth_socket.substr(5) : auth_socket;
-  const Socket socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  if (socket.fd < 0) return unreachable(path, errno);
-  SPUR_TRY(connect_to(path, timeout, socket.fd));
+  const UnixSocket socket;
+  if (socket.fd() < 0) return unreachable(path, errno);
+  limit_waiting(socket.fd(), timeout);
+  if (const int error = socket.connect_to(path)) return unreachable(path, error);
 
   v1::CredentialRequest request;
   request.set_audience(std::string(audience));
@@ -75,20 +60,20 @@ Result<std::string> ask_credential(const std::string& auth_socket, std::string_v
   request.AppendToString(&out);
   put_u32(static_cast<std::uint32_t>(out.size() - 4), out.data());
   for (std::size_t sent = 0; sent < out.size();) {
-    const ssize_t now = ::send(socket.fd, out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
+    const ssize_t now = ::send(socket.fd(), out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
     if (now < 0 && errno == EINTR) continue;
     if (now < 0) return unreachable(path, errno);
     sent += static_cast<std::size_t>(now);
   }
 
   char length[4];
-  SPUR_TRY(receive(path, socket.fd, length, sizeof length));
+  SPUR_TRY(receive(path, socket.fd(), length, sizeof length));
   const std::uint32_t size = get_u32(length);
   if (size == 0 || size > kMaxReplyBytes)
     return fail(ErrorCode::Unauthenticated,
                 fmt::format("{} answered with {} bytes, which is no credential", path, size));
   std::string reply(size, '\0');
-  SPUR_TRY(receive(path, socket.fd, reply.data(), reply.size()));
+  SPUR_TRY(receive(path, socket.fd(), reply.data(), reply.size()));
   v1::Credential credential;
   if (!credential.ParseFromString(reply))
     return fail(ErrorCode::Unauthenticated, fmt::format("{} answered with what is no credential", path));

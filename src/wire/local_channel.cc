@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +13,7 @@
 
 #include "wire/error_map.h"
 #include "wire/local_call.h"
+#include "wire/unix_socket.h"
 
 namespace spur::wire {
 namespace {
@@ -22,27 +21,8 @@ namespace {
 using std::chrono::steady_clock;
 constexpr std::size_t kReadBytes = std::size_t{128} << 10;
 
-struct Socket {
-  int fd = -1;
-  ~Socket() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 std::unexpected<Error> unreachable(const std::string& path, const char* why) {
   return fail(ErrorCode::Unreachable, fmt::format("unix:{}: {}", path, why));
-}
-
-Status connect_to(const std::string& path, int fd) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return unreachable(path, std::strerror(ENAMETOOLONG));
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  int done;
-  do done = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  while (done != 0 && errno == EINTR);
-  if (done != 0) return unreachable(path, std::strerror(errno));
-  return {};
 }
 
 // Waits for `events`; TimedOut at the deadline or when the wait is given up.
@@ -99,12 +79,12 @@ Status receive_answer(int fd, const std::string& path, steady_clock::time_point 
 LocalChannel::Outcome LocalChannel::call(std::string_view method, std::string_view request, Duration timeout,
                                          const OnMessage& on_message) {
   const auto deadline = steady_clock::now() + timeout;
-  const Socket socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  if (socket.fd < 0) return {unreachable(path_, std::strerror(errno)), true};
-  if (auto connected = connect_to(path_, socket.fd); !connected) return {std::move(connected), true};
+  const UnixSocket socket;
+  if (socket.fd() < 0) return {unreachable(path_, std::strerror(errno)), true};
+  if (const int error = socket.connect_to(path_)) return {unreachable(path_, std::strerror(error)), true};
   LocalAnswer answer;
-  Status status = send_all(socket.fd, path_, local_request(method, request), deadline, interrupted);
-  if (status) status = receive_answer(socket.fd, path_, deadline, interrupted, on_message, answer);
+  Status status = send_all(socket.fd(), path_, local_request(method, request), deadline, interrupted);
+  if (status) status = receive_answer(socket.fd(), path_, deadline, interrupted, on_message, answer);
   const bool elsewhere = !status && !answer.answered() && grpc_status_of(status.error().code) == kGrpcUnavailable;
   return {std::move(status), elsewhere};
 }

@@ -362,7 +362,12 @@ class Reload(unittest.TestCase):
 
     def test_a_broken_file_changes_nothing(self):
         s = self.s
-        before = s.out("scontrol", "show", "partition"), s.out("scontrol", "show", "config")
+        def shown(**asked):
+            head, config = s.out("scontrol", "show", "config", **asked).split("\n", 1)
+            self.assertRegex(head, "^Configuration data as of ")  # the time of asking: not part of what is compared
+            return s.out("scontrol", "show", "partition", **asked), config
+
+        before = shown()
         broken = {
             "unknown key": (self.bigger() + "\n[scheduler]\nintervall_secs = 5\n", 'unknown key "scheduler.intervall_secs"'),
             "no TOML": (self.bigger() + "\n[[[\n", f"{s.conf}:"),
@@ -388,7 +393,7 @@ class Reload(unittest.TestCase):
                 r = s.run("scontrol", "reconfigure", check=False, **asked)
                 self.assertEqual(r.returncode, 1)
                 self.assertIn(words, r.stderr)
-                self.assertEqual((s.out("scontrol", "show", "partition", **asked), s.out("scontrol", "show", "config", **asked)), before)
+                self.assertEqual(shown(**asked), before)
         s.conf.write_text(self.good)
 
     def test_a_good_file_adds_and_keeps(self):

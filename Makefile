@@ -29,9 +29,7 @@ down:
 	@tools/quickstart down
 
 test: build
-	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS); status=$$?; \
-	  sed -nE 's/^\[  SKIPPED \] ([^ ]+) \(.*/skipped: \1/p; s/^(test_[^ ]+) .*\.\.\. skipped (.*)/skipped: \1 \2/p' \
-	    Testing/Temporary/LastTest.log | sort -u; exit $$status
+	@tools/run-tests $(BUILD) $(JOBS)
 
 test-asan: packages
 	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS)

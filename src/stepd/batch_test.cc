@@ -458,13 +458,14 @@ TEST_P(Batch, TheTemplateMayDie) {
   EXPECT_EQ(kill_template(), 1) << "it is the agent's only child";
   EXPECT_EQ(end_of(launch(script("exit 4"))).exit, (ExitStatus{4, 0}));
   EXPECT_EQ(kill_template(), 1);
-  // Right in the middle: requests that it took with it are made again, none runs twice.
+  // Right in the middle: requests that it took with it are made again, none runs twice. It dies twice and not more,
+  // as a launch that met a death three times is given up, and on a slow machine one launch can meet them all.
   for (int i = 0; i < 30; ++i) {
     auto spec = script("echo once >> log-$SLURM_JOB_ID");
     spec->std_out = "/dev/null";
     launch(spec);
     loop_->run_once(milliseconds(1));
-    if (i % 10 == 9) kill_template();
+    if (i == 9 || i == 19) kill_template();
   }
   wait_for([&] { return ended_.size() == 31; });
   for (std::uint32_t job = 3; job <= 32; ++job) {

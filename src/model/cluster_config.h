@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One configuration model with two front ends (config/spur_conf.cc, config/slurm_conf.cc). The part below that shapes the
-// cluster (`ClusterConfig`) is journaled as the command SetConfig, so replay does not depend on files; what only one daemon
-// on one host needs is in config/daemon_config.h.
+// One configuration model with two front ends (config/spur_conf.cc, config/slurm_conf.cc). The part below that shapes
+// the cluster (`ClusterConfig`) is journaled as the command SetConfig, so replay does not depend on files; what only
+// one daemon on one host needs is in config/daemon_config.h.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,16 @@ namespace spur::model {
 
 struct NodeConfig {
   std::string name, hostname, address;
-  std::uint16_t port = 0;               // 0: the agent's own choice
+  std::uint16_t port = 0;  // 0: the agent's own choice
   std::optional<std::uint32_t> cpus, boards, sockets, cores_per_socket, threads_per_core;
   std::optional<std::uint64_t> memory_mib, tmp_disk_mib;
   std::vector<NodeGres> gres;
+  std::optional<std::uint32_t> spec_cores;
+  std::string spec_cpus;
+  std::optional<std::uint64_t> spec_memory_mib;
   std::vector<std::string> features;
   std::uint32_t weight = 1;
-  std::string state;                    // "", "DOWN", "DRAIN", "FUTURE", "CLOUD", ...
+  std::string state;  // "", "DOWN", "DRAIN", "FUTURE", "CLOUD", ...
   std::string reason, comment;
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
@@ -34,18 +37,22 @@ struct PartitionConfig {
   std::string name;
   bool is_default = false, hidden = false, root_only = false, exclusive_user = false, lln = false;
   PartitionState state = PartitionState::Up;
-  std::string nodes;                    // hostlist, "ALL" allowed
+  std::string nodes;  // hostlist, "ALL" allowed
   TimeLimit max_time = TimeLimit::unlimited(), default_time;
   std::uint32_t min_nodes = 0;
-  std::optional<std::uint32_t> max_nodes;      // unset: unlimited
+  std::optional<std::uint32_t> max_nodes;  // unset: unlimited
   std::optional<std::uint32_t> max_cpus_per_node;
   std::vector<std::string> allow_groups, allow_accounts, deny_accounts, allow_qos, deny_qos, alloc_nodes;
   std::string qos, alternate;
   std::uint32_t priority_tier = 1, priority_job_factor = 1;
   OverSubscribe oversubscribe = OverSubscribe::No;
   std::uint32_t oversubscribe_count = 1;
-  std::optional<std::uint64_t> default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib;
-  std::string preempt_mode;             // empty: the cluster's
+  std::optional<std::uint64_t> default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
+      max_memory_per_cpu_mib;
+  std::optional<std::uint32_t> max_cpus_per_socket;
+  std::optional<std::uint32_t> default_cpus_per_gpu;  // JobDefaults
+  std::optional<std::uint64_t> default_memory_per_gpu_mib;
+  std::string preempt_mode;  // empty: the cluster's
   std::uint32_t grace_time_seconds = 0;
   friend bool operator==(const PartitionConfig&, const PartitionConfig&) = default;
 };
@@ -55,6 +62,55 @@ struct LicenseConfig {
   std::uint32_t count = 0;
   friend bool operator==(const LicenseConfig&, const LicenseConfig&) = default;
 };
+
+// One weight of PriorityWeightTRES or TRESBillingWeights, in thousandths: replicas must agree to the last digit.
+struct TresWeight {
+  std::string tres;  // "cpu", "gres/gpu:a100"
+  std::int64_t thousandths = 0;
+  friend bool operator==(const TresWeight&, const TresWeight&) = default;
+};
+
+// priority/multifactor; age_weight and age_full are its weight and full time of age.
+struct PriorityConfig {
+  bool multifactor = true;  // false: priority/basic, the order of arrival
+  std::uint32_t fairshare_weight = 0, job_size_weight = 0, partition_weight = 0, qos_weight = 0, assoc_weight = 0;
+  std::vector<TresWeight> tres_weights;
+  seconds half_life{7 * 24 * 3600};  // PriorityDecayHalfLife
+  seconds calc_period{300};
+  std::string usage_reset = "NONE";  // PriorityUsageResetPeriod
+  bool favor_small = false;
+  std::vector<std::string> flags;  // PriorityFlags, in capitals
+  friend bool operator==(const PriorityConfig&, const PriorityConfig&) = default;
+};
+
+enum class PreemptBy : std::uint8_t { Nothing, PartitionTier, Qos };
+enum class PreemptHow : std::uint8_t { Unset, Off, Cancel, Requeue, Suspend, Within };
+struct PreemptConfig {
+  PreemptBy by = PreemptBy::Nothing;
+  PreemptHow how = PreemptHow::Off;
+  bool gang = false, within = false;  // PreemptMode=GANG, WITHIN
+  seconds exempt{0};                  // PreemptExemptTime: run time before a job may be preempted
+  std::uint32_t most_per_plan = 100;  // victims of one planning at most
+  friend bool operator==(const PreemptConfig&, const PreemptConfig&) = default;
+};
+
+struct SwitchConfig {
+  std::string name, nodes, switches;  // hostlists
+  std::uint32_t line = 0;             // of its file, for messages
+  friend bool operator==(const SwitchConfig&, const SwitchConfig&) = default;
+};
+enum class TopologyKind : std::uint8_t { Flat, Tree, Block };
+struct TopologyConfig {
+  TopologyKind kind = TopologyKind::Flat;
+  std::vector<SwitchConfig> switches;  // leaves have nodes, the others switches
+  std::vector<SwitchConfig> blocks;    // name and nodes
+  std::vector<std::uint32_t> block_sizes;
+  bool optional = false;  // TopoOptional: only jobs that ask for switches are placed by them
+  friend bool operator==(const TopologyConfig&, const TopologyConfig&) = default;
+};
+
+// In which order jobs behind the planned ones are tried for what is free.
+enum class BackfillOrder : std::uint8_t { Auto, Priority, Shortest, Slowdown };
 
 enum class EnforcePartitionLimits : std::uint8_t { No, Any, All };
 enum class MemoryAs : std::uint8_t { NotConsumable, Consumable };
@@ -71,23 +127,34 @@ struct ClusterConfig {
   std::uint32_t max_script_bytes = 4u << 20;
   std::uint32_t max_batch_requeue = 5;
   seconds min_job_age{300};
-  seconds node_timeout{300};            // SlurmdTimeout: lease of a node
+  seconds node_timeout{300};  // SlurmdTimeout: lease of a node
   seconds kill_wait{30};
   seconds over_time_limit{0};
   seconds complete_wait{0};
-  seconds scheduler_tick{1};            // only ages priorities
-  bool requeue_default = true;          // JobRequeue
+  seconds scheduler_tick{1};    // only ages priorities
+  bool requeue_default = true;  // JobRequeue
   std::uint32_t return_to_service = 1;
   EnforcePartitionLimits enforce_partition_limits = EnforcePartitionLimits::No;
-  MemoryAs memory_as = MemoryAs::NotConsumable;   // CR_*_Memory
-  bool cores_whole = true;              // CR_Core: threads of a core go together; false: CR_CPU
-  std::optional<std::uint64_t> default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib;
-  bool kill_invalid_dependency = false; // SchedulerParameters=kill_invalid_depend
-  std::uint32_t age_weight = 1000;      // priority points at full age
+  MemoryAs memory_as = MemoryAs::NotConsumable;  // CR_*_Memory
+  bool cores_whole = true;                       // CR_Core: threads of a core go together; false: CR_CPU
+  std::optional<std::uint64_t> default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
+      max_memory_per_cpu_mib;
+  bool kill_invalid_dependency = false;  // SchedulerParameters=kill_invalid_depend
+  std::uint32_t age_weight = 1000;       // priority points at full age
   seconds age_full{7 * 24 * 3600};
-  std::vector<std::uint32_t> admin_uids;     // besides root and the daemon's user (SlurmUser)
-  bool accept_unknown_nodes = false;    // no node is declared: whoever registers joins, and partitions with nodes ALL have it
-  bool config_overrides = false;        // SlurmdParameters=config_overrides: declared hardware wins over found
+  PriorityConfig priority;
+  PreemptConfig preempt;
+  TopologyConfig topology;
+  std::uint32_t planned_jobs = 100;  // jobs at the front of the queue that get a planned start nobody may delay
+  BackfillOrder backfill_order = BackfillOrder::Auto;
+  seconds max_switch_wait{300};                       // SchedulerParameters=max_switch_wait
+  seconds reservation_overrun{0};                     // ResvOverRun
+  std::optional<std::uint32_t> default_cpus_per_gpu;  // JobDefaults
+  std::optional<std::uint64_t> default_memory_per_gpu_mib;
+  std::vector<std::uint32_t> admin_uids;  // besides root and the daemon's user (SlurmUser)
+  bool accept_unknown_nodes =
+      false;  // no node is declared: whoever registers joins, and partitions with nodes ALL have it
+  bool config_overrides = false;  // SlurmdParameters=config_overrides: declared hardware wins over found
   // The lines of `scontrol show config`, in its order (config/show.cc).
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;

@@ -49,6 +49,10 @@ struct Job {
   std::shared_ptr<const IndexSet> array_pending;  // only on that record; null otherwise
   std::uint32_t array_max_running = 0;
 
+  // heterogeneous jobs: the first component's id, and which component this is
+  JobId het_job;  // none: not part of one
+  std::uint32_t het_offset = 0;
+
   JobState state = JobState::Pending;
   std::uint32_t flags = 0;  // JobFlag bits
   Reason reason = Reason::None;
@@ -59,6 +63,7 @@ struct Job {
   std::uint32_t restarts = 0;
   std::uint32_t priority = 1;  // 0 exactly while held; else set by hand or by submit order (see sched/priority.h)
   bool priority_by_hand = false;
+  std::int32_t site_factor = 0;  // set by the site, added to the priority
   // Dependencies that are not met yet (subset of spec->dependencies), shrinking as jobs end.
   std::vector<Dependency> dependencies_left;
   bool dependency_never = false;  // one of them can never be met
@@ -72,6 +77,7 @@ struct Job {
   Duration suspended_total{0};  // earlier suspensions of this run
   TimeLimit time_limit;         // in force (spec's, or the partition's default)
   Time kill_began;              // TERM was sent; KILL follows after KillWait
+  Time preempt_at;              // told to make room: ends then (its grace time); not set: not being preempted
 
   std::shared_ptr<const Allocation> allocation;  // while active or completing; kept after the end for display
   std::vector<NodeIndex> nodes_left;             // allocated nodes that have not reported the end

@@ -16,7 +16,11 @@ namespace spur::model {
 struct NodeGres {
   std::string name, type;
   std::uint64_t count = 0;
-  std::string file;                     // device pattern, may be empty
+  std::string file;                  // device pattern, may be empty
+  std::string cores{};               // cores near it ("0-15"), in the node's abstract numbering; empty: all
+  std::string links{};               // gres.conf's Links: connections to the devices of that name, -1 for itself
+  std::string nic{};                 // its nearest network interface; empty: not known
+  std::vector<std::string> flags{};  // gres.conf's Flags
   friend bool operator==(const NodeGres&, const NodeGres&) = default;
 };
 
@@ -25,50 +29,62 @@ struct NodeHardware {
   std::uint32_t cpus = 1, boards = 1, sockets = 1, cores_per_socket = 1, threads_per_core = 1;
   std::uint64_t memory_mib = 1, tmp_disk_mib = 0;
   std::vector<NodeGres> gres;
+  std::uint32_t numa_nodes = 0;       // 0: as many as sockets
+  std::uint32_t spec_cores = 0;       // CoreSpecCount: kept for the system
+  std::string spec_cpus;              // CpuSpecList
+  std::uint64_t spec_memory_mib = 0;  // MemSpecLimit
   friend bool operator==(const NodeHardware&, const NodeHardware&) = default;
 };
 
 enum class NodeState : std::uint8_t { Unknown, Down, Idle, Allocated, Mixed, Future };
 enum NodeFlag : std::uint32_t {
   kNodeDrain = 1u << 0,
-  kNodeNoResponse = 1u << 1,            // '*': lease running out, or never registered
+  kNodeNoResponse = 1u << 1,  // '*': lease running out, or never registered
   kNodeFail = 1u << 2,
   kNodeMaintenance = 1u << 3,
   kNodeCompleting = 1u << 4,
-  kNodeInvalidRegistration = 1u << 5,   // INVALID_REG: fewer resources than declared
+  kNodeInvalidRegistration = 1u << 5,  // INVALID_REG: fewer resources than declared
 };
 
 struct Node {
   NodeIndex index;
   std::string name;
-  std::string address;                  // host:port where the agent serves steps; empty until registered
-  std::string hostname;                 // NodeHostName
-  NodeHardware hardware;                // in force
-  NodeHardware found;                   // as the agent reported it
+  std::string address;    // host:port where the agent serves steps; empty until registered
+  std::string hostname;   // NodeHostName
+  NodeHardware hardware;  // in force
+  NodeHardware found;     // as the agent reported it
   std::vector<std::string> features, active_features;
   std::uint32_t weight = 1;
   std::string comment, extra, reason;
   Uid reason_by;
   Time reason_at;
 
-  bool down = false;                    // lost its lease, set down by an admin, or never seen
-  std::uint32_t flags = 0;              // NodeFlag bits, without kNodeCompleting which is derived
+  bool down = false;        // lost its lease, set down by an admin, or never seen
+  std::uint32_t flags = 0;  // NodeFlag bits, without kNodeCompleting which is derived
   bool registered = false;
   Time registered_at, boot_time, agent_started, last_busy;
   std::string version, os, arch;
-  std::string public_key;               // Ed25519 key of the agent, raw 32 bytes
+  std::string public_key;  // Ed25519 key of the agent, raw 32 bytes
 
   // Sums over the allocations of jobs on it. apply_start and apply_done keep them; invariant checks recompute them.
   std::uint32_t cpus_allocated = 0;
   std::uint64_t memory_allocated_mib = 0;
-  std::vector<std::uint64_t> cpus_in_use;    // bitmap by CPU index
-  struct DevicesInUse { std::string gres; std::vector<std::uint64_t> bits; friend bool operator==(const DevicesInUse&, const DevicesInUse&) = default; };
-  std::vector<DevicesInUse> devices_in_use;  // one per gres name, bitmap by device index
-  std::vector<JobId> jobs;                   // running, suspended or completing here, ascending
+  std::vector<std::uint64_t> cpus_in_use;  // bitmap by CPU index
+  struct DevicesInUse {
+    std::string gres;
+    std::vector<std::uint64_t> bits;
+    std::vector<std::uint32_t> shares{};
+    friend bool operator==(const DevicesInUse&, const DevicesInUse&) = default;
+  };
+  std::vector<DevicesInUse>
+      devices_in_use;       // one per gres name: bitmap by device index; shares taken, where it is shared
+  std::vector<JobId> jobs;  // running, suspended or completing here, ascending
   std::uint32_t jobs_completing = 0;
-  bool exclusive = false;                    // a job holds the node alone
+  bool exclusive = false;  // a job holds the node alone
 
-  bool usable() const { return registered && !down && !(flags & (kNodeDrain | kNodeFail | kNodeNoResponse | kNodeInvalidRegistration)); }
+  bool usable() const {
+    return registered && !down && !(flags & (kNodeDrain | kNodeFail | kNodeNoResponse | kNodeInvalidRegistration));
+  }
   friend bool operator==(const Node&, const Node&) = default;
 };
 

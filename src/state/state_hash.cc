@@ -80,9 +80,12 @@ class Hasher {
       h.all(s.name, s.kind, s.uid, s.gid, s.account, s.qos, s.wckey, s.comment, s.admin_comment, s.extra,
             s.partitions, s.reservation, s.arguments, s.command, s.work_dir, s.std_in, s.std_out, s.std_err,
             s.open_append, s.open_truncate, s.umask, s.rlimits, s.submit_line, s.submit_host, s.session_id,
-            s.min_nodes, s.max_nodes, s.nodes_given, s.tasks, s.tasks_per_node, s.cpus_per_task,
-            s.cpus_per_task_given, s.min_cpus_per_node, s.memory_per_node_mib, s.memory_per_cpu_mib, s.tmp_disk_mib,
-            s.gres, s.licenses, s.exclusive, s.oversubscribe, s.overcommit, s.contiguous, s.features,
+            s.min_nodes, s.max_nodes, s.nodes_given, s.tasks, s.tasks_per_node, s.tasks_per_socket, s.tasks_per_core,
+            s.tasks_per_gpu, s.cpus_per_gpu, s.memory_per_gpu_mib, s.gres_flags, s.spread_nodes, s.fewest_nodes,
+            s.sockets_per_node, s.cores_per_socket, s.threads_per_core, s.hint, s.core_spec, s.core_spec_is_threads,
+            s.distribution, s.switches, s.switch_wait_seconds, s.segment, s.prefer, s.batch_features, s.burst_buffer,
+            s.cpus_per_task, s.cpus_per_task_given, s.min_cpus_per_node, s.memory_per_node_mib, s.memory_per_cpu_mib,
+            s.tmp_disk_mib, s.gres, s.licenses, s.exclusive, s.oversubscribe, s.overcommit, s.contiguous, s.features,
             s.required_nodes, s.excluded_nodes, s.time_limit, s.time_min, s.begin, s.deadline, s.dependencies,
             s.dependencies_any, s.kill_on_invalid_dependency, s.nice, s.priority, s.hold, s.requeue, s.signal,
             s.array, s.immediate_seconds, s.mail_types, s.mail_user);
@@ -97,14 +100,24 @@ class Hasher {
   void add(const model::SignalBeforeEnd& s) { all(s.signal, s.seconds_before, s.batch_only); }
   void add(const model::ResourceLimit& r) { all(r.resource, r.soft, r.hard); }
   void add(const model::ArrayRequest& a) { all(a.tasks, a.max_running); }
+  void add(const model::Distribution& d) { all(d.nodes, d.sockets, d.cores, d.plane_size, d.pack); }
+  void add(const model::TresWeight& w) { all(w.tres, w.thousandths); }
+  void add(const model::SwitchConfig& s) { all(s.name, s.nodes, s.switches, s.line); }
+  void add(const model::PriorityConfig& p) {
+    all(p.multifactor, p.fairshare_weight, p.job_size_weight, p.partition_weight, p.qos_weight, p.assoc_weight,
+        p.tres_weights, p.half_life, p.calc_period, p.usage_reset, p.favor_small, p.flags);
+  }
+  void add(const model::PreemptConfig& p) { all(p.by, p.how, p.gang, p.within, p.exempt, p.most_per_plan); }
+  void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional); }
   void add(const model::ExitStatus& e) { all(e.code, e.signal); }
-  void add(const model::DeviceGrant& d) { all(d.gres, d.type, d.indices); }
-  void add(const model::NodeGrant& g) { all(g.node, g.cpus, g.memory_mib, g.tasks, g.devices); }
-  void add(const model::NodeGres& g) { all(g.name, g.type, g.count, g.file); }
-  void add(const model::Node::DevicesInUse& d) { all(d.gres, d.bits); }
+  void add(const model::DeviceGrant& d) { all(d.gres, d.type, d.indices, d.shares); }
+  void add(const model::NodeGrant& g) { all(g.node, g.cpus, g.memory_mib, g.tasks, g.devices, g.task_ids); }
+  void add(const model::NodeGres& g) { all(g.name, g.type, g.count, g.file, g.cores, g.links, g.nic, g.flags); }
+  void add(const model::Node::DevicesInUse& d) { all(d.gres, d.bits, d.shares); }
   void add(const model::LicenseConfig& l) { all(l.name, l.count); }
   void add(const model::NodeHardware& h) {
-    all(h.cpus, h.boards, h.sockets, h.cores_per_socket, h.threads_per_core, h.memory_mib, h.tmp_disk_mib, h.gres);
+    all(h.cpus, h.boards, h.sockets, h.cores_per_socket, h.threads_per_core, h.memory_mib, h.tmp_disk_mib, h.gres,
+        h.numa_nodes, h.spec_cores, h.spec_cpus, h.spec_memory_mib);
   }
 
   void add(const model::JobPtr& pointer) {
@@ -113,8 +126,8 @@ class Hasher {
         j.hold, j.after_completing, j.epoch, j.restarts, j.priority, j.priority_by_hand, j.dependencies_left,
         j.dependency_never, j.submitted, j.eligible, j.accrue, j.started, j.ended, j.last_eval, j.suspended_at,
         j.suspended_total, j.time_limit, j.kill_began, j.nodes_left, j.last_nodes, j.batch_host, j.cpus_allocated,
-        j.exit, j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.array_pending != nullptr,
-        j.allocation != nullptr);
+        j.het_job, j.het_offset, j.site_factor, j.preempt_at, j.exit, j.derived_exit, j.ended_by, j.cancelled,
+        j.submit_token, j.array_pending != nullptr, j.allocation != nullptr);
     if (j.array_pending) add(*j.array_pending);
     if (j.allocation) all(j.allocation->nodes, j.allocation->partition);
   }
@@ -127,7 +140,8 @@ class Hasher {
   }
   void add(const model::NodeConfig& n) {
     all(n.name, n.hostname, n.address, n.port, n.cpus, n.boards, n.sockets, n.cores_per_socket, n.threads_per_core,
-        n.memory_mib, n.tmp_disk_mib, n.gres, n.features, n.weight, n.state, n.reason, n.comment);
+        n.memory_mib, n.tmp_disk_mib, n.gres, n.features, n.weight, n.state, n.reason, n.comment, n.spec_cores,
+        n.spec_cpus, n.spec_memory_mib);
   }
   void add(const model::PartitionConfig& p) {
     all(p.name, p.is_default, p.hidden, p.root_only, p.exclusive_user, p.lln, p.state, p.nodes, p.max_time,
@@ -135,7 +149,7 @@ class Hasher {
         p.deny_accounts, p.allow_qos, p.deny_qos, p.alloc_nodes, p.qos, p.alternate, p.priority_tier,
         p.priority_job_factor, p.oversubscribe, p.oversubscribe_count, p.default_memory_per_node_mib,
         p.default_memory_per_cpu_mib, p.max_memory_per_node_mib, p.max_memory_per_cpu_mib, p.preempt_mode,
-        p.grace_time_seconds);
+        p.grace_time_seconds, p.max_cpus_per_socket, p.default_cpus_per_gpu, p.default_memory_per_gpu_mib);
   }
   void add(const model::ClusterConfig& c) {
     all(c.cluster_name, c.nodes, c.partitions, c.licenses, c.gres_types, c.first_job_id, c.max_job_id,
@@ -143,7 +157,9 @@ class Hasher {
         c.kill_wait, c.over_time_limit, c.complete_wait, c.scheduler_tick, c.requeue_default, c.return_to_service,
         c.enforce_partition_limits, c.memory_as, c.cores_whole, c.default_memory_per_node_mib,
         c.default_memory_per_cpu_mib, c.max_memory_per_node_mib, c.max_memory_per_cpu_mib, c.kill_invalid_dependency,
-        c.age_weight, c.age_full, c.admin_uids, c.config_overrides, c.shown);
+        c.age_weight, c.age_full, c.priority, c.preempt, c.topology, c.planned_jobs, c.backfill_order,
+        c.max_switch_wait, c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
+        c.accept_unknown_nodes, c.config_overrides, c.shown);
   }
 
  private:

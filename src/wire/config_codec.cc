@@ -12,7 +12,8 @@ namespace spur::wire {
 #define SPUR_NODE_CONFIG_FIELDS(F) \
   F(PLAIN, name) F(PLAIN, hostname) F(PLAIN, address) F(PLAIN, port) F(OPT, cpus) F(OPT, boards) F(OPT, sockets) \
   F(OPT, cores_per_socket) F(OPT, threads_per_core) F(OPT, memory_mib) F(OPT, tmp_disk_mib) F(MSGS, gres) \
-  F(TEXTS, features) F(DEF, weight) F(PLAIN, state) F(PLAIN, reason) F(PLAIN, comment)
+  F(TEXTS, features) F(DEF, weight) F(PLAIN, state) F(PLAIN, reason) F(PLAIN, comment) \
+  F(OPT, spec_cores) F(PLAIN, spec_cpus) F(OPT, spec_memory_mib)
 // clang-format on
 void to_proto(const model::NodeConfig& m, v1::NodeConfig* p){SPUR_NODE_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::NodeConfig& p, model::NodeConfig* m) {
@@ -28,7 +29,8 @@ void to_proto(const model::NodeConfig& m, v1::NodeConfig* p){SPUR_NODE_CONFIG_FI
   F(TEXTS, allow_qos) F(TEXTS, deny_qos) F(TEXTS, alloc_nodes) F(PLAIN, qos) F(PLAIN, alternate) \
   F(DEF, priority_tier) F(DEF, priority_job_factor) F(ENUM, oversubscribe) F(DEF, oversubscribe_count) \
   F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
-  F(OPT, max_memory_per_cpu_mib) F(PLAIN, preempt_mode) F(PLAIN, grace_time_seconds)
+  F(OPT, max_memory_per_cpu_mib) F(PLAIN, preempt_mode) F(PLAIN, grace_time_seconds) \
+  F(OPT, max_cpus_per_socket) F(OPT, default_cpus_per_gpu) F(OPT, default_memory_per_gpu_mib)
 // clang-format on
 void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
@@ -52,6 +54,59 @@ static Status from_proto(const v1::LicenseConfig& p, model::LicenseConfig* m) {
   return {};
 }
 
+#define SPUR_TRES_WEIGHT_FIELDS(F) F(PLAIN, tres) F(PLAIN, thousandths)
+static void to_proto(const model::TresWeight& m, v1::TresWeight* p) {
+  SPUR_TRES_WEIGHT_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
+  SPUR_TRES_WEIGHT_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                               \
+  F(DEF, multifactor)                                                                                                \
+  F(PLAIN, fairshare_weight) F(PLAIN, job_size_weight) F(PLAIN, partition_weight) F(PLAIN, qos_weight)               \
+      F(PLAIN, assoc_weight) F(MSGS, tres_weights) F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) \
+          F(PLAIN, favor_small) F(TEXTS, flags)
+static void to_proto(const model::PriorityConfig& m, v1::PriorityConfig* p) {
+  SPUR_PRIORITY_CONFIG_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::PriorityConfig& p, model::PriorityConfig* m) {
+  SPUR_PRIORITY_CONFIG_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_PREEMPT_CONFIG_FIELDS(F) \
+  F(ENUM, by) F(PLAIN, gang) F(PLAIN, within) F(SECONDS, exempt) F(DEF, most_per_plan)
+static void to_proto(const model::PreemptConfig& m, v1::PreemptConfig* p) {
+  p->set_how(static_cast<v1::PreemptHow>(m.how));
+  SPUR_PREEMPT_CONFIG_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::PreemptConfig& p, model::PreemptConfig* m) {
+  if (p.has_how() && !take_enum(p.how(), &m->how)) return bad_field("how");
+  SPUR_PREEMPT_CONFIG_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_SWITCH_CONFIG_FIELDS(F) F(PLAIN, name) F(PLAIN, nodes) F(PLAIN, switches) F(PLAIN, line)
+static void to_proto(const model::SwitchConfig& m, v1::SwitchConfig* p) {
+  SPUR_SWITCH_CONFIG_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::SwitchConfig& p, model::SwitchConfig* m) {
+  SPUR_SWITCH_CONFIG_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_TOPOLOGY_CONFIG_FIELDS(F) \
+  F(ENUM, kind) F(MSGS, switches) F(MSGS, blocks) F(NUMBERS, block_sizes) F(PLAIN, optional)
+static void to_proto(const model::TopologyConfig& m, v1::TopologyConfig* p) {
+  SPUR_TOPOLOGY_CONFIG_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::TopologyConfig& p, model::TopologyConfig* m) {
+  SPUR_TOPOLOGY_CONFIG_FIELDS(SPUR_FROM)
+  return {};
+}
+
 using ShownRow = std::pair<std::string, std::string>;
 static void to_proto(const ShownRow& m, v1::ClusterConfig::Shown* p) {
   p->set_key(m.first);
@@ -71,7 +126,10 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(DEF, return_to_service) F(ENUM, enforce_partition_limits) F(ENUM, memory_as) F(DEF, cores_whole) \
   F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, kill_invalid_dependency) F(DEF, age_weight) F(SECONDS, age_full) \
-  F(NUMBERS, admin_uids) F(PLAIN, config_overrides) F(PLAIN, accept_unknown_nodes) F(MSGS, shown)
+  F(NUMBERS, admin_uids) F(PLAIN, config_overrides) F(PLAIN, accept_unknown_nodes) F(MSGS, shown) \
+  F(MSG, priority) F(MSG, preempt) F(MSG, topology) F(DEF, planned_jobs) F(ENUM, backfill_order) \
+  F(SECONDS, max_switch_wait) F(SECONDS, reservation_overrun) F(OPT, default_cpus_per_gpu) \
+  F(OPT, default_memory_per_gpu_mib)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

@@ -48,6 +48,27 @@ constexpr auto last_of(model::EnforcePartitionLimits) {
 constexpr auto last_of(model::MemoryAs) {
   return model::MemoryAs::Consumable;
 }
+constexpr auto last_of(model::Hint) {
+  return model::Hint::NoMultithread;
+}
+constexpr auto last_of(model::Distribution::Nodes) {
+  return model::Distribution::Nodes::Arbitrary;
+}
+constexpr auto last_of(model::Distribution::Within) {
+  return model::Distribution::Within::FullCyclic;
+}
+constexpr auto last_of(model::PreemptBy) {
+  return model::PreemptBy::Qos;
+}
+constexpr auto last_of(model::PreemptHow) {
+  return model::PreemptHow::Within;
+}
+constexpr auto last_of(model::TopologyKind) {
+  return model::TopologyKind::Block;
+}
+constexpr auto last_of(model::BackfillOrder) {
+  return model::BackfillOrder::Slowdown;
+}
 constexpr auto last_of(state::UpdateNode::Action) {
   return state::UpdateNode::Action::Fail;
 }

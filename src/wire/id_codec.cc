@@ -20,6 +20,13 @@ SPUR_SAME_LAST(model::Dependency::Kind, v1::Dependency::Kind);
 SPUR_SAME_LAST(model::PartitionState, v1::PartitionState);
 SPUR_SAME_LAST(model::OverSubscribe, v1::OverSubscribe);
 SPUR_SAME_LAST(model::EnforcePartitionLimits, v1::EnforcePartitionLimits);
+SPUR_SAME_LAST(model::Hint, v1::Hint);
+SPUR_SAME_LAST(model::Distribution::Nodes, v1::Distribution::Nodes);
+SPUR_SAME_LAST(model::Distribution::Within, v1::Distribution::Within);
+SPUR_SAME_LAST(model::PreemptBy, v1::PreemptBy);
+SPUR_SAME_LAST(model::PreemptHow, v1::PreemptHow);
+SPUR_SAME_LAST(model::TopologyKind, v1::TopologyKind);
+SPUR_SAME_LAST(model::BackfillOrder, v1::BackfillOrder);
 SPUR_SAME_LAST(model::MemoryAs, v1::MemoryAs);
 SPUR_SAME_LAST(state::UpdateNode::Action, v1::NodeUpdate::Action);
 

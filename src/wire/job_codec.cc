@@ -8,14 +8,15 @@
 
 namespace spur::wire {
 
-#define SPUR_DEVICE_GRANT_FIELDS(F) F(PLAIN, gres) F(PLAIN, type) F(NUMBERS, indices)
+#define SPUR_DEVICE_GRANT_FIELDS(F) F(PLAIN, gres) F(PLAIN, type) F(NUMBERS, indices) F(NUMBERS, shares)
 void to_proto(const model::DeviceGrant& m, v1::DeviceGrant* p){SPUR_DEVICE_GRANT_FIELDS(SPUR_TO)} Status
     from_proto(const v1::DeviceGrant& p, model::DeviceGrant* m) {
   SPUR_DEVICE_GRANT_FIELDS(SPUR_FROM)
   return {};
 }
 
-#define SPUR_NODE_GRANT_FIELDS(F) F(ID, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices)
+#define SPUR_NODE_GRANT_FIELDS(F) \
+  F(ID, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices) F(NUMBERS, task_ids)
 static void to_proto(const model::NodeGrant& m, v1::NodeGrant* p) {
   SPUR_NODE_GRANT_FIELDS(SPUR_TO)
 }
@@ -52,7 +53,8 @@ std::uint32_t SpecWriter::number_of(const SpecPtr& spec) {
   F(TIME, submitted) F(TIME, eligible) F(TIME, accrue) F(TIME, started) F(TIME, ended) F(TIME, last_eval) \
   F(TIME, suspended_at) F(LIMIT, time_limit) F(TIME, kill_began) \
   F(RUNS, nodes_left) F(PLAIN, last_nodes) F(PLAIN, batch_host) F(PLAIN, cpus_allocated) F(MSG, exit) \
-  F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token)
+  F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token) \
+  F(ID, het_job) F(PLAIN, het_offset) F(PLAIN, site_factor) F(TIME, preempt_at)
 // clang-format on
 
 void record_to_proto(const model::Job& m, v1::Job* p) {

@@ -48,46 +48,60 @@ SPUR_STRUCT(model::Dependency, kind, job, array_task, whole_array, delay_minutes
 SPUR_STRUCT(model::SignalBeforeEnd, signal, seconds_before, batch_only)
 SPUR_STRUCT(model::ResourceLimit, resource, soft, hard)
 SPUR_STRUCT(model::ArrayRequest, tasks, max_running)
+SPUR_STRUCT(model::Distribution, nodes, sockets, cores, plane_size, pack)
 SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, admin_comment, extra, partitions,
             reservation, script, environment, arguments, command, work_dir, std_in, std_out, std_err, open_append,
             open_truncate, umask, rlimits, submit_line, submit_host, session_id, min_nodes, max_nodes, nodes_given,
-            tasks, tasks_per_node, cpus_per_task, cpus_per_task_given, min_cpus_per_node, memory_per_node_mib,
-            memory_per_cpu_mib, tmp_disk_mib, gres, licenses, exclusive, oversubscribe, overcommit, contiguous,
-            features, required_nodes, excluded_nodes, time_limit, time_min, begin, deadline, dependencies,
-            dependencies_any, kill_on_invalid_dependency, nice, priority, hold, requeue, signal, array,
-            immediate_seconds, mail_types, mail_user)
+            tasks, tasks_per_node, tasks_per_socket, tasks_per_core, tasks_per_gpu, cpus_per_gpu, cpus_per_task,
+            cpus_per_task_given, min_cpus_per_node, memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib,
+            tmp_disk_mib, gres, gres_flags, licenses, exclusive, oversubscribe, overcommit, contiguous, spread_nodes,
+            fewest_nodes, sockets_per_node, cores_per_socket, threads_per_core, hint, core_spec, core_spec_is_threads,
+            distribution, switches, switch_wait_seconds, segment, features, prefer, batch_features, burst_buffer,
+            required_nodes, excluded_nodes, time_limit, time_min, begin, deadline, dependencies, dependencies_any,
+            kill_on_invalid_dependency, nice, priority, hold, requeue, signal, array, immediate_seconds, mail_types,
+            mail_user)
 SPUR_STRUCT(model::ExitStatus, code, signal)
-SPUR_STRUCT(model::DeviceGrant, gres, type, indices)
-SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices)
+SPUR_STRUCT(model::DeviceGrant, gres, type, indices, shares)
+SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, task_ids)
 SPUR_STRUCT(model::Allocation, nodes, partition)
-SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, state, flags, reason,
-            reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand, dependencies_left,
-            dependency_never, submitted, eligible, accrue, started, ended, last_eval, suspended_at, suspended_total,
-            time_limit, kill_began, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit,
-            derived_exit, ended_by, cancelled, submit_token)
-SPUR_STRUCT(model::NodeGres, name, type, count, file)
+SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset, state,
+            flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand,
+            site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started, ended, last_eval,
+            suspended_at, suspended_total, time_limit, kill_began, preempt_at, allocation, nodes_left, last_nodes,
+            batch_host, cpus_allocated, exit, derived_exit, ended_by, cancelled, submit_token)
+SPUR_STRUCT(model::NodeGres, name, type, count, file, cores, links, nic, flags)
 SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib,
-            gres)
-SPUR_STRUCT(model::Node::DevicesInUse, gres, bits)
+            gres, numa_nodes, spec_cores, spec_cpus, spec_memory_mib)
+SPUR_STRUCT(model::Node::DevicesInUse, gres, bits, shares)
 SPUR_STRUCT(model::Node, index, name, address, hostname, hardware, found, features, active_features, weight, comment,
             extra, reason, reason_by, reason_at, down, flags, registered, registered_at, boot_time, agent_started,
             last_busy, version, os, arch, public_key, cpus_allocated, memory_allocated_mib, cpus_in_use,
             devices_in_use, jobs, jobs_completing, exclusive)
 SPUR_STRUCT(model::NodeConfig, name, hostname, address, port, cpus, boards, sockets, cores_per_socket,
-            threads_per_core, memory_mib, tmp_disk_mib, gres, features, weight, state, reason, comment)
+            threads_per_core, memory_mib, tmp_disk_mib, gres, spec_cores, spec_cpus, spec_memory_mib, features,
+            weight, state, reason, comment)
 SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusive_user, lln, state, nodes, max_time,
             default_time, min_nodes, max_nodes, max_cpus_per_node, allow_groups, allow_accounts, deny_accounts,
             allow_qos, deny_qos, alloc_nodes, qos, alternate, priority_tier, priority_job_factor, oversubscribe,
             oversubscribe_count, default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
-            max_memory_per_cpu_mib, preempt_mode, grace_time_seconds)
+            max_memory_per_cpu_mib, max_cpus_per_socket, default_cpus_per_gpu, default_memory_per_gpu_mib,
+            preempt_mode, grace_time_seconds)
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
+SPUR_STRUCT(model::TresWeight, tres, thousandths)
+SPUR_STRUCT(model::PriorityConfig, multifactor, fairshare_weight, job_size_weight, partition_weight, qos_weight,
+            assoc_weight, tres_weights, half_life, calc_period, usage_reset, favor_small, flags)
+SPUR_STRUCT(model::PreemptConfig, by, how, gang, within, exempt, most_per_plan)
+SPUR_STRUCT(model::SwitchConfig, name, nodes, switches, line)
+SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional)
 SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, first_job_id, max_job_id,
             max_job_count, max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait,
             over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
             enforce_partition_limits, memory_as, cores_whole, default_memory_per_node_mib, default_memory_per_cpu_mib,
-            max_memory_per_node_mib, max_memory_per_cpu_mib, kill_invalid_dependency, age_weight, age_full,
-            admin_uids, accept_unknown_nodes, config_overrides, shown)
+            max_memory_per_node_mib, max_memory_per_cpu_mib, kill_invalid_dependency, age_weight, age_full, priority,
+            preempt, topology, planned_jobs, backfill_order, max_switch_wait, reservation_overrun,
+            default_cpus_per_gpu, default_memory_per_gpu_mib, admin_uids, accept_unknown_nodes, config_overrides,
+            shown)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
             holding)

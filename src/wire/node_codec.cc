@@ -7,7 +7,9 @@
 
 namespace spur::wire {
 
-#define SPUR_NODE_GRES_FIELDS(F) F(PLAIN, name) F(PLAIN, type) F(PLAIN, count) F(PLAIN, file)
+#define SPUR_NODE_GRES_FIELDS(F) \
+  F(PLAIN, name)                 \
+  F(PLAIN, type) F(PLAIN, count) F(PLAIN, file) F(PLAIN, cores) F(PLAIN, links) F(PLAIN, nic) F(TEXTS, flags)
 void to_proto(const model::NodeGres& m, v1::NodeGres* p){SPUR_NODE_GRES_FIELDS(SPUR_TO)} Status
     from_proto(const v1::NodeGres& p, model::NodeGres* m) {
   SPUR_NODE_GRES_FIELDS(SPUR_FROM)
@@ -17,7 +19,8 @@ void to_proto(const model::NodeGres& m, v1::NodeGres* p){SPUR_NODE_GRES_FIELDS(S
 // clang-format off
 #define SPUR_NODE_HARDWARE_FIELDS(F) \
   F(DEF, cpus) F(DEF, boards) F(DEF, sockets) F(DEF, cores_per_socket) F(DEF, threads_per_core) \
-  F(DEF, memory_mib) F(PLAIN, tmp_disk_mib) F(MSGS, gres)
+  F(DEF, memory_mib) F(PLAIN, tmp_disk_mib) F(MSGS, gres) F(PLAIN, numa_nodes) F(PLAIN, spec_cores) \
+  F(PLAIN, spec_cpus) F(PLAIN, spec_memory_mib)
 // clang-format on
 void to_proto(const model::NodeHardware& m, v1::NodeHardware* p){SPUR_NODE_HARDWARE_FIELDS(SPUR_TO)} Status
     from_proto(const v1::NodeHardware& p, model::NodeHardware* m) {
@@ -25,7 +28,7 @@ void to_proto(const model::NodeHardware& m, v1::NodeHardware* p){SPUR_NODE_HARDW
   return {};
 }
 
-#define SPUR_DEVICES_IN_USE_FIELDS(F) F(PLAIN, gres) F(NUMBERS, bits)
+#define SPUR_DEVICES_IN_USE_FIELDS(F) F(PLAIN, gres) F(NUMBERS, bits) F(NUMBERS, shares)
 static void to_proto(const model::Node::DevicesInUse& m, v1::Node::DevicesInUse* p) {
   SPUR_DEVICES_IN_USE_FIELDS(SPUR_TO)
 }

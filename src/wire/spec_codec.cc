@@ -52,6 +52,15 @@ static Status from_proto(const v1::SignalBeforeEnd& p, model::SignalBeforeEnd* m
   return {};
 }
 
+#define SPUR_DISTRIBUTION_FIELDS(F) F(ENUM, nodes) F(ENUM, sockets) F(ENUM, cores) F(PLAIN, plane_size) F(OPT, pack)
+static void to_proto(const model::Distribution& m, v1::Distribution* p) {
+  SPUR_DISTRIBUTION_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::Distribution& p, model::Distribution* m) {
+  SPUR_DISTRIBUTION_FIELDS(SPUR_FROM)
+  return {};
+}
+
 static void to_proto(const model::ArrayRequest& m, v1::ArrayRequest* p) {
   to_proto(m.tasks, p->mutable_tasks());
   p->set_max_running(m.max_running);
@@ -80,7 +89,11 @@ static Status from_proto(const v1::ArrayRequest& p, model::ArrayRequest* m) {
   F(DEF, cpus_per_task) F(PLAIN, cpus_per_task_given) F(OPT, min_cpus_per_node) F(OPT, memory_per_node_mib) \
   F(OPT, memory_per_cpu_mib) F(PLAIN, tmp_disk_mib) F(MSGS, gres) F(MSGS, licenses) F(ENUM, exclusive) \
   F(PLAIN, oversubscribe) F(PLAIN, overcommit) F(PLAIN, contiguous) F(PLAIN, features) F(PLAIN, required_nodes) \
-  F(PLAIN, excluded_nodes) \
+  F(PLAIN, excluded_nodes) F(PLAIN, tasks_per_socket) F(PLAIN, tasks_per_core) F(PLAIN, tasks_per_gpu) \
+  F(PLAIN, cpus_per_gpu) F(OPT, memory_per_gpu_mib) F(PLAIN, gres_flags) F(PLAIN, spread_nodes) \
+  F(PLAIN, fewest_nodes) F(PLAIN, sockets_per_node) F(PLAIN, cores_per_socket) F(PLAIN, threads_per_core) \
+  F(ENUM, hint) F(OPT, core_spec) F(PLAIN, core_spec_is_threads) F(MSG, distribution) F(PLAIN, switches) \
+  F(OPT, switch_wait_seconds) F(PLAIN, segment) F(PLAIN, prefer) F(PLAIN, batch_features) F(PLAIN, burst_buffer) \
   F(LIMIT, time_limit) F(LIMIT, time_min) F(TIME, begin) F(TIME, deadline) F(MSGS, dependencies) \
   F(PLAIN, dependencies_any) F(OPT, kill_on_invalid_dependency) F(PLAIN, nice) F(OPT, priority) F(PLAIN, hold) \
   F(OPT, requeue) F(MSG, signal) F(PLAIN, immediate_seconds) F(PLAIN, mail_types) F(PLAIN, mail_user)

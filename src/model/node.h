@@ -31,7 +31,7 @@ struct NodeHardware {
   std::vector<NodeGres> gres;
   std::uint32_t numa_nodes = 0;       // 0: as many as sockets
   std::uint32_t spec_cores = 0;       // CoreSpecCount: kept for the system
-  std::string spec_cpus;              // CpuSpecList
+  std::string spec_cpus{};            // CpuSpecList
   std::uint64_t spec_memory_mib = 0;  // MemSpecLimit
   friend bool operator==(const NodeHardware&, const NodeHardware&) = default;
 };

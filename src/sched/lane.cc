@@ -178,10 +178,23 @@ bool Lane::base_is_full(Profile& profile) {
   return true;
 }
 
-std::vector<Share> Lane::fit_now_lifted(Profile& profile) {
+std::vector<Share> Lane::fit_now_without(Profile& profile, const Hold& own) {
   if (base_is_full(profile)) return {};
-  if (!profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) return {};
-  return look(profile);
+  profile.lift(own);
+  std::vector<Share> shares;
+  if (profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) shares = look(profile);
+  profile.restore(own);
+  return shares;
+}
+
+bool Lane::stays_full(const Profile& profile) {
+  const auto gained = full_ ? profile.gains().since(*full_) : std::nullopt;
+  if (!gained) return false;
+  const NodeGroups& groups = profile.groups();
+  for (const NodeNumber n : *gained)
+    if (profile.free_cpus(n) >= reach_.cpus[groups.sort_of(n)] && groups.usable(n)) return false;
+  full_ = profile.gains().end();
+  return true;
 }
 
 bool Lane::is_wrongly_full(Profile& profile) const {

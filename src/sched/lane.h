@@ -29,8 +29,8 @@ class Lane {
   // The following need reason() to be None.
   // Shares of one more job that starts now; empty: it does not fit.
   std::vector<Share> fit_now(Profile& profile);
-  // The same for a job whose own hold is lifted.
-  std::vector<Share> fit_now_lifted(Profile& profile);
+  // The same for a job that has this hold: it does not stand in its own way.
+  std::vector<Share> fit_now_without(Profile& profile, const Hold& own);
   // The hold for one that starts later.
   std::optional<Hold> fit_later(Profile& profile);
   // Not before that moment.
@@ -38,6 +38,8 @@ class Lane {
   // Whether fit_now() and fit_later() are known to fail.
   bool is_full(const Profile& profile) const { return full_ && *full_ == profile.gains().end(); }
   bool has_no_time(const Profile& profile) const { return no_time_ && *no_time_ == profile.gains().end(); }
+  // Whether it was full and nothing came since that would change it: a glance, mostly enough.
+  bool stays_full(const Profile& profile);
   // A new call: times found in the last one mean nothing.
   void begin() { no_time_.reset(), planned_.reset(); }
   // Whether a look at everything finds room where is_full() says there is none: a bug of ours.

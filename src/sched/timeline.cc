@@ -26,9 +26,9 @@ std::size_t Timeline::step_at(Time at) {
   const auto before = static_cast<std::size_t>(next - times_.begin()) - 1;
   if (times_[before] == at) return before;
   times_.insert(next, at);
+  rows_.resize(rows_.size() + width_);
   const auto row = rows_.begin() + static_cast<std::ptrdiff_t>(before * width_);
-  const std::vector<Amount> copy(row, row + static_cast<std::ptrdiff_t>(width_));
-  rows_.insert(row + static_cast<std::ptrdiff_t>(width_), copy.begin(), copy.end());
+  std::copy_backward(row, rows_.end() - static_cast<std::ptrdiff_t>(width_), rows_.end());
   return before + 1;
 }
 

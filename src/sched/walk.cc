@@ -16,10 +16,14 @@ Walk::Walk(EngineState& state, Mode mode)
 
 Plan Walk::run() {
   plan_.wake_at = s_.backlog.next_begin();
+  for (const auto& [job, planned] : s_.planned) {
+    const std::uint32_t slot = s_.backlog.find(job);
+    held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
+  }
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     s_.lanes[l]->lane.begin();
-    join(l, nullptr);
+    if (may_matter(l)) join(l, nullptr);
   }
   while (const auto item = pop())
     if (!visit(*item)) break;
@@ -28,6 +32,16 @@ Plan Walk::run() {
 }
 
 // ---- the queue
+
+// Most lanes are full, and were when we last looked. They join when something is given back.
+bool Walk::may_matter(std::uint32_t lane) const {
+  LaneRecord& record = *s_.lanes[lane];
+  if (mode_ == Mode::Full || !record.lane.stays_full(s_.profile) || held_of_class_.contains(record.of_class))
+    return true;
+  return s_.planned.size() < s_.params.reservations &&
+         std::ranges::any_of(class_of(record).by_reason,
+                             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
+}
 
 const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
   return s_.backlog.classes()[lane.of_class];
@@ -105,9 +119,8 @@ std::optional<Walk::Item> Walk::pop() {
 void Walk::leave(std::uint32_t lane) {
   cursors_[lane].in_walk = false;
   const LaneRecord& record = *s_.lanes[lane];
-  for (const auto& [job, planned] : s_.planned)
-    if (const std::uint32_t slot = s_.backlog.find(job); s_.backlog.slot(slot).job_class == record.of_class)
-      push_alone(lane, slot);
+  if (const auto held = held_of_class_.find(record.of_class); held != held_of_class_.end())
+    for (const std::uint32_t slot : held->second) push_alone(lane, slot);
   if (mode_ == Mode::Full || s_.planned.size() >= s_.params.reservations) return;
   for (const auto& [reason, first] : class_of(record).by_reason)
     for (std::uint32_t slot = first; reason == Reason::None && slot != kNone; slot = s_.backlog.slot(slot).next)
@@ -130,12 +143,8 @@ bool Walk::visit(const Item& item) {
   if (!started(item.slot)) {
     const auto at = s_.planned.find(s_.backlog.slot(item.slot).job->id);
     PlannedStart* planned = at == s_.planned.end() ? nullptr : &at->second;
-    if (planned) s_.profile.lift(planned->hold);
     fits_no_more = !try_to_start(item, planned, stop);
-    if (stop) {
-      if (planned) s_.profile.restore(planned->hold);
-      return false;
-    }
+    if (stop) return false;
     if (fits_no_more) plan_later(item, planned);
   }
   if (!item.alone) {
@@ -152,7 +161,7 @@ bool Walk::visit(const Item& item) {
   return true;
 }
 
-// False if the job is left waiting for room. `planned` is its lifted hold; null when it has none any more.
+// False if the job is left waiting for room. `planned` is its hold; null when it has none any more.
 bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
   Lane& lane = s_.lanes[item.lane]->lane;
   const model::Job& job = *s_.backlog.slot(item.slot).job;
@@ -161,7 +170,7 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
       give_back(planned);
       return true;
     }
-    const auto shares = planned ? lane.fit_now_lifted(s_.profile) : lane.fit_now(s_.profile);
+    const auto shares = planned ? lane.fit_now_without(s_.profile, planned->hold) : lane.fit_now(s_.profile);
     if (shares.empty()) return false;
     if (plan_.starts.size() >= s_.params.max_starts) {
       plan_.more = stop = true;
@@ -175,7 +184,6 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
 
 void Walk::give_back(PlannedStart*& planned) {
   if (!planned) return;
-  s_.profile.restore(planned->hold);
   s_.profile.remove(planned->hold);
   s_.planned.erase(planned->job);
   planned = nullptr;
@@ -193,14 +201,14 @@ void Walk::plan_later(const Item& item, PlannedStart* planned) {
     if (auto hold = lane.fit_later(s_.profile)) keep(item, *std::move(hold));
     return;
   }
+  if (mode_ == Mode::Quick) return;
   // Planned in an earlier partition already: move only if it is sooner here.
-  auto sooner = mode_ == Mode::Full ? lane.fit_after(s_.profile, now_) : std::nullopt;
-  if (sooner && sooner->start < planned->hold.start) {
-    give_back(planned);
-    keep(item, *std::move(sooner));
-  } else {
-    s_.profile.restore(planned->hold);
-  }
+  s_.profile.lift(planned->hold);
+  auto sooner = lane.fit_after(s_.profile, now_);
+  s_.profile.restore(planned->hold);
+  if (!sooner || sooner->start >= planned->hold.start) return;
+  give_back(planned);
+  keep(item, *std::move(sooner));
 }
 
 void Walk::keep(const Item& item, Hold hold) {
@@ -209,6 +217,7 @@ void Walk::keep(const Item& item, Hold hold) {
   PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold)};
   const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
   s_.profile.add(at->second.hold);
+  held_of_class_[record.of_class].push_back(item.slot);
   // It may yet start in another partition, whose lane may have left the walk.
   for (const std::uint32_t other : s_.lanes_of_class[record.of_class])
     if (other != item.lane && !cursors_[other].in_walk && s_.lanes[other]->lane.reason(s_.profile) == Reason::None)

@@ -53,6 +53,7 @@ class Walk {
   // ---- the queue (walk.cc)
   Position position_of(const Turn& turn, const LaneRecord& lane) const;
   const Backlog::JobClass& class_of(const LaneRecord& lane) const;
+  bool may_matter(std::uint32_t lane) const;
   void join(std::uint32_t lane, const Position* after);
   void push_next(std::uint32_t lane);
   void push_alone(std::uint32_t lane, std::uint32_t slot);
@@ -86,6 +87,7 @@ class Walk {
   std::optional<Position> last_;
   std::unordered_map<std::uint32_t, Done> done_;  // by slot; look-up only
   std::map<JobId, std::uint32_t> array_starts_;   // of arrays with a limit
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> held_of_class_;  // slots that have or had a hold
   std::optional<Grants> grants_;
   std::vector<Amount> rows_;                                      // scratch
   std::vector<std::uint8_t> lacks_licenses_;                      // by lane, at the end

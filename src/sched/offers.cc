@@ -59,14 +59,18 @@ void Offers::add_groups() {
 bool Offers::set(NodeNumber n, const Amount* row) {
   const Offer offer = offer_of(n, row);
   Offer before;
-  const auto [at, added] = single_at_.try_emplace(n, static_cast<std::uint32_t>(singles_.size()));
-  if (!added) {
-    before = singles_[at->second];
+  std::uint32_t at = marks_.find(n);
+  if (at != NodeMarks::kNone) {
+    before = singles_[at];
   } else {
-    if (with_groups_ && profile_.groups().grouped(n)) before = offer_of(n, profile_.capacity().free(n));
+    const bool grouped = with_groups_ && profile_.groups().grouped(n);
+    if (grouped) before = offer_of(n, profile_.capacity().free(n));
+    if (offer.tasks == 0 && !grouped) return false;  // as if it were not there
+    at = static_cast<std::uint32_t>(singles_.size());
+    marks_.set(n, at);
     singles_.emplace_back().node = n;
   }
-  Offer& single = singles_[at->second];
+  Offer& single = singles_[at];
   singles_useful_ += (offer.tasks > 0) - (single.tasks > 0);
   if (std::ranges::binary_search(request_.required, n)) required_ += (offer.tasks > 0) - (single.tasks > 0);
   single = offer;
@@ -102,7 +106,7 @@ template <class F>
 void Offers::for_each_member(const GroupOffer& group, std::uint32_t at_most, F f) const {
   for (const NodeNumber n : *group.members) {
     if (at_most == 0) return;
-    if (single_at_.contains(n) || std::ranges::binary_search(request_.excluded, n)) continue;
+    if (marks_.find(n) != NodeMarks::kNone || std::ranges::binary_search(request_.excluded, n)) continue;
     --at_most;
     f(n);
   }

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "sched/placement.h"
@@ -22,13 +21,16 @@ struct Reach {
   std::int32_t least = kNoUse;     // of all of them
 };
 
+// One at a time: they share the profile's marks.
 class Offers {
  public:
   // What best fit is judged by: what is free now, or all of the node for a plan about later.
   enum class Judge : std::uint8_t { Free, Whole };
 
   Offers(const Request& request, const Reach& reach, Profile& profile, Judge judge)
-      : request_(request), reach_(reach), profile_(profile), judge_(judge) {}
+      : request_(request), reach_(reach), profile_(profile), judge_(judge), marks_(profile.marks()) {
+    marks_.clear();
+  }
 
   // What is free now on all nodes without holds.
   void add_groups();
@@ -58,10 +60,10 @@ class Offers {
   const Reach& reach_;
   Profile& profile_;
   Judge judge_;
+  NodeMarks& marks_;  // where in singles_ a node is
   bool with_groups_ = false;
   std::vector<GroupOffer> groups_;
   std::vector<Offer> singles_;
-  std::unordered_map<NodeNumber, std::uint32_t> single_at_;  // look-up only
   std::int64_t useful_ = 0, tasks_ = 0, enough_alone_ = 0, singles_useful_ = 0, required_ = 0;
   std::array<std::int64_t, kMaxJobGres> gres_{};
   std::map<std::uint32_t, std::int64_t, std::greater<>> by_tasks_;  // how many nodes offer so many

@@ -26,6 +26,7 @@ Profile::Profile(const model::View& view)
       ends_(view, capacity_),
       free_cpus_(capacity_.size()),
       held_at_(capacity_.size(), kNotHeld),
+      marks_(capacity_.size()),
       scratch_(capacity_.width()),
       license_scratch_(view.config->licenses.size()) {
   for (NodeNumber n = 0; n < capacity_.size(); ++n)

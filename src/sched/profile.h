@@ -48,6 +48,20 @@ class GainLog {
   std::vector<NodeNumber> nodes_;
 };
 
+// A number for some of the nodes; forgetting them all costs nothing.
+class NodeMarks {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+  explicit NodeMarks(std::size_t nodes) : marks_(nodes) {}
+  void clear() { ++round_; }
+  void set(NodeNumber n, std::uint32_t mark) { marks_[n] = {round_, mark}; }
+  std::uint32_t find(NodeNumber n) const { return marks_[n].first == round_ ? marks_[n].second : kNone; }
+
+ private:
+  std::uint64_t round_ = 1;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> marks_;
+};
+
 class Profile {
  public:
   // The view's address stays, its contents change; refresh() and the like are then told what did.
@@ -77,6 +91,7 @@ class Profile {
   Time next_change(const Request& request, NodeNumber node, Time at);
   Time next_license_change(const Request& request, Time at);
   NodeEnds& ends() { return ends_; }
+  NodeMarks& marks() { return marks_; }  // for whoever looks at nodes at the moment
   // Nodes with more free now, and those that offer more in spite of holds (which has all of the first, too).
   const GainLog& base_gains() const { return base_gains_; }
   const GainLog& gains() const { return gains_; }
@@ -128,6 +143,7 @@ class Profile {
   std::vector<const Hold*> license_holds_;
   Timeline licenses_;
   GainLog gains_, base_gains_;
+  NodeMarks marks_;
   std::vector<Amount> scratch_, license_scratch_, before_;
 };
 

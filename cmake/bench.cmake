@@ -1,3 +1,5 @@
 # Load generators and micro-benchmarks of bench/; built with everything, run by bench/run.
 add_executable(spur-submit-load ${CMAKE_SOURCE_DIR}/bench/submit_load.cc)
 target_link_libraries(spur-submit-load PRIVATE spur_warnings spur_proto_grpc spur_wire spur_config)
+add_executable(spur-bench-sched ${CMAKE_SOURCE_DIR}/bench/sched_scale.cc)
+target_link_libraries(spur-bench-sched PRIVATE spur_warnings spur_sched)

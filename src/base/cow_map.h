@@ -74,6 +74,13 @@ class CowMap {
     if (root_) walk(*root_, 0, kLevels - 1, f);
   }
 
+  // Calls f(key, before, after) in ascending order of keys for every key whose values differ (by ==); null where the
+  // key is absent. What both copies share is skipped unseen, so it costs what was written between them.
+  template <class F>
+  static void diff(const CowMap& before, const CowMap& after, F&& f) {
+    diff_below(before.root_.get(), after.root_.get(), 0, kLevels - 1, f);
+  }
+
  private:
   static constexpr int kBits = 6, kFan = 1 << kBits, kLevels = 6;  // 36 bits cover the key
   static constexpr unsigned slot(Key key, int level) {
@@ -189,6 +196,34 @@ class CowMap {
       } else {
         return static_cast<bool>(f(static_cast<Key>(key), leaf.values[at]));
       }
+    });
+  }
+
+  // Either may be null.
+  template <class F>
+  static void diff_below(const Node* before, const Node* after, std::uint64_t prefix, int level, F& f) {
+    if (before == after) return;
+    const auto each = [&](std::uint64_t present_before, std::uint64_t present_after, auto&& visit) {
+      for (std::uint64_t left = present_before | present_after; left != 0; left &= left - 1) {
+        const auto s = static_cast<unsigned>(std::countr_zero(left));
+        visit(s, (prefix << kBits) | s);
+      }
+    };
+    if (level > 0) {
+      const auto* a = static_cast<const Branch*>(before);
+      const auto* b = static_cast<const Branch*>(after);
+      each(a ? a->present : 0, b ? b->present : 0, [&](unsigned s, std::uint64_t key) {
+        diff_below(a ? a->child(s) : nullptr, b ? b->child(s) : nullptr, key, level - 1, f);
+      });
+      return;
+    }
+    const auto* a = static_cast<const Leaf*>(before);
+    const auto* b = static_cast<const Leaf*>(after);
+    each(a ? a->present : 0, b ? b->present : 0, [&](unsigned s, std::uint64_t key) {
+      const Value* old_value = a ? a->find(s) : nullptr;
+      const Value* new_value = b ? b->find(s) : nullptr;
+      if (old_value && new_value && *old_value == *new_value) return;
+      f(static_cast<Key>(key), old_value, new_value);
     });
   }
 

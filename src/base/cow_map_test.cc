@@ -52,6 +52,64 @@ TEST(CowMap, FindsWhatWasSetAndOnlyThat) {
   EXPECT_EQ(map.find(0), nullptr);
 }
 
+TEST(CowMap, DiffTellsWhatChangedAndNothingElse) {
+  std::mt19937 random(7);
+  Map map;
+  Model model;
+  for (int round = 0; round < 200; ++round) {
+    const Map before = map;
+    const Model model_before = model;
+    for (std::uint32_t i = 0, count = random() % 8; i < count; ++i) {
+      const std::uint32_t key = random() % 3 ? random() % 300 : random();
+      if (random() % 3 == 0) {
+        map.erase(key);
+        model.erase(key);
+      } else {
+        const std::string value = std::to_string(random() % 3);
+        map.set(key, value);
+        model[key] = value;
+      }
+    }
+    const auto text = [](const Model& in, std::uint32_t key) {
+      const auto at = in.find(key);
+      return at == in.end() ? std::string("-") : at->second;
+    };
+    std::vector<std::string> expected, found;
+    Model all = model_before;
+    all.insert(model.begin(), model.end());
+    for (const auto& [key, value] : all)
+      if (text(model_before, key) != text(model, key))
+        expected.push_back(std::to_string(key) + ' ' + text(model_before, key) + ' ' + text(model, key));
+    Map::diff(before, map, [&](std::uint32_t key, const std::string* a, const std::string* b) {
+      found.push_back(std::to_string(key) + ' ' + (a ? *a : "-") + ' ' + (b ? *b : "-"));
+    });
+    ASSERT_EQ(found, expected);
+  }
+}
+
+// A value that counts comparisons: shared parts must not be looked at.
+struct Counted {
+  int value = 0;
+  static inline int compared = 0;
+  friend bool operator==(const Counted& a, const Counted& b) { return ++compared, a.value == b.value; }
+};
+
+TEST(CowMap, DiffSkipsWhatIsShared) {
+  CowMap<Counted> map;
+  for (std::uint32_t key = 0; key < 100'000; ++key) map.set(key, {1});
+  const CowMap<Counted> before = map;
+  map.set(5000, {2});
+  Counted::compared = 0;
+  int calls = 0;
+  CowMap<Counted>::diff(before, map, [&](std::uint32_t key, const Counted*, const Counted*) {
+    ++calls;
+    EXPECT_EQ(key, 5000u);
+  });
+  EXPECT_EQ(calls, 1);
+  EXPECT_LE(Counted::compared, 64);
+  CowMap<Counted>::diff({}, {}, [](auto...) { FAIL(); });
+}
+
 TEST(CowMap, AWalkMayStopEarly) {
   Map map;
   for (std::uint32_t key = 0; key < 1000; ++key) map.set(key, "x");

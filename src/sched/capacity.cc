@@ -81,85 +81,88 @@ std::vector<DeviceRange> device_ranges(const model::Node& node, const Columns& c
 
 Capacity::Capacity(const model::View& view) : columns_(view) {
   memory_is_consumable_ = view.config->memory_as == model::MemoryAs::Consumable;
-  const std::size_t count = view.nodes.size();
-  nodes_.reserve(count);
-  usable_.reserve(count);
-  weight_.reserve(count);
-  kind_.reserve(count);
-  unit_.reserve(count);
-  total_.reserve(count * width());
-  free_.reserve(count * width());
-  view.nodes.for_each([&](std::uint32_t n, const model::NodePtr& node) {
-    SPUR_CHECK_MSG(n == nodes_.size(), "node numbers are dense");
-    add_node(view, *node);
-  });
   for (std::size_t p = 0; p < view.partitions->size(); ++p)
     if (const auto column = columns_.partition_limit(p))
       limited_partitions_.emplace_back((*view.partitions)[p].config.name, column);
-  if (!limited_partitions_.empty()) take_partition_cpus(view);
+  const std::size_t count = view.nodes.size();
+  nodes_.resize(count);
+  usable_.resize(count);
+  weight_.resize(count);
+  kind_.resize(count);
+  free_.resize(count * width());
+  NodeNumber next = 0;
+  view.nodes.for_each([&](std::uint32_t n, const model::NodePtr& node) {
+    SPUR_CHECK_MSG(n == next++, "node numbers are dense");
+    nodes_[n] = node.get();
+    fill(view, n);
+  });
 }
 
-void Capacity::add_node(const model::View& view, const model::Node& node) {
-  const auto n = static_cast<NodeNumber>(nodes_.size());
-  nodes_.push_back(&node);
-  usable_.push_back(node.usable());
-  weight_.push_back(node.weight);
-  if (weight_[n] != weight_[0]) one_weight_ = false;
-  unit_.push_back(unit_of(node, view.config->cores_whole));
-  total_.resize(total_.size() + width());
-  free_.resize(free_.size() + width());
-  Amount* total = &total_[n * width()];
+void Capacity::refresh(const model::View& view, NodeNumber n) {
+  const auto at = nodes_by_weight_.find(weight_[n]);
+  if (--at->second == 0) nodes_by_weight_.erase(at);
+  nodes_[n] = view.nodes.find(n)->get();
+  fill(view, n);
+}
+
+void Capacity::fill(const model::View& view, NodeNumber n) {
+  const model::Node& node = *nodes_[n];
+  usable_[n] = node.usable();
+  weight_[n] = node.weight;
+  ++nodes_by_weight_[node.weight];
+  Kind kind{unit_of(node, view.config->cores_whole), std::vector<Amount>(width()), node.hardware.tmp_disk_mib,
+            node.active_features};
+  Amount* total = kind.total.data();
   Amount* free = &free_[n * width()];
 
   total[Columns::kCpu] = node.hardware.cpus;
-  free[Columns::kCpu] = free_cpus(node, unit_[n]);
-  total[Columns::kMemory] = free[Columns::kMemory] = static_cast<Amount>(node.hardware.memory_mib);
+  total[Columns::kMemory] = static_cast<Amount>(node.hardware.memory_mib);
+  const auto ranges = node.hardware.gres.empty() ? std::vector<DeviceRange>{} : device_ranges(node, columns_);
+  for (const auto& range : ranges) total[range.column] += range.count;
+  for (const auto& [name, column] : limited_partitions_)
+    total[column] = *model::find_partition(view, name)->config.max_cpus_per_node;
+
+  std::copy(total, total + width(), free);
+  free[Columns::kCpu] = free_cpus(node, kind.unit);
   if (memory_is_consumable_)
     free[Columns::kMemory] =
         std::max<Amount>(0, free[Columns::kMemory] - static_cast<Amount>(node.memory_allocated_mib));
-  if (!node.hardware.gres.empty()) {
-    for (const auto& range : device_ranges(node, columns_)) {
-      total[range.column] += range.count;
-      free[range.column] += range.count;
-      for (const auto& used : node.devices_in_use) {
-        if (used.gres != columns_.gres_name(range.column)) continue;
-        for (std::uint32_t d = 0; d < range.count; ++d) free[range.column] -= bit(used.bits, range.first + d);
-      }
+  for (const auto& range : ranges) {
+    for (const auto& used : node.devices_in_use) {
+      if (used.gres != columns_.gres_name(range.column)) continue;
+      for (std::uint32_t d = 0; d < range.count; ++d) free[range.column] -= bit(used.bits, range.first + d);
     }
   }
-  for (std::size_t p = 0; p < view.partitions->size(); ++p)
-    if (const auto column = columns_.partition_limit(p))
-      total[column] = free[column] = *(*view.partitions)[p].config.max_cpus_per_node;
-
-  const std::uint32_t kind = find_kind(n);
-  if (kind == kinds()) kind_example_.push_back(n);
-  kind_.push_back(kind);
+  if (!limited_partitions_.empty()) {
+    for_each_job_on(view, n, [&](const model::Job& job, const model::NodeGrant& grant) {
+      if (is_set(job.suspended_at)) return;
+      for (const auto& [name, column] : limited_partitions_)
+        if (name == job.allocation->partition) free[column] -= static_cast<Amount>(grant.cpus.size());
+    });
+  }
+  kind_[n] = kind_of(std::move(kind));
 }
 
-std::uint32_t Capacity::find_kind(NodeNumber n) const {
-  const auto same = [&](NodeNumber other) {
-    return unit_[n] == unit_[other] && std::equal(total(n), total(n) + width(), total(other)) &&
-           node(n).hardware.tmp_disk_mib == node(other).hardware.tmp_disk_mib &&
-           node(n).active_features == node(other).active_features;
-  };
-  if (n > 0 && same(n - 1)) return kind_[n - 1];  // nodes of a kind mostly stand together
-  // Clusters have few kinds. Where all nodes differ, not finding a kind costs less than looking for it.
-  constexpr std::uint32_t kLookAt = 64;
-  for (std::uint32_t kind = 0; kind < std::min(kinds(), kLookAt); ++kind)
-    if (same(kind_example_[kind])) return kind;
-  return kinds();
+std::uint32_t Capacity::kind_of(Kind kind) {
+  // Nodes of a kind mostly stand together.
+  if (last_kind_ < kinds() && kinds_[last_kind_] == kind) return last_kind_;
+  std::uint64_t hash = static_cast<std::uint64_t>(kind.unit) ^ kind.tmp_disk_mib << 8;
+  for (const Amount amount : kind.total) hash = (hash ^ static_cast<std::uint64_t>(amount)) * 0x9e3779b97f4a7c15u;
+  for (const auto& feature : kind.features)
+    for (const char c : feature) hash = (hash ^ static_cast<unsigned char>(c)) * 0xff51afd7ed558ccdu;
+  const auto [first, last] = kind_by_hash_.equal_range(hash);
+  for (auto at = first; at != last; ++at)
+    if (kinds_[at->second] == kind) return last_kind_ = at->second;
+  last_kind_ = kinds();
+  kind_by_hash_.emplace(hash, last_kind_);
+  kinds_.push_back(std::move(kind));
+  return last_kind_;
 }
 
-void Capacity::take_partition_cpus(const model::View& view) {
-  view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
-    if (!job->allocation || is_set(job->suspended_at)) return;
-    for (const auto& [name, column] : limited_partitions_) {
-      if (name != job->allocation->partition) continue;
-      for (const auto& grant : job->allocation->nodes)
-        if (std::ranges::binary_search(node(grant.node.value).jobs, job->id))
-          free_[grant.node.value * width() + column] -= static_cast<Amount>(grant.cpus.size());
-    }
-  });
+const model::NodeGrant* Capacity::grant_on(const model::Job& job, NodeNumber n) {
+  const auto& grants = job.allocation->nodes;
+  const auto at = std::ranges::lower_bound(grants, NodeIndex(n), {}, &model::NodeGrant::node);
+  return at != grants.end() && at->node.value == n ? &*at : nullptr;
 }
 
 void Capacity::take(NodeNumber n, const Amount* amounts) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the nodes have and what is free of it, as rows of integers: one row per node, one column per kind of thing
-// that can run out. Built once per planning call in O(nodes); everything after reads and writes plain arrays.
+// that can run out. Built in O(nodes) once; after that only nodes that changed are worked out anew.
 //
 // A column counts; it does not say which CPU or which device. That is enough to plan by, because things in one column
 // are interchangeable; grants.h picks the numbers when a job starts.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/view.h"
@@ -63,6 +65,10 @@ class Capacity {
  public:
   explicit Capacity(const model::View& view);
 
+  // Works out all about one node anew: its record, or a job on it, is not what it was. `view` has the columns and
+  // partitions that this was built with.
+  void refresh(const model::View& view, NodeNumber n);
+
   const Columns& columns() const { return columns_; }
   std::size_t width() const { return columns_.width(); }
   NodeNumber size() const { return static_cast<NodeNumber>(nodes_.size()); }
@@ -70,33 +76,52 @@ class Capacity {
   bool usable(NodeNumber n) const { return usable_[n]; }
   // Nodes of one kind have the same hardware and features: what one of them can do empty, the others can.
   std::uint32_t kind(NodeNumber n) const { return kind_[n]; }
-  std::uint32_t kinds() const { return static_cast<std::uint32_t>(kind_example_.size()); }
+  std::uint32_t kinds() const { return static_cast<std::uint32_t>(kinds_.size()); }
   std::uint32_t weight(NodeNumber n) const { return weight_[n]; }
   // CPUs that go together: threads per core where cores go whole, else 1.
-  Amount unit(NodeNumber n) const { return unit_[n]; }
-  const Amount* total(NodeNumber n) const { return &total_[n * width()]; }
+  Amount unit(NodeNumber n) const { return kinds_[kind_[n]].unit; }
+  const Amount* total(NodeNumber n) const { return kinds_[kind_[n]].total.data(); }
   const Amount* free(NodeNumber n) const { return &free_[n * width()]; }
   void take(NodeNumber n, const Amount* amounts);
 
   bool memory_is_consumable() const { return memory_is_consumable_; }
-  bool one_weight() const { return one_weight_; }
+  bool one_weight() const { return nodes_by_weight_.size() <= 1; }
 
   // What an active job holds by one of its grants, as a row. A suspended job holds no CPUs.
   void row_of(const model::Job& job, const model::NodeGrant& grant, std::span<Amount> row) const;
+  // Calls f(job, grant) for each active job that holds something of the node.
+  template <class F>
+  void for_each_job_on(const model::View& view, NodeNumber n, F&& f) const {
+    for (const JobId id : node(n).jobs) {
+      const auto* job = view.active.find(id.value);
+      if (!job || !(*job)->allocation) continue;
+      if (const auto* grant = grant_on(**job, n)) f(**job, *grant);
+    }
+  }
 
  private:
-  void add_node(const model::View& view, const model::Node& node);
-  std::uint32_t find_kind(NodeNumber n) const;
-  void take_partition_cpus(const model::View& view);
+  struct Kind {
+    Amount unit = 1;
+    std::vector<Amount> total;
+    std::uint64_t tmp_disk_mib = 0;
+    std::vector<std::string> features;
+    friend bool operator==(const Kind&, const Kind&) = default;
+  };
+  static const model::NodeGrant* grant_on(const model::Job& job, NodeNumber n);
+  void fill(const model::View& view, NodeNumber n);
+  std::uint32_t kind_of(Kind kind);
 
   Columns columns_;
   std::vector<const model::Node*> nodes_;
   std::vector<std::uint8_t> usable_;
   std::vector<std::uint32_t> weight_, kind_;
-  std::vector<NodeNumber> kind_example_;  // by kind
-  std::vector<Amount> unit_, total_, free_;
+  std::vector<Kind> kinds_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> kind_by_hash_;  // look-up only
+  std::uint32_t last_kind_ = 0;
+  std::vector<Amount> free_;
+  std::map<std::uint32_t, std::uint32_t> nodes_by_weight_;
   std::vector<std::pair<std::string, std::size_t>> limited_partitions_;  // name, column
-  bool memory_is_consumable_ = false, one_weight_ = true;
+  bool memory_is_consumable_ = false;
 };
 
 }  // namespace spur::sched

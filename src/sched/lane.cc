@@ -5,29 +5,24 @@
 
 #include "sched/eligibility.h"
 #include "sched/feasibility.h"
+#include "sched/placement.h"
 
 namespace spur::sched {
 namespace {
 
-// Calls look(i) for each of `nodes` that changed since `seen`, or for all the first time and where that is less work.
-template <class Look>
-void catch_up(const Profile& profile, const std::vector<NodeNumber>& nodes, bool all, std::size_t& seen, Look look) {
-  const auto& changes = profile.changes();
-  if (all || changes.size() - seen > nodes.size()) {
-    for (std::size_t i = 0; i < nodes.size(); ++i) look(i);
-    seen = changes.size();
-  }
-  for (; seen < changes.size(); ++seen) {
-    const auto at = std::ranges::lower_bound(nodes, changes[seen]);
-    if (at != nodes.end() && *at == changes[seen]) look(static_cast<std::size_t>(at - nodes.begin()));
-  }
+using model::Reason;
+
+// With fewer free CPUs no node offers anything.
+std::int32_t least_cpus(const Request& request, const Capacity& capacity, NodeNumber example) {
+  if (request.exclusive) return static_cast<std::int32_t>(capacity.total(example)[Columns::kCpu]);
+  return static_cast<std::int32_t>(std::max(request.cpus_per_task, request.min_cpus));
 }
 
 }  // namespace
 
 Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
-           TimeLimit limit, Time now)
-    : partition_((*view.partitions)[partition]), capacity_(capacity) {
+           TimeLimit limit)
+    : partition_((*view.partitions)[partition]), partition_number_(partition) {
   auto request = make_request(view, capacity.columns(), spec, partition, limit);
   if (request) {
     request_ = *std::move(request);
@@ -35,80 +30,195 @@ Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSp
     request_.partition = partition;
     request_.limit = limit_in(partition_.config, limit);
   }
-  using model::Reason;
-  reason_ = limit_reason(partition_.config, request_);
-  if (reason_ == Reason::None && !request) reason_ = Reason::BadConstraints;
-  if (reason_ == Reason::None && !in_time(request_, now)) reason_ = Reason::DeadLine;
-  know_nodes_ = reason_ != Reason::None;
+  fixed_reason_ = limit_reason(partition_.config, request_);
+  if (fixed_reason_ == Reason::None && !request) fixed_reason_ = Reason::BadConstraints;
 }
 
-model::Reason Lane::reason() {
-  if (!know_nodes_) {
-    know_nodes_ = true;
-    Candidates found = find_candidates(partition_, request_, capacity_);
-    reason_ = found.reason;
-    nodes_ = std::move(found.nodes);
+Reason Lane::reason(const Profile& profile) {
+  if (fixed_reason_ != Reason::None) return fixed_reason_;
+  if (!in_time(request_, profile.now())) return Reason::DeadLine;
+  if (static_seen_ != profile.static_version()) {
+    static_seen_ = profile.static_version();
+    update_reach(profile);
+    node_reason_ = Reason::None;
+    if (!suffices_when_empty(request_, profile, Nodes::Usable)) {
+      if (!suffices_when_empty(size_of(request_), profile, Nodes::All))
+        node_reason_ = Reason::PartitionConfig;
+      else if (!suffices_when_empty(request_, profile, Nodes::All))
+        node_reason_ = Reason::BadConstraints;
+      else
+        node_reason_ = Reason::ReqNodeNotAvail;  // Slurm says so whether or not the nodes were asked for by name
+    }
   }
-  return reason_;
+  return node_reason_;
+}
+
+// ---- nodes that exist, whatever runs on them
+
+void Lane::update_reach(const Profile& profile) {
+  const NodeGroups& groups = profile.groups();
+  const Capacity& capacity = profile.capacity();
+  reach_.cpus.assign(groups.sorts().size(), kNoUse);
+  reach_.least = kNoUse;
+  for (std::size_t s = 0; s < groups.sorts().size(); ++s) {
+    const NodeSort& sort = groups.sorts()[s];
+    if (sort.usable.empty() || !groups.in_partition(sort, partition_number_)) continue;
+    const NodeNumber example = *sort.usable.begin();
+    if (!node_allowed(request_, capacity, example) ||
+        tasks_that_fit(request_, capacity, example, capacity.total(example)) == 0)
+      continue;
+    reach_.cpus[s] = least_cpus(request_, capacity, example);
+    reach_.least = std::min(reach_.least, reach_.cpus[s]);
+  }
+}
+
+bool Lane::suffices_when_empty(const Request& request, const Profile& profile, Nodes which) const {
+  const NodeGroups& groups = profile.groups();
+  const Capacity& capacity = profile.capacity();
+  const std::uint32_t most = most_nodes(request);
+  std::uint64_t nodes = 0, tasks = 0;
+  std::vector<Offer> offers;
+  std::size_t required = 0;
+  const bool lay_out = !request.gres_per_job.empty() || (request.max_nodes != kNoLimit && request.tasks_fixed);
+  for (const NodeSort& sort : groups.sorts()) {
+    if (!groups.in_partition(sort, partition_number_)) continue;
+    if (sort.usable.empty() && (which == Nodes::Usable || sort.unusable.empty())) continue;
+    const NodeNumber example = sort.usable.empty() ? *sort.unusable.begin() : *sort.usable.begin();
+    if (!node_allowed(request, capacity, example)) continue;
+    const Offer offer = make_offer(request, capacity, example, capacity.total(example), capacity.total(example));
+    if (offer.tasks == 0) continue;
+    const auto has = [&](NodeNumber n) {
+      return sort.usable.contains(n) || (which == Nodes::All && sort.unusable.contains(n));
+    };
+    std::size_t count = sort.usable.size() + (which == Nodes::All ? sort.unusable.size() : 0);
+    for (const NodeNumber n : request.excluded) count -= has(n);
+    nodes += count;
+    tasks += count * offer.tasks;
+    for (const NodeNumber n : request.required) {
+      if (!has(n) || std::ranges::binary_search(request.excluded, n)) continue;
+      ++required;
+      if (lay_out) offers.emplace_back(offer).node = n;
+    }
+    const auto take = [&](const NodeSet& set) {
+      std::uint32_t left = most;
+      for (auto n = set.begin(); lay_out && n != set.end() && left > 0; ++n) {
+        if (std::ranges::binary_search(request.excluded, *n) || std::ranges::binary_search(request.required, *n))
+          continue;
+        offers.emplace_back(offer).node = *n;
+        --left;
+      }
+    };
+    take(sort.usable);
+    if (which == Nodes::All) take(sort.unusable);
+  }
+  if (nodes < request.min_nodes || required < request.required.size()) return false;
+  if (request.tasks_fixed && tasks < request.tasks) return false;
+  if (!lay_out) return true;  // with no upper limit on nodes, enough in all is enough
+  std::ranges::sort(offers, {}, &Offer::node);
+  return !choose(request, offers).empty();
+}
+
+// ---- now
+
+// Whether a node either takes the whole job or is of no use to it.
+bool Lane::takes_one_node(const Profile& profile) const {
+  return prefers_one_node(request_, profile.capacity().one_weight()) &&
+         (!request_.tasks_fixed || request_.tasks == 1 || request_.max_nodes == 1);
+}
+
+std::vector<Share> Lane::look(Profile& profile) const {
+  Offers offers(request_, reach_, profile, Offers::Judge::Free);
+  offers.add_groups();
+  const Time end = request_.end_of_run(profile.now());
+  for (const NodeNumber n : profile.held_nodes())
+    if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n))
+      offers.set(n, profile.least(n, profile.now(), end));
+  return offers.place();
 }
 
 std::vector<Share> Lane::fit_now(Profile& profile) {
-  const Time now = profile.now();
-  if (!profile.licenses_suffice(request_, now, request_.end_of_run(now))) return {};
-  if (prefers_one_node(request_, capacity_.one_weight())) {
-    find_best_node(profile);
-    if (!keys_[best_].is_none()) return {Share{nodes_[best_], request_.tasks, {}}};
-    if (!request_.tasks_fixed || request_.tasks == 1 || request_.max_nodes == 1) return {};
+  const Time now = profile.now(), end = request_.end_of_run(now);
+  if (is_full(profile) || !profile.licenses_suffice(request_, now, end)) return {};
+  std::vector<Share> shares;
+  const auto gained = full_ ? profile.gains().since(*full_) : std::nullopt;
+  if (!gained) {
+    shares = look(profile);
+  } else {
+    // Only what gained since can make a difference.
+    Offers offers(request_, reach_, profile, Offers::Judge::Free);
+    for (const NodeNumber n : *gained)
+      if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, profile.least(n, now, end));
+    if (offers.any_single()) shares = takes_one_node(profile) ? offers.place() : look(profile);
   }
-  refresh_offers(profile);
-  std::vector<Offer> useful;
-  useful.reserve(offers_.size());
-  std::ranges::copy_if(offers_, std::back_inserter(useful), [](const Offer& offer) { return offer.tasks > 0; });
-  if (useful.size() < request_.min_nodes) return {};
-  return choose(request_, useful);
+  if (shares.empty()) full_ = profile.gains().end();
+  return shares;
 }
 
-FitKey Lane::key_of(std::size_t i, Profile& profile, Time end) const {
-  const Amount* row = profile.least(nodes_[i], profile.now(), end);
-  if (row[Columns::kCpu] < request_.cpus_per_task) return {};  // mostly it is that
-  const Offer offer = make_offer(request_, capacity_, nodes_[i], row, row);
-  return offer.tasks >= request_.tasks ? fit_key(request_, offer, request_.tasks, {}) : FitKey{};
+// Whether there is no room even without any holds.
+bool Lane::base_is_full(Profile& profile) {
+  const GainLog& gains = profile.base_gains();
+  const Capacity& capacity = profile.capacity();
+  const auto gained = base_full_ ? gains.since(*base_full_) : std::nullopt;
+  if (gained) {
+    Offers offers(request_, reach_, profile, Offers::Judge::Free);
+    for (const NodeNumber n : *gained)
+      if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, capacity.free(n));
+    if (!offers.any_single() || (takes_one_node(profile) && !offers.may_suffice())) {
+      base_full_ = gains.end();
+      return true;
+    }
+  }
+  Offers offers(request_, reach_, profile, Offers::Judge::Free);
+  offers.add_groups();
+  for (const NodeNumber n : profile.held_nodes())
+    if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, capacity.free(n));
+  base_full_.reset();
+  if (offers.may_suffice()) return false;
+  base_full_ = gains.end();
+  return true;
 }
 
-void Lane::find_best_node(Profile& profile) {
-  const Time end = request_.end_of_run(profile.now());
-  const bool first = keys_.empty();
-  if (first) keys_.resize(nodes_.size());
-  // A node that took a job fits the next one better still; only where it is full (or LLN) all have to be compared.
-  bool compare_all = false;
-  catch_up(profile, nodes_, first, keys_seen_, [&](std::size_t i) {
-    const FitKey before = keys_[i];
-    keys_[i] = key_of(i, profile, end);
-    if (i == best_)
-      compare_all |= keys_[i] > before;
-    else if (keys_[i] < keys_[best_])
-      best_ = i;
-  });
-  if (first || compare_all) best_ = static_cast<std::size_t>(std::ranges::min_element(keys_) - keys_.begin());
+std::vector<Share> Lane::fit_now_without(Profile& profile, const Hold& own) {
+  if (base_is_full(profile)) return {};
+  profile.lift(own);
+  std::vector<Share> shares;
+  if (profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) shares = look(profile);
+  profile.restore(own);
+  return shares;
 }
 
-void Lane::refresh_offers(Profile& profile) {
-  const Time end = request_.end_of_run(profile.now());
-  const bool first = offers_.empty();
-  if (first) offers_.resize(nodes_.size());
-  catch_up(profile, nodes_, first, offers_seen_, [&](std::size_t i) {
-    const Amount* row = profile.least(nodes_[i], profile.now(), end);
-    offers_[i] = make_offer(request_, capacity_, nodes_[i], row, row);
-  });
+bool Lane::stays_full(const Profile& profile) {
+  const auto gained = full_ ? profile.gains().since(*full_) : std::nullopt;
+  if (!gained) return false;
+  const NodeGroups& groups = profile.groups();
+  for (const NodeNumber n : *gained)
+    if (profile.free_cpus(n) >= reach_.cpus[groups.sort_of(n)] && groups.usable(n)) return false;
+  full_ = profile.gains().end();
+  return true;
 }
 
-std::optional<Hold> Lane::fit_later(Profile& profile, bool continue_search) {
-  if (!search_ || !continue_search) search_.emplace(request_, nodes_, capacity_, profile, profile.now());
-  return search_->next();
+bool Lane::is_wrongly_full(Profile& profile) const {
+  if (!is_full(profile)) return false;
+  if (!profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) return false;
+  return !look(profile).empty();
+}
+
+// ---- later
+
+std::optional<Hold> Lane::fit_later(Profile& profile) {
+  if (has_no_time(profile)) return std::nullopt;
+  // As long as nothing was given back, the next one of a lane cannot start sooner than the last.
+  const bool known = planned_ && planned_->first == profile.gains().end();
+  auto hold = fit_after(profile, known ? planned_->second : profile.now());
+  if (hold)
+    planned_.emplace(profile.gains().end(), hold->start);
+  else
+    no_time_ = profile.gains().end();
+  return hold;
 }
 
 std::optional<Hold> Lane::fit_after(Profile& profile, Time from) {
-  return StartSearch(request_, nodes_, capacity_, profile, from).next();
+  return StartSearch(request_, reach_, profile).find(from);
 }
 
 }  // namespace spur::sched

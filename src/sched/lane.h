@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // All pending jobs with the same wish in one partition: where they could run, whether one more fits now, and when the
-// next one could start. Remembers what the nodes offered when it was last asked, and looks again only at those that
-// changed.
+// next one could start. Lives as long as the class; remembers that nothing fitted, and until a node gains something
+// it need not look again.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "model/view.h"
-#include "sched/capacity.h"
-#include "sched/placement.h"
+#include "sched/offers.h"
 #include "sched/profile.h"
 #include "sched/request.h"
 #include "sched/start_search.h"
@@ -20,44 +19,52 @@ namespace spur::sched {
 class Lane {
  public:
   Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
-       TimeLimit limit, Time now);
+       TimeLimit limit);
 
   const Request& request() const { return request_; }
 
   // Why its jobs cannot run whatever is free; None if they can.
-  model::Reason reason();
+  model::Reason reason(const Profile& profile);
 
+  // The following need reason() to be None.
   // Shares of one more job that starts now; empty: it does not fit.
   std::vector<Share> fit_now(Profile& profile);
-  // The hold for one that starts later. `continue_search`: nothing was given back since the last call, so it cannot
-  // start sooner than that one.
-  std::optional<Hold> fit_later(Profile& profile, bool continue_search);
-  // From that moment on.
+  // The same for a job that has this hold: it does not stand in its own way.
+  std::vector<Share> fit_now_without(Profile& profile, const Hold& own);
+  // The hold for one that starts later.
+  std::optional<Hold> fit_later(Profile& profile);
+  // Not before that moment.
   std::optional<Hold> fit_after(Profile& profile, Time from);
-
-  // The planner's marks: in which generation of the profile a job of this lane last did not fit, or got a hold.
-  static constexpr std::uint64_t kNotYet = ~std::uint64_t{0};
-  std::uint64_t full_since = kNotYet, planned_in = kNotYet;
+  // Whether fit_now() and fit_later() are known to fail.
+  bool is_full(const Profile& profile) const { return full_ && *full_ == profile.gains().end(); }
+  bool has_no_time(const Profile& profile) const { return no_time_ && *no_time_ == profile.gains().end(); }
+  // Whether it was full and nothing came since that would change it: a glance, mostly enough.
+  bool stays_full(const Profile& profile);
+  // A new call: times found in the last one mean nothing.
+  void begin() { no_time_.reset(), planned_.reset(); }
+  // Whether a look at everything finds room where is_full() says there is none: a bug of ours.
+  bool is_wrongly_full(Profile& profile) const;
 
  private:
-  void find_best_node(Profile& profile);
-  void refresh_offers(Profile& profile);
-  FitKey key_of(std::size_t i, Profile& profile, Time end) const;
+  enum class Nodes : std::uint8_t { Usable, All };
+  void update_reach(const Profile& profile);
+  bool suffices_when_empty(const Request& request, const Profile& profile, Nodes which) const;
+  bool takes_one_node(const Profile& profile) const;
+  bool base_is_full(Profile& profile);
+  std::vector<Share> look(Profile& profile) const;
 
   const model::Partition& partition_;
-  const Capacity& capacity_;
+  std::size_t partition_number_;
   Request request_;
-  model::Reason reason_ = model::Reason::None;
-  bool know_nodes_ = false;
-  std::vector<NodeNumber> nodes_;  // candidates, ascending
-
-  // Jobs that one node takes: the best-fit key of each node that does, and the best of them.
-  std::vector<FitKey> keys_;  // beside nodes_
-  std::size_t best_ = 0, keys_seen_ = 0;
-  // Other jobs.
-  std::vector<Offer> offers_;  // beside nodes_
-  std::size_t offers_seen_ = 0;
-  std::optional<StartSearch> search_;
+  model::Reason fixed_reason_ = model::Reason::None;  // by configuration alone
+  model::Reason node_reason_ = model::Reason::None;
+  std::uint64_t static_seen_ = 0;
+  Reach reach_;
+  // Positions in the profile's logs: when nothing fitted, with and without regard to holds.
+  std::optional<std::uint64_t> full_, base_full_;
+  // ... when no hold could be made; and when the last one was, and for when.
+  std::optional<std::uint64_t> no_time_;
+  std::optional<std::pair<std::uint64_t, Time>> planned_;
 };
 
 }  // namespace spur::sched

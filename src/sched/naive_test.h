@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler again, as plainly as it can be written: no classes, no caches, no incremental anything. Every job is
 // tried at every moment on every node, and what is free then is summed up from a list of everything that anybody
-// holds. It shares with the real one only the reading of a specification (request.h); plan() must agree with it in
-// every detail.
+// holds. It shares with the real one only the reading of a specification (request.h); the engine must agree with it
+// in every detail.
 #pragma once
 
 #include <algorithm>
@@ -20,35 +20,44 @@
 
 namespace spur::sched {
 
+// A hold and whose it is, as the naive scheduler keeps it from one call to the next.
+struct NaiveHold {
+  model::JobSpec spec;  // as it was then
+  TimeLimit limit;
+  std::string partition;
+  Time from, to;
+  std::vector<NaiveWorld::Held> nodes;
+  std::vector<NaiveWorld::HeldLicenses> licenses;
+};
+using NaiveHolds = std::map<JobId, NaiveHold>;
+
 class Naive : NaiveWorld {
  public:
   Naive(const model::View& view, const Params& params, Time now)
       : NaiveWorld(view, now), params_(params), columns_(view) {}
 
+  // The full cycle.
   Plan run() {
-    for (Record& record : queue()) {
-      if (!visit(record)) break;
-      --left_[record.job->id];
-    }
-    Plan plan;
-    plan.starts = std::move(starts_);
-    plan.more = more_;
-    view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
-      if (reason_[job->id] == model::Reason::BeginTime && own_reason(*job, now_) != model::Reason::None)
-        plan.wake_at = is_set(plan.wake_at) ? std::min(plan.wake_at, begin_of(*job)) : begin_of(*job);
-      if (gone_.contains(job->id) || left_[job->id] > 0) return;
-      Wait wait{job->id, reason_[job->id], {}};
-      if (holds_.contains(job->id) && holds_[job->id].from < kNever) wait.expected_start = holds_[job->id].from;
-      if (wait.reason != job->reason || is_set(wait.expected_start)) plan.waits.push_back(wait);
-    });
+    Plan plan = walk();
+    plan.full = true;
     return plan;
   }
+  // The quick answer: the holds stay, as far as they still make sense.
+  Plan respond(const NaiveHolds& old) {
+    quick_ = true;
+    for (const auto& [id, hold] : old)
+      if (still_stands(id, hold)) plan_again(id, hold);
+    return walk();
+  }
+  const NaiveHolds& holds() const { return holds_; }
 
  private:
   struct Record {
     const model::Job* job;
     const model::Partition* partition;
-    std::uint32_t tier, priority, nth;
+    std::uint32_t tier, priority;
+    Time since;
+    std::uint32_t nth;
   };
   struct Offer {
     std::uint32_t node = 0;
@@ -61,92 +70,124 @@ class Naive : NaiveWorld {
     Amount tasks;
     std::vector<Amount> job_gres;
   };
-  struct Planned {
-    Time from, to;
-  };
+
+  Plan walk() {
+    const auto records = queue();
+    for (const Record& record : records)
+      if (!visit(record)) break;
+    Plan plan;
+    plan.starts = std::move(starts_);
+    plan.more = more_;
+    const auto reasons = why_all_wait(records);
+    view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+      if (own_reason(*job, now_) == model::Reason::BeginTime)
+        plan.wake_at = is_set(plan.wake_at) ? std::min(plan.wake_at, begin_of(*job)) : begin_of(*job);
+      if (more_ || gone_.contains(job->id)) return;
+      Wait wait{job->id, reasons.at(job->id), {}};
+      if (holds_.contains(job->id) && holds_[job->id].from < kNever) wait.expected_start = holds_[job->id].from;
+      if (wait.reason != job->reason || is_set(wait.expected_start)) plan.waits.push_back(wait);
+    });
+    return plan;
+  }
 
   // ---- the queue
+  static std::vector<const model::Partition*> partitions_of(const model::View& view, const model::Job& job) {
+    std::vector<const model::Partition*> found;
+    if (job.spec->partitions.empty() && model::default_partition(view))
+      found.push_back(model::default_partition(view));
+    for (const auto& name : job.spec->partitions)
+      if (const auto* partition = model::find_partition(view, name)) found.push_back(partition);
+    return found;
+  }
   std::vector<Record> queue() {
     std::vector<Record> records;
+    const auto& config = *view_.config;
     view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
-      reason_[job->id] = own_reason(*job, now_);
-      if (reason_[job->id] != model::Reason::None) return;
+      if (own_reason(*job, now_) != model::Reason::None) return;
       if (job->is_array_rest()) tasks_[job->id] = *job->array_pending;
-      std::vector<std::string> names = job->spec->partitions;
-      if (names.empty() && model::default_partition(view_))
-        names.push_back(model::default_partition(view_)->config.name);
-      reason_[job->id] = model::Reason::PartitionConfig;
-      for (const auto& name : names) {
-        const auto* partition = model::find_partition(view_, name);
-        if (!partition) continue;
-        reason_[job->id] = model::Reason::None;
-        records.push_back({job.get(), partition, partition->config.priority_tier,
-                           priority_at(*job, *view_.config, now_), static_cast<std::uint32_t>(left_[job->id]++)});
-      }
+      const Time since = is_set(job->accrue) ? job->accrue : job->eligible;
+      std::uint32_t nth = 0;
+      for (const auto* partition : partitions_of(view_, *job))
+        records.push_back({job.get(), partition, partition->config.priority_tier, priority_at(*job, config, now_),
+                           config.age_weight > 0 ? since : Time{}, nth++});
     });
     std::ranges::stable_sort(records, [](const Record& a, const Record& b) {
-      return std::tuple(b.tier, b.priority, a.job->id, a.nth) < std::tuple(a.tier, a.priority, b.job->id, b.nth);
+      return std::tuple(b.tier, b.priority, a.since, a.job->id, a.nth) <
+             std::tuple(a.tier, a.priority, b.since, b.job->id, b.nth);
     });
     return records;
+  }
+  Result<Request> request_of(const Record& record) const {
+    const auto number = static_cast<std::size_t>(record.partition - view_.partitions->data());
+    return make_request(view_, columns_, *record.job->spec, number, record.job->time_limit);
+  }
+  bool at_array_limit(const model::Job& job) {
+    return job.array_job && job.array_max_running && array_running_[job.array_job] >= job.array_max_running;
   }
 
   bool visit(const Record& record) {
     const model::Job& job = *record.job;
-    if (gone_.contains(job.id)) return true;
-    const auto number = static_cast<std::size_t>(record.partition - view_.partitions->data());
-    const auto request = make_request(view_, columns_, *job.spec, number, job.time_limit);
-    const model::Reason never = never_runs(record, request);
-    if (never != model::Reason::None) {
-      if (reason_[job.id] == model::Reason::None) reason_[job.id] = never;
-      return true;
-    }
-    std::optional<Planned> old;
-    std::vector<Held> old_held;
-    if (holds_.contains(job.id)) {
-      old = holds_[job.id];
-      for (const auto& held : held_)
-        if (held.planned_for == job.id) old_held.push_back(held);
-    }
-    const auto old_licenses = licenses_planned_for(job.id);
+    const auto request = request_of(record);
+    if (gone_.contains(job.id) || never_runs(record, request) != model::Reason::None) return true;
+    const auto held = holds_.find(job.id);
+    std::optional<NaiveHold> old;
+    if (held != holds_.end()) old = held->second;
     unplan(job.id);
     while (!gone_.contains(job.id)) {
-      if (job.array_job && job.array_max_running && array_running_[job.array_job] >= job.array_max_running) {
-        reason_[job.id] = model::Reason::JobArrayTaskLimit;
-        return true;
-      }
+      if (at_array_limit(job)) return true;
       const auto parts = place(record, *request, now_);
       if (parts.empty()) break;
-      if (starts_.size() >= params_.max_starts) return !(more_ = true);
+      if (starts_.size() >= params_.max_starts) {
+        if (old) plan_again(job.id, *old);
+        return !(more_ = true);
+      }
       start(record, *request, parts);
       old.reset();
     }
     if (gone_.contains(job.id)) return true;
-    wait(record, *request);
+    if (quick_ && (old || job.reason != model::Reason::None)) {
+      if (old) plan_again(job.id, *old);
+      return true;
+    }
     if (!old && holds_.size() >= params_.reservations) return true;
     const auto later = earliest(record, *request);
-    if (later && (!old || later->first < old->from)) {
-      plan_later(job.id, *request, later->first, later->second);
-    } else if (old) {
-      holds_[job.id] = *old;
-      held_.insert(held_.end(), old_held.begin(), old_held.end());
-      held_licenses_.insert(held_licenses_.end(), old_licenses.begin(), old_licenses.end());
-    }
+    if (later && (!old || later->first < old->from))
+      plan_later(record, *request, later->first, later->second);
+    else if (old)
+      plan_again(job.id, *old);
     return true;
   }
 
-  void wait(const Record& record, const Request& request) {
+  // ---- why everyone who is left waits, seen from the end of the walk
+  std::map<JobId, model::Reason> why_all_wait(const std::vector<Record>& records) {
     using model::Reason;
-    Reason reason = Reason::Resources;
-    if (!licensed(request, now_, request.end_of_run(now_)))
-      reason = Reason::Licenses;
-    else if (const JobId first = first_waits_[record.partition->config.name]; first && !gone_.contains(first))
-      reason = Reason::Priority;
-    else
-      first_waits_[record.partition->config.name] = record.job->id;
-    const Reason was = reason_[record.job->id];
-    if (was != Reason::Resources && was != Reason::Priority && was != Reason::Licenses &&
-        was != Reason::JobArrayTaskLimit)
-      reason_[record.job->id] = reason;
+    std::map<JobId, Reason> reasons;
+    std::set<JobId> could_run;
+    std::set<std::string> taken;  // partitions in which somebody waits for resources
+    view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+      const Reason own = own_reason(*job, now_);
+      reasons[job->id] = own != Reason::None                  ? own
+                         : partitions_of(view_, *job).empty() ? Reason::PartitionConfig
+                                                              : Reason::None;
+    });
+    for (const Record& record : records) {
+      const JobId id = record.job->id;
+      if (gone_.contains(id)) continue;
+      const auto request = request_of(record);
+      Reason reason = never_runs(record, request);
+      if (reason == Reason::None) {
+        if (at_array_limit(*record.job))
+          reason = Reason::JobArrayTaskLimit;
+        else if (!licensed(*request, now_, request->end_of_run(now_)))
+          reason = Reason::Licenses;
+        else
+          reason = taken.insert(record.partition->config.name).second ? Reason::Resources : Reason::Priority;
+        if (could_run.insert(id).second) reasons[id] = reason;  // the first partition in which it can run speaks
+      } else if (reasons[id] == Reason::None) {
+        reasons[id] = reason;
+      }
+    }
+    return reasons;
   }
 
   // ---- why never
@@ -469,35 +510,44 @@ class Naive : NaiveWorld {
     }
     return std::nullopt;
   }
-  void plan_later(JobId job, const Request& request, Time when, const std::vector<Part>& parts) {
+  void plan_later(const Record& record, const Request& request, Time when, const std::vector<Part>& parts) {
+    const JobId job = record.job->id;
     const Time end = request.end_of_run(when);
-    std::vector<Held> taken;
+    NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}};
     for (const auto& part : parts)
-      taken.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job});
-    held_.insert(held_.end(), taken.begin(), taken.end());
-    held_licenses_.push_back({when, end, {request.licenses.begin(), request.licenses.end()}, job});
-    holds_[job] = {when, end};
+      hold.nodes.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job});
+    hold.licenses.push_back({when, end, {request.licenses.begin(), request.licenses.end()}, job});
+    plan_again(job, hold);
+  }
+  // What should have begun by now is kept from now on.
+  void plan_again(JobId job, const NaiveHold& hold) {
+    holds_[job] = hold;
+    for (auto held : hold.nodes) held.from = std::max(held.from, now_), held_.push_back(held);
+    for (auto held : hold.licenses) held.from = std::max(held.from, now_), held_licenses_.push_back(held);
   }
   void unplan(JobId job) {
     holds_.erase(job);
     std::erase_if(held_, [&](const Held& held) { return held.planned_for == job; });
     std::erase_if(held_licenses_, [&](const HeldLicenses& held) { return held.planned_for == job; });
   }
-  std::vector<HeldLicenses> licenses_planned_for(JobId job) const {
-    std::vector<HeldLicenses> found;
-    for (const auto& held : held_licenses_)
-      if (held.planned_for == job) found.push_back(held);
-    return found;
+  bool still_stands(JobId id, const NaiveHold& hold) {
+    const auto* job = view_.pending.find(id.value);
+    if (!job || own_reason(**job, now_) != model::Reason::None || at_array_limit(**job)) return false;
+    if (hold.to <= now_ || (*job)->time_limit != hold.limit || !same_wish(*(*job)->spec, hold.spec)) return false;
+    for (const auto* partition : partitions_of(view_, **job)) {
+      const Record record{job->get(), partition, 0, 0, {}, 0};
+      if (partition->config.name == hold.partition)
+        return never_runs(record, request_of(record)) == model::Reason::None;
+    }
+    return false;
   }
 
   const Params& params_;
   Columns columns_;
-  std::map<JobId, Planned> holds_;
-  std::map<JobId, model::Reason> reason_;
+  bool quick_ = false;
+  NaiveHolds holds_;
   std::map<JobId, IndexSet> tasks_;
-  std::map<JobId, int> left_;  // records of the job not visited yet
   std::set<JobId> gone_;
-  std::map<std::string, JobId> first_waits_;  // by partition
   std::vector<Start> starts_;
   bool more_ = false;
 };

@@ -16,7 +16,7 @@
 namespace spur::sched {
 
 class NaiveWorld {
- protected:
+ public:
   NaiveWorld(const model::View& view, Time now) : view_(view), now_(now) {
     view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) { add_node(*node); });
     view.active.for_each([&](std::uint32_t, const model::JobPtr& job) { add_running(*job); });
@@ -39,6 +39,12 @@ class NaiveWorld {
       mem = std::min(mem, other.mem);
       for (auto& [key, n] : gres) n = std::min(n, other.gres.at(key));
       for (auto& [key, n] : partition_cpu) n = std::min(n, other.partition_cpu.at(key));
+    }
+    void at_least_nothing() {
+      cpu = std::max<Amount>(cpu, 0);
+      mem = std::max<Amount>(mem, 0);
+      for (auto& [key, n] : gres) n = std::max<Amount>(n, 0);
+      for (auto& [key, n] : partition_cpu) n = std::max<Amount>(n, 0);
     }
     Amount gres_sum() const {
       Amount sum = 0;
@@ -112,7 +118,8 @@ class NaiveWorld {
       for (std::size_t i = 0; i < view_.config->licenses.size(); ++i)
         if (view_.config->licenses[i].name == license.name) licenses.what[i] += license.count;
     held_licenses_.push_back(licenses);
-    if (job.array_job && model::is_active(job.state)) ++array_running_[job.array_job];
+    if (job.array_job && model::is_active(job.state) && !(job.flags & model::kCompleting))
+      ++array_running_[job.array_job];
   }
   Amounts of_grant(const model::Job& job, const model::NodeGrant& grant) {
     const Node& node = nodes_[grant.node.value];
@@ -143,6 +150,7 @@ class NaiveWorld {
     for (const auto& held : held_)
       for (const Time t : {held.from, held.to})
         if (held.node == n && from < t && t < to) free.lower_to(free_at(n, t));
+    free.at_least_nothing();  // a hold may be kept for longer than the node can keep it
     return free;
   }
   bool licensed(const Request& request, Time from, Time to) const {

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doors of the scheduler. The walk itself is in planner.cc.
+// The doors for those who ask once.
 #include "sched/plan.h"
 
-#include "sched/planner.h"
+#include "sched/engine.h"
 
 namespace spur::sched {
 
 Plan plan(const model::View& view, const Params& params, Time now) {
-  return Planner(view, params, now).run();
+  Engine engine(params);
+  engine.see(view);
+  return engine.plan(now);
 }
 
 Result<Forecast> will_run(const model::View& view, const model::JobSpec& spec, Time now) {
   SPUR_TRY(check_submit(view, spec));
-  const Params params{.max_starts = 0xffffffffu};
-  Planner planner(view, params, now);
-  planner.run();
-  return planner.forecast(spec);
+  Engine engine({.max_starts = 0xffffffffu});
+  engine.see(view);
+  engine.plan(now);
+  return engine.forecast(spec);
 }
 
 }  // namespace spur::sched

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler as a pure function of a View and a time. It proposes; state::apply disposes.
+// The scheduler as a pure function of a View and a time. It proposes; state::apply disposes. Whoever asks again and
+// again keeps an Engine (engine.h).
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,10 @@ struct Wait {
 
 struct Plan {
   std::vector<Start> starts;  // in the order they were decided
-  std::vector<Wait> waits;    // only where reason or expectation differ from what the job record says
+  std::vector<Wait> waits;    // by job; where the reason differs from what the record says, and all that are planned
   Time wake_at;               // something becomes eligible then, without any event (begin times); not set: nothing
-  bool more = false;          // the limit below was reached with work left: call again with the next view
+  bool more = false;          // the limit below was reached with work left: call again with the next view. No waits
+  bool full = false;          // all holds were made anew
 };
 
 struct Params {
@@ -38,7 +40,7 @@ struct Params {
   std::uint32_t reservations = 100;  // jobs at the front that get a planned start which backfill must not delay
 };
 
-// Pure and deterministic. Cost: O(classes of equal requests x nodes) plus O(pending) for the walk.
+// Pure and deterministic. Builds everything anew: O(pending + nodes).
 Plan plan(const model::View& view, const Params& params, Time now);
 
 // For --test-only and submit-time checks: when and where would this specification start, or why never. `spec` need

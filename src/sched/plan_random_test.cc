@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan() against the naive scheduler on random clusters that live for a while: jobs come, run, end early, are
-// suspended or held; nodes go down and come back. At every step both must propose the same, down to each CPU and
-// device number.
+// The engine against the naive scheduler on random clusters that live for a while: jobs come, run, end early, are
+// suspended, held, edited or cancelled; nodes go down and come back. One engine sees it all. At every step it must
+// propose what the naive scheduler does and what an engine would that sees the cluster for the first time, down to
+// each CPU and device number.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <set>
 
+#include "sched/engine.h"
 #include "sched/naive_test.h"
 #include "sched/plan.h"
 #include "sched/test_cluster.h"
@@ -28,10 +31,21 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-// More on demand: SPUR_SEEDS=100000.
-std::uint64_t seed_count() {
+// More on demand: SPUR_SEEDS=100000; SPUR_SEEDS=501-600 takes just those.
+struct Seeds {
+  std::uint64_t first = 1, last = 3000;
+};
+Seeds seeds() {
+  Seeds found;
   const char* asked = std::getenv("SPUR_SEEDS");
-  return asked ? std::strtoull(asked, nullptr, 10) : 3000;
+  if (!asked) return found;
+  char* rest = nullptr;
+  found.last = std::strtoull(asked, &rest, 10);
+  if (*rest == '-') {
+    found.first = found.last;
+    found.last = std::strtoull(rest + 1, nullptr, 10);
+  }
+  return found;
 }
 
 std::string show(Time time) {
@@ -56,7 +70,7 @@ std::string show(const Plan& plan) {
   }
   for (const auto& wait : plan.waits)
     out += fmt::format("wait {} {} {}\n", wait.job.value, model::reason_name(wait.reason), show(wait.expected_start));
-  return out + fmt::format("wake {} more {}\n", show(plan.wake_at), plan.more);
+  return out + fmt::format("wake {} more {} full {}\n", show(plan.wake_at), plan.more, plan.full);
 }
 
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
@@ -91,25 +105,61 @@ class RandomLife {
     make_partitions();
     params_.max_starts = dice_.one_in(5) ? dice_.between(1, 5) : 1000;
     params_.reservations = dice_.one_in(3) ? dice_.below(4) : 100;
+    engine_ = Engine(params_);
   }
 
   void step() {
     now_ += dice_.one_in(3) ? Duration(seconds(dice_.between(1, 400))) : Duration(minutes(dice_.between(0, 12)));
+    if (dice_.one_in(20)) now_ -= minutes(dice_.below(5));  // another leader, another clock
     things_happen();
     for (std::uint32_t i = 0, count = dice_.below(6); i < count; ++i) submit();
-    const model::View view = cluster_.view();
-    const Plan plan = sched::plan(view, params_, now_);
-    ASSERT_EQ(show(plan), show(Naive(view, params_, now_).run()));
-    ASSERT_EQ(show(plan), show(sched::plan(view, params_, now_)));
+    ASSERT_NO_FATAL_FAILURE(call(dice_.one_in(3)));
+    if (!dice_.one_in(3)) return;
+    // Something small, answered at once.
+    now_ += Duration(dice_.one_in(2) ? 0 : dice_.below(3'000'000));
+    dice_.one_in(2) ? submit() : end_one();
+    ASSERT_NO_FATAL_FAILURE(call(dice_.one_in(10)));
+  }
+
+  void call(bool full) {
+    if (dice_.one_in(4)) engine_.see(view_);  // the same again
+    view_ = cluster_.view();
+    Engine fresh(params_);
+    fresh.see(view_);
+    engine_.see(view_);
+    const auto rebuilds = engine_.rebuilds();
+    if (full || rebuilds != rebuilds_seen_) holds_.clear();
+    if (!full && rebuilds == rebuilds_seen_) fresh.adopt(engine_.planned());
+    const Plan plan = full ? engine_.plan(now_) : engine_.respond(now_);
+    ASSERT_TRUE(full || plan.full == (rebuilds != rebuilds_seen_));
+    rebuilds_seen_ = engine_.rebuilds();
+    Naive naive(view_, params_, now_);
+    ASSERT_EQ(show(plan), show(plan.full ? naive.run() : naive.respond(holds_)));
+    ASSERT_EQ(show(plan), show(full ? fresh.plan(now_) : fresh.respond(now_)));
+    ASSERT_EQ(engine_.lost_track(), 0u);
+    holds_ = naive.holds();
+    (plan.full ? full_calls_ : quick_calls_)++;
     starts_ += plan.starts.size();
+    quick_starts_ += plan.full ? 0 : plan.starts.size();
     for (const auto& wait : plan.waits) {
       ++reasons_[wait.reason];
       planned_ += is_set(wait.expected_start);
     }
-    ASSERT_NO_FATAL_FAILURE(cluster_.carry_out(plan, now_));
+    ASSERT_NO_FATAL_FAILURE(cluster_.carry_out(some_of(plan), now_));
   }
 
-  std::size_t starts_ = 0, planned_ = 0;
+  // Proposals may come to nothing, and answers may come late.
+  Plan some_of(Plan plan) {
+    if (!dice_.one_in(6)) return plan;
+    std::set<JobId> dropped;
+    for (const auto& start : plan.starts)
+      if (dice_.one_in(3)) dropped.insert(start.job);
+    std::erase_if(plan.starts, [&](const Start& start) { return dropped.contains(start.job); });
+    if (dice_.one_in(2)) plan.waits.clear();
+    return plan;
+  }
+
+  std::size_t starts_ = 0, planned_ = 0, full_calls_ = 0, quick_calls_ = 0, quick_starts_ = 0;
   std::map<model::Reason, std::size_t> reasons_;
 
  private:
@@ -250,6 +300,11 @@ class RandomLife {
         job.hold = dice_.one_in(2) ? model::Hold::User : model::Hold::Admin;
       else if (job.hold != model::Hold::None && dice_.one_in(3))
         job.hold = model::Hold::None;
+      if (dice_.one_in(25)) {
+        cluster_.cancel(id);
+        continue;
+      }
+      if (dice_.one_in(12)) edit(job);
       if (dice_.one_in(30))
         job.dependencies_left = {{}};
       else if (dice_.one_in(3))
@@ -259,6 +314,59 @@ class RandomLife {
       auto& node = cluster_.node(n);
       if (dice_.one_in(8)) node.flags ^= model::kNodeDrain;
       if (dice_.one_in(12) && node.jobs.empty()) node.down = !node.down;
+      if (dice_.one_in(25)) node.weight = dice_.between(1, 3);
+      if (dice_.one_in(25) && node.jobs.empty()) {
+        node.hardware.cpus = node.hardware.sockets = dice_.between(2, 16);
+        node.hardware.threads_per_core = node.hardware.cores_per_socket = 1;
+        node.cpus_in_use = {0};
+      }
+      if (dice_.one_in(40) && node.jobs.empty() && flavour_.gpus) {
+        node.hardware.gres.clear();
+        node.devices_in_use.clear();
+        if (dice_.one_in(2)) node.hardware.gres.push_back({"gpu", "a", dice_.between(1, 4), ""});
+      }
+    }
+    if (flavour_.limits && dice_.one_in(8)) {
+      auto& partition = cluster_.partition(dice_.below(static_cast<std::uint32_t>(cluster_.partition_count())));
+      partition.state = dice_.one_in(3) ? model::PartitionState::Down : model::PartitionState::Up;
+    }
+  }
+
+  // As scontrol does it.
+  void edit(model::Job& job) {
+    auto spec = std::make_shared<model::JobSpec>(*job.spec);
+    switch (dice_.below(6)) {
+      case 0:
+        job.time_limit = spec->time_limit = TimeLimit::of_minutes(dice_.between(1, 40));
+        break;
+      case 1:
+        spec->nice = static_cast<std::int32_t>(dice_.below(200)) - 100;
+        break;
+      case 2:
+        job.priority_by_hand = true;
+        job.priority = dice_.between(1, 200'000);
+        break;
+      case 3:
+        spec->cpus_per_task = dice_.between(1, 4);
+        break;
+      case 4:
+        spec->begin = job.eligible = job.accrue = now_ + minutes(dice_.below(10));
+        break;
+      case 5:
+        job.array_max_running = job.array_job ? dice_.below(4) : 0;
+        break;
+    }
+    job.spec = std::move(spec);
+  }
+
+  void end_one() {
+    for (const auto& [id, job] : cluster_.jobs()) {
+      if (!model::is_active(job->state) || dice_.one_in(2)) continue;
+      if (dice_.one_in(4))
+        job->time_limit = TimeLimit::of_minutes(dice_.between(1, 60));  // sooner or later than it was
+      else
+        cluster_.finish(id);
+      return;
     }
   }
 
@@ -268,22 +376,35 @@ class RandomLife {
   Params params_;
   Time now_ = at_minute(0);
   std::vector<model::JobSpec> specs_;
+  model::View view_ = cluster_.view();
+  Engine engine_;
+  std::uint64_t rebuilds_seen_ = 0;
+  NaiveHolds holds_;
 };
 
 TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
-  std::size_t starts = 0, planned = 0;
+  std::size_t starts = 0, planned = 0, full = 0, quick = 0, quick_starts = 0;
   std::map<model::Reason, std::size_t> reasons;
-  for (std::uint64_t seed = 1; seed <= seed_count(); ++seed) {
+  const auto [from, to] = seeds();
+  for (std::uint64_t seed = from; seed <= to; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomLife life(seed);
     for (int step = 0; step < 12; ++step) ASSERT_NO_FATAL_FAILURE(life.step()) << "step " << step;
     starts += life.starts_;
     planned += life.planned_;
-    for (const auto& [reason, count] : life.reasons_) reasons[reason] += count;
+    full += life.full_calls_;
+    quick += life.quick_calls_;
+    quick_starts += life.quick_starts_;
+    for (const auto& [reason, times] : life.reasons_) reasons[reason] += times;
   }
   // A generator gone dull would make the comparison above say nothing.
-  EXPECT_GT(starts, 10 * seed_count());
-  EXPECT_GT(planned, 10 * seed_count());
+  const std::uint64_t count = to - from + 1;
+  if (count < 1000) return;
+  EXPECT_GT(starts, 10 * count);
+  EXPECT_GT(planned, 10 * count);
+  EXPECT_GT(full, 4 * count);
+  EXPECT_GT(quick, 6 * count);
+  EXPECT_GT(quick_starts, 4 * count);
   using enum model::Reason;
   for (const auto reason : {Priority, Dependency, Resources, PartitionNodeLimit, PartitionTimeLimit, PartitionDown,
                             PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,

@@ -22,15 +22,4 @@ std::uint32_t priority_at(const model::Job& job, const model::ClusterConfig& con
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(points, 1, kMaxPriority));
 }
 
-void sort_queue(std::vector<QueueEntry>& queue) {
-  const auto before = [](const QueueEntry& a, const QueueEntry& b) {
-    if (a.tier != b.tier) return a.tier > b.tier;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    if (a.job != b.job) return a.job < b.job;
-    return a.nth < b.nth;
-  };
-  // Jobs come in order of ids, which is mostly the order of the queue already.
-  if (!std::ranges::is_sorted(queue, before)) std::ranges::sort(queue, before);
-}
-
 }  // namespace spur::sched

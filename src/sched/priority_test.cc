@@ -53,16 +53,5 @@ TEST(Priority, LargeNumbersDoNotOverflow) {
   EXPECT_EQ(priority_at(cluster.submit({}), *cluster.config, at_minute(100)), kBasePriority);
 }
 
-TEST(Priority, OrderOfTheQueue) {
-  std::vector<QueueEntry> queue{
-      {1, 5, JobId(1), 0, 0, 0}, {1, 9, JobId(2), 0, 0, 0}, {1, 9, JobId(3), 0, 0, 1},
-      {1, 9, JobId(3), 0, 0, 0}, {2, 1, JobId(4), 0, 0, 0},
-  };
-  sort_queue(queue);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;
-  for (const auto& entry : queue) order.emplace_back(entry.job.value, entry.nth);
-  EXPECT_EQ(order, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{4, 0}, {2, 0}, {3, 0}, {3, 1}, {1, 0}}));
-}
-
 }  // namespace
 }  // namespace spur::sched

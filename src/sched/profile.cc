@@ -7,29 +7,91 @@
 
 namespace spur::sched {
 
-Profile::Profile(const model::View& view, Capacity& capacity, Time now)
-    : view_(view),
-      capacity_(capacity),
-      now_(now),
-      timelines_(capacity.size()),
-      late_starts_(capacity.size()),
-      holds_on_(capacity.size()),
-      scratch_(capacity.width()),
-      license_scratch_(view.config->licenses.size()) {}
-
-const Occupancy& Profile::occupancy() {
-  if (!occupancy_) occupancy_.emplace(view_, capacity_, now_);
-  return *occupancy_;
+std::optional<std::span<const NodeNumber>> GainLog::since(std::uint64_t position) const {
+  if (position < first_) return std::nullopt;
+  return std::span(nodes_).subspan(static_cast<std::size_t>(position - first_));
 }
 
+void GainLog::trim(std::size_t keep) {
+  if (nodes_.size() <= 2 * keep) return;
+  const std::size_t gone = nodes_.size() - keep;
+  nodes_.erase(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(gone));
+  first_ += gone;
+}
+
+Profile::Profile(const model::View& view)
+    : view_(view),
+      capacity_(view),
+      groups_(view, capacity_),
+      ends_(view, capacity_),
+      free_cpus_(capacity_.size()),
+      held_at_(capacity_.size(), kNotHeld),
+      marks_(capacity_.size()),
+      scratch_(capacity_.width()),
+      license_scratch_(view.config->licenses.size()) {
+  for (NodeNumber n = 0; n < capacity_.size(); ++n)
+    free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
+}
+
+// ---- what happened
+
+void Profile::refresh(NodeNumber n) {
+  before_.assign(capacity_.free(n), capacity_.free(n) + capacity_.width());
+  capacity_.refresh(view_, n);
+  const Amount* after = capacity_.free(n);
+  free_cpus_[n] = static_cast<std::int32_t>(after[Columns::kCpu]);
+  bool more = groups_.update(n, is_held(n));
+  if (more) ++static_version_;
+  for (std::size_t c = 0; c < before_.size(); ++c) more |= after[c] > before_[c];
+  if (more) base_gains_.add(n);
+  if (more || is_held(n)) gains_.add(n);
+  ends_.forget_starts(n);
+  ends_.outdate(n);
+  if (is_held(n)) held_[held_at_[n]].outdated = true;
+}
+
+void Profile::set_license_holder(const model::Job& job) {
+  const auto& known = view_.config->licenses;
+  LicenseHolder holder{raw_end(job), std::vector<Amount>(known.size())};
+  for (const auto& license : job.spec->licenses) {
+    const auto at = std::ranges::find(known, license.name, &model::LicenseConfig::name);
+    if (at != known.end()) holder.counts[static_cast<std::size_t>(at - known.begin())] += license.count;
+  }
+  license_holders_[job.id] = std::move(holder);
+}
+
+void Profile::begin(Time now) {
+  now_ = now;
+  for (const NodeNumber n : started_on_) refresh(n);
+  started_on_.clear();
+  license_starts_.clear();
+  licenses_ = {};
+  constexpr std::size_t kKeep = 16'384;
+  gains_.trim(kKeep);
+  base_gains_.trim(kKeep);
+}
+
+// ---- what there is
+
 Timeline& Profile::timeline(NodeNumber node) {
-  Timeline& timeline = timelines_[node];
-  if (timeline.built()) return timeline;
-  timeline = Timeline(capacity_.width(), capacity_.free(node), now_);
-  for (const auto& holding : occupancy().holdings(node)) timeline.release(holding.until, occupancy().row(holding));
-  for (const auto& late : late_starts_[node]) timeline.release(late.until, late.row.data());
-  late_starts_[node].clear();
-  return timeline;
+  HeldNode& held = held_[held_at_[node]];
+  // An older one will do as long as nothing was to happen until a moment from now: no job is overdue since.
+  if (!held.outdated && (held.built == now_ || held.timeline.next_step(held.built) > now_ + seconds(1)))
+    return held.timeline;
+  held.timeline = Timeline(capacity_.width(), capacity_.free(node), now_);
+  held.built = now_;
+  held.outdated = false;
+  const auto& steps = ends_.steps(node);
+  for (std::size_t i = 0; i < steps.at.size(); ++i)
+    held.timeline.append(not_before_soon(steps.at[i], now_), &steps.rows[i * capacity_.width()]);
+  for (const auto& [hold, share] : held.holds) take_on(held, *hold, share, false);
+  return held.timeline;
+}
+
+void Profile::take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back) {
+  const Time from = std::max(hold.start, held.built);
+  const Amount* row = &hold.rows[share * capacity_.width()];
+  give_back ? held.timeline.give_back(from, hold.end, row) : held.timeline.take(from, hold.end, row);
 }
 
 Timeline& Profile::licenses() {
@@ -37,17 +99,22 @@ Timeline& Profile::licenses() {
   const auto& known = view_.config->licenses;
   std::vector<Amount> free;
   for (const auto& license : known) free.push_back(license.count);
-  for (const auto& holding : occupancy().licenses())
-    for (std::size_t i = 0; i < known.size(); ++i) free[i] -= holding.counts[i];
+  for (const auto& [job, holder] : license_holders_)
+    for (std::size_t i = 0; i < known.size(); ++i) free[i] -= holder.counts[i];
   licenses_ = Timeline(known.size(), free.data(), now_);
-  for (const auto& holding : occupancy().licenses()) licenses_.release(holding.until, holding.counts.data());
+  for (const auto& [job, holder] : license_holders_)
+    licenses_.release(not_before_soon(holder.until, now_), holder.counts.data());
+  for (const auto& [until, counts] : license_starts_) licenses_.take(now_, until, counts.data());
+  for (const Hold* hold : license_holds_)
+    licenses_.take(std::max(hold->start, now_), hold->end, hold->licenses.data());
   return licenses_;
 }
 
 const Amount* Profile::least(NodeNumber node, Time from, Time to) {
-  // What is free now only grows until somebody's hold begins.
-  if (from == now_ && holds_on_[node] == 0) return capacity_.free(node);
+  if (!is_held(node)) return from == now_ ? capacity_.free(node) : ends_.row_at(node, from);  // it only grows
   timeline(node).least(from, to, scratch_.data());
+  // A hold may be kept for longer than the node can keep it: its time has come, but a job there is overdue.
+  for (Amount& amount : scratch_) amount = std::max<Amount>(amount, 0);
   return scratch_.data();
 }
 
@@ -65,20 +132,44 @@ std::vector<Amount> Profile::license_row(const Request& request) const {
   return row;
 }
 
+Time Profile::next_change(const Timeline& timeline, bool held, const Request& request, Time at) const {
+  Time next = timeline.next_step(at);
+  if (!held) return next;
+  // A run that starts a little later may end inside a step that this one does not reach.
+  const Time end = request.end_of_run(at);
+  const Time ahead = timeline.next_step(end - Duration(1));
+  if (ahead == Time::max()) return next;
+  const Duration run = request.limit.is_finite() ? end - at : Duration(seconds(1));
+  return std::min(next, ahead - run + Duration(1));
+}
+
+Time Profile::next_change(const Request& request, NodeNumber node, Time at) {
+  return next_change(timeline(node), true, request, at);
+}
+
+Time Profile::next_license_change(const Request& request, Time at) {
+  return request.licenses.empty() ? Time::max() : next_change(licenses(), !license_holds_.empty(), request, at);
+}
+
+// ---- what is decided
+
 void Profile::start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows) {
   const Time end = request.end_of_run(now_);
   const std::size_t width = capacity_.width();
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    const NodeNumber node = shares[i].node;
+    const NodeNumber n = shares[i].node;
     const Amount* row = &rows[i * width];
-    if (timelines_[node].built())
-      timelines_[node].take(now_, end, row);
-    else
-      late_starts_[node].push_back({end, {row, row + width}});
-    capacity_.take(node, row);
-    changes_.push_back(node);
+    capacity_.take(n, row);
+    free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
+    groups_.update(n, is_held(n));
+    ends_.add_start(n, end, row);
+    if (is_held(n)) held_[held_at_[n]].outdated = true;
+    started_on_.push_back(n);
   }
-  if (!request.licenses.empty()) licenses().take(now_, end, license_row(request).data());
+  if (request.licenses.empty()) return;
+  auto counts = license_row(request);
+  if (licenses_.built()) licenses_.take(now_, end, counts.data());
+  license_starts_.emplace_back(end, std::move(counts));
 }
 
 Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> shares) {
@@ -93,41 +184,63 @@ Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> s
 
 void Profile::add(const Hold& hold) {
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
-    const NodeNumber node = hold.shares[i].node;
-    timeline(node).take(hold.start, hold.end, &hold.rows[i * capacity_.width()]);
-    ++holds_on_[node];
-    changes_.push_back(node);
+    const NodeNumber n = hold.shares[i].node;
+    if (!is_held(n)) {
+      held_at_[n] = static_cast<std::uint32_t>(held_.size());
+      held_nodes_.push_back(n);
+      held_.emplace_back();
+      groups_.update(n, true);
+    }
+    HeldNode& held = held_[held_at_[n]];
+    held.holds.emplace_back(&hold, i);
+    if (!held.outdated) take_on(held, hold, i, false);
   }
-  if (!hold.licenses.empty()) licenses().take(hold.start, hold.end, hold.licenses.data()), ++holds_on_licenses_;
+  if (hold.licenses.empty()) return;
+  if (licenses_.built()) licenses_.take(std::max(hold.start, now_), hold.end, hold.licenses.data());
+  license_holds_.push_back(&hold);
+}
+
+void Profile::drop_from(NodeNumber n, const Hold& hold) {
+  HeldNode& held = held_[held_at_[n]];
+  std::erase_if(held.holds, [&](const auto& one) { return one.first == &hold; });
+  if (!held.holds.empty()) return;
+  const std::uint32_t at = held_at_[n];
+  held_at_[held_nodes_.back()] = at;
+  held_at_[n] = kNotHeld;
+  held_nodes_[at] = held_nodes_.back();
+  if (at + 1 != held_.size()) held_[at] = std::move(held_.back());
+  held_nodes_.pop_back();
+  held_.pop_back();
+  groups_.update(n, false);
 }
 
 void Profile::remove(const Hold& hold) {
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
-    const NodeNumber node = hold.shares[i].node;
-    timeline(node).give_back(hold.start, hold.end, &hold.rows[i * capacity_.width()]);
-    --holds_on_[node];
-    changes_.push_back(node);
+    const NodeNumber n = hold.shares[i].node;
+    HeldNode& held = held_[held_at_[n]];
+    if (!held.outdated) take_on(held, hold, i, true);
+    drop_from(n, hold);
+    gains_.add(n);
   }
-  if (!hold.licenses.empty()) licenses().give_back(hold.start, hold.end, hold.licenses.data()), --holds_on_licenses_;
+  if (hold.licenses.empty()) return;
+  if (licenses_.built()) licenses_.give_back(std::max(hold.start, now_), hold.end, hold.licenses.data());
+  std::erase(license_holds_, &hold);
 }
 
-Time Profile::next_change(const Timeline& timeline, bool held, const Request& request, Time at) const {
-  Time next = timeline.next_step(at);
-  if (!held) return next;
-  // A run that starts a little later may end inside a step that this one does not reach.
-  const Time end = request.end_of_run(at);
-  const Time ahead = timeline.next_step(end - Duration(1));
-  if (ahead == Time::max()) return next;
-  const Duration run = request.limit.is_finite() ? end - at : Duration(seconds(1));
-  return std::min(next, ahead - run + Duration(1));
+void Profile::lift(const Hold& hold) {
+  for (std::size_t i = 0; i < hold.shares.size(); ++i) {
+    (void)timeline(hold.shares[i].node);
+    take_on(held_[held_at_[hold.shares[i].node]], hold, i, true);
+  }
+  if (!hold.licenses.empty()) licenses().give_back(std::max(hold.start, now_), hold.end, hold.licenses.data());
 }
 
-Time Profile::next_change(const Request& request, NodeNumber node, Time at) {
-  return next_change(timeline(node), holds_on_[node] != 0, request, at);
-}
-
-Time Profile::next_license_change(const Request& request, Time at) {
-  return request.licenses.empty() ? Time::max() : next_change(licenses(), holds_on_licenses_ != 0, request, at);
+void Profile::restore(const Hold& hold) {
+  for (std::size_t i = 0; i < hold.shares.size(); ++i) {
+    HeldNode& held = held_[held_at_[hold.shares[i].node]];
+    if (!held.outdated) take_on(held, hold, i, false);
+  }
+  if (!hold.licenses.empty()) licenses().take(std::max(hold.start, now_), hold.end, hold.licenses.data());
 }
 
 }  // namespace spur::sched

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
+
 #include "sched/start_search.h"
 #include "sched/test_cluster.h"
 
@@ -18,8 +20,8 @@ class ProfileTest : public testing::Test {
     run("n1", 3, 30);
     run("n2", 1, 50);
     view_ = cluster_.view();
-    capacity_.emplace(view_);
-    profile_.emplace(view_, *capacity_, at_minute(10));
+    profile_.emplace(view_);
+    profile_->begin(at_minute(10));
   }
   void run(const std::string& node, std::uint32_t cpus, std::uint32_t limit) {
     auto spec = wants_tasks(1, limit);
@@ -29,19 +31,21 @@ class ProfileTest : public testing::Test {
     cluster_.carry_out(plan(cluster_.view(), {}, at_minute(0)), at_minute(0));
   }
   Request request(const model::JobSpec& spec) {
-    return *make_request(view_, capacity_->columns(), spec, 0, spec.time_limit);
+    return *make_request(view_, profile_->capacity().columns(), spec, 0, spec.time_limit);
   }
   Amount free_cpus(NodeNumber node, int from, int to) {
     return profile_->least(node, at_minute(from), at_minute(to))[Columns::kCpu];
   }
-  std::optional<Hold> earliest(const Request& wish) {
-    static const std::vector<NodeNumber> nodes{0, 1};
-    return StartSearch(wish, nodes, *capacity_, *profile_, profile_->now()).next();
+  std::optional<Hold> earliest(const Request& wish) { return search(wish, profile_->now()); }
+  std::optional<Hold> search(const Request& wish, Time from) {
+    // All nodes are of one sort.
+    const auto cpus = static_cast<std::int32_t>(std::max(wish.cpus_per_task, wish.min_cpus));
+    const Reach reach{{cpus}, cpus};
+    return StartSearch(wish, reach, *profile_).find(from);
   }
 
   TestCluster cluster_;
   model::View view_;
-  std::optional<Capacity> capacity_;
   std::optional<Profile> profile_;
 };
 
@@ -85,20 +89,31 @@ TEST_F(ProfileTest, HoldsAreKeptFree) {
   EXPECT_EQ(earliest(request(spec))->start, at_minute(30));
   spec.time_limit = TimeLimit::of_minutes(21);
   EXPECT_EQ(earliest(request(spec))->start, at_minute(60));
+  profile_->lift(hold);
+  EXPECT_EQ(earliest(request(spec))->start, at_minute(30));
+  profile_->restore(hold);
+  EXPECT_EQ(earliest(request(spec))->start, at_minute(60));
+  const auto gains = profile_->gains().end();
   profile_->remove(hold);
   EXPECT_EQ(earliest(request(spec))->start, at_minute(30));
+  EXPECT_EQ(profile_->gains().since(gains)->size(), 2u);
+  EXPECT_TRUE(profile_->held_nodes().empty());
 }
 
 TEST_F(ProfileTest, StartsTakeFromNowOn) {
   auto spec = wants_tasks(3, 15);
   const Request wish = request(spec);
   const std::vector<Share> shares{{1, 3, {}}};
-  std::vector<Amount> rows(capacity_->width());
-  take_of_share(wish, *capacity_, shares[0], capacity_->free(1), rows.data());
+  const Capacity& capacity = profile_->capacity();
+  std::vector<Amount> rows(capacity.width());
+  take_of_share(wish, capacity, shares[0], capacity.free(1), rows.data());
   profile_->start(wish, shares, rows);
   EXPECT_EQ(free_cpus(1, 10, 11), 0);
   EXPECT_EQ(free_cpus(1, 25, 26), 3);
-  EXPECT_EQ(profile_->changes(), (std::vector<NodeNumber>{1}));
+  // What was only proposed is forgotten with the next call.
+  profile_->begin(at_minute(11));
+  EXPECT_EQ(free_cpus(1, 11, 12), 3);
+  EXPECT_EQ(profile_->gains().end(), 1u);
 }
 
 TEST_F(ProfileTest, Deadline) {
@@ -114,19 +129,19 @@ TEST_F(ProfileTest, TheNextOfALaneComesBehindTheLast) {
   auto spec = wants_tasks(1, 20);
   spec.cpus_per_task = 2;
   const Request wish = request(spec);
-  const std::vector<NodeNumber> nodes{0, 1};
-  StartSearch search(wish, nodes, *capacity_, *profile_, profile_->now());
   std::vector<std::int64_t> minutes_found;
+  std::list<Hold> holds;
   for (int i = 0; i < 6; ++i) {
-    const auto hold = search.next();
+    const auto hold = search(wish, holds.empty() ? profile_->now() : holds.back().start);
     ASSERT_TRUE(hold);
-    profile_->add(*hold);
+    ASSERT_EQ(*hold, *earliest(wish));
+    profile_->add(holds.emplace_back(*hold));
     minutes_found.push_back((hold->start - at_minute(0)) / minutes(1));
   }
   EXPECT_EQ(minutes_found, (std::vector<std::int64_t>{10, 30, 30, 30, 50, 50}));
 }
 
-TEST(Occupancy, ExpectedEnds) {
+TEST(NodeEnds, ExpectedEnds) {
   TestCluster cluster;
   cluster.add_nodes(1, 4);
   cluster.add_partition("p");

@@ -75,28 +75,36 @@ class TestCluster {
     return *job;
   }
 
+  void cancel(JobId id) { jobs_.at(id)->state = model::JobState::Cancelled; }
   model::Job& job(std::uint32_t id) { return *jobs_.at(JobId(id)); }
+  model::PartitionConfig& partition(std::size_t p) { return (*partitions_)[p].config; }
+  std::size_t partition_count() const { return partitions_->size(); }
   const std::map<JobId, std::shared_ptr<model::Job>>& jobs() const { return jobs_; }
 
-  // ---- looking. Copies all records, so that a view stays as it is.
+  // ---- looking. A view stays as it is; like those of the real state, it shares with the one before what did not
+  // change.
   model::View view() const {
-    model::View view;
-    view.config = std::make_shared<model::ClusterConfig>(*config);
-    view.partitions = std::make_shared<std::vector<model::Partition>>(*partitions_);
-    auto names = std::make_shared<std::map<std::string, NodeIndex, std::less<>>>();
+    share(view_.config, *config);
+    share(view_.partitions, *partitions_);
+    std::map<std::string, NodeIndex, std::less<>> names;
     for (const auto& node : nodes_) {
-      view.nodes.set(node->index.value, std::make_shared<model::Node>(*node));
-      names->emplace(node->name, node->index);
+      share(view_.nodes, node->index.value, *node);
+      names.emplace(node->name, node->index);
     }
-    view.node_by_name = std::move(names);
+    share(view_.node_by_name, names);
     for (const auto& [id, job] : jobs_) {
-      const auto copy = std::make_shared<model::Job>(*job);
-      view.jobs.set(id.value, copy);
+      const auto record = share(view_.jobs, id.value, *job);
       const bool completing = job->flags & model::kCompleting;
-      if (job->state == model::JobState::Pending && !completing) view.pending.set(id.value, copy);
-      if (model::is_active(job->state) || completing) view.active.set(id.value, copy);
+      const auto list = [&](CowMap<model::JobPtr>& jobs, bool belongs) {
+        if (!belongs)
+          jobs.erase(id.value);
+        else if (const auto* known = jobs.find(id.value); !known || *known != record)
+          jobs.set(id.value, record);
+      };
+      list(view_.pending, job->state == model::JobState::Pending && !completing);
+      list(view_.active, model::is_active(job->state) || completing);
     }
-    return view;
+    return view_;
   }
 
   // ---- living
@@ -198,10 +206,23 @@ class TestCluster {
     std::erase(node.jobs, job.id);
   }
 
+  template <class T>
+  static void share(std::shared_ptr<const T>& known, const T& now) {
+    if (!known || *known != now) known = std::make_shared<T>(now);
+  }
+  template <class T>
+  static std::shared_ptr<const T> share(CowMap<std::shared_ptr<const T>>& map, std::uint32_t key, const T& now) {
+    const auto* known = map.find(key);
+    if (known && **known == now) return *known;
+    map.set(key, std::make_shared<T>(now));
+    return *map.find(key);
+  }
+
   std::vector<std::shared_ptr<model::Node>> nodes_;
   std::shared_ptr<std::vector<model::Partition>> partitions_ = std::make_shared<std::vector<model::Partition>>();
   std::map<JobId, std::shared_ptr<model::Job>> jobs_;
   std::uint32_t next_id_ = 1;
+  mutable model::View view_;
 };
 
 // Short ways to say what a job asks for.

@@ -10,15 +10,25 @@ namespace spur::sched {
 Timeline::Timeline(std::size_t width, const Amount* free_now, Time now)
     : width_(width), times_{now}, rows_(free_now, free_now + width) {}
 
+void Timeline::append(Time at, const Amount* free) {
+  SPUR_CHECK(built() && at >= times_.back());
+  if (at == times_.back()) {
+    std::copy(free, free + width_, rows_.end() - static_cast<std::ptrdiff_t>(width_));
+    return;
+  }
+  times_.push_back(at);
+  rows_.insert(rows_.end(), free, free + width_);
+}
+
 std::size_t Timeline::step_at(Time at) {
   const auto next = std::ranges::upper_bound(times_, at);
   SPUR_CHECK_MSG(next != times_.begin(), "a timeline knows no past");
   const auto before = static_cast<std::size_t>(next - times_.begin()) - 1;
   if (times_[before] == at) return before;
   times_.insert(next, at);
+  rows_.resize(rows_.size() + width_);
   const auto row = rows_.begin() + static_cast<std::ptrdiff_t>(before * width_);
-  const std::vector<Amount> copy(row, row + static_cast<std::ptrdiff_t>(width_));
-  rows_.insert(row + static_cast<std::ptrdiff_t>(width_), copy.begin(), copy.end());
+  std::copy_backward(row, rows_.end() - static_cast<std::ptrdiff_t>(width_), rows_.end());
   return before + 1;
 }
 

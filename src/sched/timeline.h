@@ -17,6 +17,9 @@ class Timeline {
   Timeline() = default;
   Timeline(std::size_t width, const Amount* free_now, Time now);
 
+  // Builds it up: from that moment on, which is not before the last one, so much is free.
+  void append(Time at, const Amount* free);
+
   bool built() const { return !times_.empty(); }
 
   // `amounts` come back at `at` (not before now).

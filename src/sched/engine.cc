@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "sched/eligibility.h"
+#include "sched/engine_state.h"
+#include "sched/walk.h"
+
+namespace spur::sched {
+namespace {
+
+using model::Job;
+using model::JobPtr;
+using model::NodePtr;
+
+template <class T>
+bool same(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) {
+  return a == b || (a && b && *a == *b);
+}
+
+bool counts_as_array_task(const Job& job) {
+  return job.array_job && model::is_active(job.state) && !(job.flags & model::kCompleting);
+}
+
+}  // namespace
+
+Engine::Engine(Params params) : params_(params) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+// ---- seeing
+
+void Engine::see(const model::View& view) {
+  if (!state_ || !take_in(view)) rebuild(view);
+}
+
+void Engine::rebuild(const model::View& view) {
+  ++rebuilds_;
+  full_cycle_done_ = false;
+  last_now_ = {};
+  // `view` may be the old state's own.
+  auto fresh = std::make_unique<EngineState>(view, params_);
+  state_ = std::move(fresh);
+  EngineState& s = *state_;
+  gres_kinds_.clear();
+  s.view.nodes.for_each([&](std::uint32_t, const NodePtr& node) {
+    for (const auto& gres : node->hardware.gres) ++gres_kinds_[{gres.name, gres.type}];
+  });
+  s.view.active.for_each([&](std::uint32_t, const JobPtr& job) {
+    if (job->allocation && !job->spec->licenses.empty()) s.profile.set_license_holder(*job);
+    if (counts_as_array_task(*job)) s.backlog.count_array_task(job->array_job, 1);
+  });
+  s.view.pending.for_each([&](std::uint32_t, const JobPtr& job) { s.backlog.add(*job); });
+}
+
+// False if the view differs in what everything else is built on.
+bool Engine::take_in(const model::View& view) {
+  EngineState& s = *state_;
+  if (!same(s.view.config, view.config) || !same(s.view.partitions, view.partitions) ||
+      !same(s.view.node_by_name, view.node_by_name) || s.view.nodes.size() != view.nodes.size())
+    return false;
+  std::vector<std::uint32_t> dirty;
+  bool columns_changed = false;
+  take_in_nodes(view, dirty, columns_changed);
+  if (columns_changed) return false;
+  take_in_active(view, dirty);
+  take_in_pending(view);
+  // Lanes and the profile point into the partitions that they were made with.
+  model::View next = view;
+  next.config = s.view.config;
+  next.partitions = s.view.partitions;
+  const model::View old = std::exchange(s.view, std::move(next));
+  std::ranges::sort(dirty);
+  dirty.erase(std::unique(dirty.begin(), dirty.end()), dirty.end());
+  for (const NodeNumber n : dirty) s.profile.refresh(n);
+  return true;
+}
+
+void Engine::take_in_nodes(const model::View& view, std::vector<std::uint32_t>& dirty, bool& columns_changed) {
+  CowMap<NodePtr>::diff(state_->view.nodes, view.nodes, [&](std::uint32_t n, const NodePtr* a, const NodePtr* b) {
+    if (!a || !b) {
+      columns_changed = true;
+      return;
+    }
+    dirty.push_back(n);
+    if ((*a)->hardware.gres == (*b)->hardware.gres) return;
+    for (const auto& gres : (*b)->hardware.gres) columns_changed |= ++gres_kinds_[{gres.name, gres.type}] == 1;
+    for (const auto& gres : (*a)->hardware.gres) columns_changed |= --gres_kinds_[{gres.name, gres.type}] == 0;
+  });
+}
+
+void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty) {
+  EngineState& s = *state_;
+  CowMap<JobPtr>::diff(s.view.active, view.active, [&](std::uint32_t, const JobPtr* a, const JobPtr* b) {
+    for (const JobPtr* job : {a, b}) {
+      if (!job || !(*job)->allocation) continue;
+      for (const auto& grant : (*job)->allocation->nodes)
+        if (grant.node.value < view.nodes.size()) dirty.push_back(grant.node.value);
+    }
+    if (a && counts_as_array_task(**a)) s.backlog.count_array_task((*a)->array_job, -1);
+    if (b && counts_as_array_task(**b)) s.backlog.count_array_task((*b)->array_job, 1);
+    if (b && (*b)->allocation && !(*b)->spec->licenses.empty())
+      s.profile.set_license_holder(**b);
+    else
+      s.profile.remove_license_holder(b ? (*b)->id : (*a)->id);
+  });
+}
+
+void Engine::take_in_pending(const model::View& view) {
+  Backlog& backlog = state_->backlog;
+  CowMap<JobPtr>::diff(state_->view.pending, view.pending, [&](std::uint32_t, const JobPtr* a, const JobPtr* b) {
+    if (!b)
+      backlog.remove((*a)->id);
+    else if (!a)
+      backlog.add(**b);
+    else
+      backlog.change(**b);
+  });
+}
+
+// ---- calls
+
+Plan Engine::plan(Time now) {
+  prepare(now);
+  drop_holds(true);
+  Plan made = Walk(*state_, Walk::Mode::Full).run();
+  made.full = true;
+  full_cycle_done_ = true;
+  watch();
+  return made;
+}
+
+Plan Engine::respond(Time now) {
+  prepare(now);
+  if (!full_cycle_done_) return plan(now);
+  drop_holds(false);
+  return Walk(*state_, Walk::Mode::Quick).run();
+}
+
+void Engine::prepare(Time now) {
+  SPUR_CHECK_MSG(state_, "an engine must have seen something");
+  if (now < last_now_) {
+    auto held = full_cycle_done_ ? planned() : std::vector<PlannedStart>{};
+    const bool had = full_cycle_done_;
+    rebuild(state_->view);
+    if (had) adopt(std::move(held));
+  }
+  last_now_ = now;
+  state_->profile.begin(now);
+  state_->backlog.begin(now);
+  make_lanes();
+}
+
+// Lanes of classes that came; those of classes that went are given up.
+void Engine::make_lanes() {
+  EngineState& s = *state_;
+  const auto& partitions = *s.view.partitions;
+  for (const std::uint32_t c : s.backlog.take_changed_classes()) {
+    if (s.lanes_of_class.size() <= c) s.lanes_of_class.resize(c + 1);
+    for (const std::uint32_t lane : std::exchange(s.lanes_of_class[c], {})) {
+      s.lanes[lane].reset();
+      s.free_lanes.push_back(lane);
+    }
+    const auto& job_class = s.backlog.classes()[c];
+    if (!job_class.spec) continue;
+    std::uint32_t nth = 0;
+    const auto add = [&](const model::Partition* partition) {
+      if (!partition) return;
+      std::uint32_t lane = static_cast<std::uint32_t>(s.lanes.size());
+      if (s.free_lanes.empty()) {
+        s.lanes.emplace_back();
+      } else {
+        lane = s.free_lanes.back();
+        s.free_lanes.pop_back();
+      }
+      s.lanes[lane] = std::make_unique<LaneRecord>(s.view, s.profile.capacity(), job_class, c,
+                                                   static_cast<std::size_t>(partition - partitions.data()), nth++);
+      s.lanes_of_class[c].push_back(lane);
+    };
+    if (job_class.spec->partitions.empty()) add(model::default_partition(s.view));
+    for (const auto& name : job_class.spec->partitions) add(model::find_partition(s.view, name));
+    std::ranges::stable_sort(s.lanes_of_class[c], std::greater{}, [&](std::uint32_t l) { return s.lanes[l]->tier; });
+  }
+}
+
+// All of them, or those that have become void: the job is gone, may not start, or wants something else; the partition
+// cannot take it any more; the time is over.
+void Engine::drop_holds(bool all) {
+  EngineState& s = *state_;
+  for (auto at = s.planned.begin(); at != s.planned.end();) {
+    const PlannedStart& planned = at->second;
+    const auto stands = [&] {
+      const std::uint32_t number = s.backlog.find(planned.job);
+      if (number == kNone || planned.hold.end <= last_now_) return false;
+      const auto& slot = s.backlog.slot(number);
+      if (slot.state != Backlog::State::Queued || slot.job->time_limit != planned.limit) return false;
+      if (slot.job->spec != planned.spec && !same_wish(*slot.job->spec, *planned.spec)) return false;
+      for (const std::uint32_t lane : s.lanes_of_class[slot.job_class])
+        if (s.lanes[lane]->partition == planned.partition)
+          return s.lanes[lane]->lane.reason(s.profile) == model::Reason::None;
+      return false;
+    };
+    if (!all && stands()) {
+      ++at;
+      continue;
+    }
+    s.profile.remove(planned.hold);
+    at = s.planned.erase(at);
+  }
+}
+
+std::vector<PlannedStart> Engine::planned() const {
+  std::vector<PlannedStart> found;
+  for (const auto& [job, planned] : state_->planned) found.push_back(planned);
+  return found;
+}
+
+void Engine::adopt(std::vector<PlannedStart> planned) {
+  drop_holds(true);
+  for (auto& one : planned) {
+    const JobId job = one.job;
+    const auto [at, added] = state_->planned.insert_or_assign(job, std::move(one));
+    state_->profile.add(at->second.hold);
+  }
+  full_cycle_done_ = true;
+}
+
+void Engine::watch() {
+  EngineState& s = *state_;
+  if (s.lanes.empty()) return;
+  watched_ = (watched_ + 1) % s.lanes.size();
+  auto& record = s.lanes[watched_];
+  if (!record || record->lane.reason(s.profile) != model::Reason::None) return;
+  if (!record->lane.is_wrongly_full(s.profile)) return;
+  ++lost_track_;
+  rebuild(model::View(s.view));
+}
+
+// ---- what if
+
+Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
+  using model::Reason;
+  EngineState& s = *state_;
+  Profile& profile = s.profile;
+  const Time now = profile.now();
+  std::optional<Hold> best;
+  std::size_t best_partition = 0;
+  ErrorCode error = ErrorCode::NodeConfigUnavailable;
+  const auto consider = [&](const model::Partition* partition) {
+    if (!partition) return;
+    const auto number = static_cast<std::size_t>(partition - s.view.partitions->data());
+    Lane lane(s.view, profile.capacity(), spec, number, spec.time_limit);
+    const Reason reason = lane.reason(profile);
+    if (reason == Reason::PartitionDown) error = ErrorCode::PartitionDown;
+    if (reason == Reason::PartitionInactive) error = ErrorCode::PartitionUnavailable;
+    if (reason != Reason::None) return;
+    std::optional<Hold> hold;
+    if (spec.begin <= now)
+      if (auto shares = lane.fit_now(profile); !shares.empty())
+        hold = profile.make_hold(lane.request(), now, std::move(shares));
+    if (!hold) hold = lane.fit_after(profile, std::max(now, spec.begin));
+    if (!hold || (best && hold->start >= best->start)) return;
+    best = *std::move(hold);
+    best_partition = number;
+  };
+  if (spec.partitions.empty()) consider(model::default_partition(s.view));
+  for (const auto& name : spec.partitions) consider(model::find_partition(s.view, name));
+  if (!best) return fail(error, std::string(slurm_message(error)));
+  Forecast forecast;
+  // Slurm takes jobs without a limit to run for a year.
+  forecast.start = best->start < kNever ? best->start : now + hours(365 * 24);
+  forecast.partition = (*s.view.partitions)[best_partition].config.name;
+  for (std::size_t i = 0; i < best->shares.size(); ++i) {
+    forecast.nodes.push_back(NodeIndex(best->shares[i].node));
+    forecast.cpus += static_cast<std::uint32_t>(best->rows[i * profile.capacity().width() + Columns::kCpu]);
+  }
+  return forecast;
+}
+
+}  // namespace spur::sched

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler with a memory: shown one view after the other it takes in what differs, and a call costs what
+// changed, not what there is. It answers as one that sees the last view for the first time would (plan), or as one
+// would that was told the holds in force (respond).
+//
+//   see(view)      at every event, or before a call
+//   respond(now)   the quick answer: what can start now without disturbing a hold; holds stay as they are
+//   plan(now)      the full cycle: all holds are made anew
+//
+// Pure and deterministic. Not for two threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/view.h"
+#include "sched/plan.h"
+#include "sched/profile.h"
+
+namespace spur::sched {
+
+// A hold and whose it is.
+struct PlannedStart {
+  JobId job;
+  std::shared_ptr<const model::JobSpec> spec;  // as it was then: with another wish, the hold is void
+  TimeLimit limit;
+  std::size_t partition = 0;  // position in View::partitions
+  Hold hold;
+};
+
+struct EngineState;
+
+class Engine {
+ public:
+  explicit Engine(Params params = {});
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  void see(const model::View& view);
+
+  // `now` is mostly not before that of the last call; if it is, everything is looked at anew.
+  Plan plan(Time now);
+  // The same as plan() if there was none since the configuration changed.
+  Plan respond(Time now);
+
+  // After plan(): when and where a further job, behind all others, would start.
+  Result<Forecast> forecast(const model::JobSpec& spec);
+
+  // The holds in force, by job; and a way to give them to another engine that has seen the same view.
+  std::vector<PlannedStart> planned() const;
+  void adopt(std::vector<PlannedStart> planned);
+
+  // The watchdog. Each full cycle looks afresh at one of the lanes that are known to be full; where it finds room,
+  // the engine has lost track, says so here and starts anew from the view.
+  std::uint64_t lost_track() const { return lost_track_; }
+  // How often everything was built from scratch.
+  std::uint64_t rebuilds() const { return rebuilds_; }
+
+ private:
+  void rebuild(const model::View& view);
+  bool take_in(const model::View& view);
+  void take_in_nodes(const model::View& view, std::vector<std::uint32_t>& dirty, bool& columns_changed);
+  void take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty);
+  void take_in_pending(const model::View& view);
+  void prepare(Time now);
+  void make_lanes();
+  void drop_holds(bool all);
+  void watch();
+
+  Params params_;
+  std::unique_ptr<EngineState> state_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> gres_kinds_;  // nodes that have them
+  Time last_now_;
+  bool full_cycle_done_ = false;
+  std::size_t watched_ = 0;
+  std::uint64_t lost_track_ = 0, rebuilds_ = 0;
+};
+
+}  // namespace spur::sched

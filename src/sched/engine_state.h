@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine keeps between calls. engine.cc brings it up to date with a newer view; walk.cc decides on it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "model/view.h"
+#include "sched/backlog.h"
+#include "sched/engine.h"
+#include "sched/lane.h"
+#include "sched/profile.h"
+
+namespace spur::sched {
+
+struct LaneRecord {
+  LaneRecord(const model::View& view, const Capacity& capacity, const Backlog::JobClass& job_class,
+             std::uint32_t class_number, std::size_t partition_number, std::uint32_t which)
+      : lane(view, capacity, *job_class.spec, partition_number, job_class.limit),
+        of_class(class_number),
+        partition(partition_number),
+        tier((*view.partitions)[partition_number].config.priority_tier),
+        nth(which) {}
+  Lane lane;
+  std::uint32_t of_class;
+  std::size_t partition;
+  std::uint32_t tier, nth;
+};
+
+struct EngineState {
+  EngineState(const model::View& seen, Params with) : view(seen), params(with), profile(view), backlog(view) {}
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
+
+  model::View view;
+  Params params;
+  Profile profile;
+  Backlog backlog;
+  std::vector<std::unique_ptr<LaneRecord>> lanes;  // by lane; null: free
+  std::vector<std::uint32_t> free_lanes;
+  std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk
+  std::map<JobId, PlannedStart> planned;
+};
+
+}  // namespace spur::sched

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/walk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sched/feasibility.h"
+#include "sched/plan.h"
+
+namespace spur::sched {
+
+using model::Reason;
+
+Walk::Walk(EngineState& state, Mode mode)
+    : s_(state), mode_(mode), now_(state.profile.now()), cursors_(state.lanes.size()) {}
+
+Plan Walk::run() {
+  plan_.wake_at = s_.backlog.next_begin();
+  for (const auto& [job, planned] : s_.planned) {
+    const std::uint32_t slot = s_.backlog.find(job);
+    held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
+  }
+  for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
+    if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
+    s_.lanes[l]->lane.begin();
+    if (may_matter(l)) join(l, nullptr);
+  }
+  while (const auto item = pop())
+    if (!visit(*item)) break;
+  if (!plan_.more) write_waits();
+  return std::move(plan_);
+}
+
+// ---- the queue
+
+// Most lanes are full, and were when we last looked. They join when something is given back.
+bool Walk::may_matter(std::uint32_t lane) const {
+  LaneRecord& record = *s_.lanes[lane];
+  if (mode_ == Mode::Full || !record.lane.stays_full(s_.profile) || held_of_class_.contains(record.of_class))
+    return true;
+  return s_.planned.size() < s_.params.reservations &&
+         std::ranges::any_of(class_of(record).by_reason,
+                             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
+}
+
+const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
+  return s_.backlog.classes()[lane.of_class];
+}
+
+// The one place that says in which order jobs are looked at.
+Position Walk::position_of(const Turn& turn, const LaneRecord& lane) const {
+  const std::uint32_t priority = priority_at(*s_.backlog.slot(turn.slot).job, *s_.view.config, now_);
+  return {lane.tier, priority, turn.since, turn.job, lane.nth};
+}
+
+// From the front, or behind `after`.
+void Walk::join(std::uint32_t lane, const Position* after) {
+  const LaneRecord& record = *s_.lanes[lane];
+  const auto& groups = class_of(record).groups;
+  Cursor& cursor = cursors_[lane];
+  cursor.at.clear();
+  for (const auto& group : groups) {
+    cursor.at.push_back(
+        after ? group.turns.lower_bound([&](const Turn& turn) { return !(*after < position_of(turn, record)); })
+              : group.turns.begin());
+  }
+  push_next(lane);
+}
+
+void Walk::push_next(std::uint32_t lane) {
+  const LaneRecord& record = *s_.lanes[lane];
+  const auto& groups = class_of(record).groups;
+  Cursor& cursor = cursors_[lane];
+  cursor.in_walk = false;
+  Item item{{}, lane, kNone, false};
+  for (std::uint32_t g = 0; g < groups.size(); ++g) {
+    while (cursor.at[g] != groups[g].turns.end() && started(cursor.at[g]->slot)) ++cursor.at[g];
+    if (cursor.at[g] == groups[g].turns.end()) continue;
+    const Position position = position_of(*cursor.at[g], record);
+    if (cursor.in_walk && !(position < item.position)) continue;
+    cursor.in_walk = true;
+    cursor.group = g;
+    item.position = position;
+    item.slot = cursor.at[g]->slot;
+  }
+  if (!cursor.in_walk) return;
+  heap_.push_back(item);
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+void Walk::push_alone(std::uint32_t lane, std::uint32_t slot) {
+  const auto& job = s_.backlog.slot(slot);
+  const Position position = position_of({job.since, job.job->id, slot}, *s_.lanes[lane]);
+  if (last_ && !(*last_ < position)) return;
+  heap_.push_back({position, lane, slot, true});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+std::optional<Walk::Item> Walk::pop() {
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Item item = heap_.back();
+    heap_.pop_back();
+    const bool been = last_ && !(*last_ < item.position);  // it came with its lane and by itself
+    if (!been) {
+      last_ = item.position;
+      return item;
+    }
+    if (!item.alone) {
+      Cursor& cursor = cursors_[item.lane];
+      ++cursor.at[cursor.group];
+      push_next(item.lane);
+    }
+  }
+  return std::nullopt;
+}
+
+// No job behind this place will do better, unless it has a hold or may get one.
+void Walk::leave(std::uint32_t lane) {
+  cursors_[lane].in_walk = false;
+  const LaneRecord& record = *s_.lanes[lane];
+  if (const auto held = held_of_class_.find(record.of_class); held != held_of_class_.end())
+    for (const std::uint32_t slot : held->second) push_alone(lane, slot);
+  if (mode_ == Mode::Full || s_.planned.size() >= s_.params.reservations) return;
+  for (const auto& [reason, first] : class_of(record).by_reason)
+    for (std::uint32_t slot = first; reason == Reason::None && slot != kNone; slot = s_.backlog.slot(slot).next)
+      if (s_.backlog.slot(slot).state == Backlog::State::Queued) push_alone(lane, slot);
+}
+
+void Walk::all_join_again() {
+  for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
+    if (!s_.lanes[l] || cursors_[l].in_walk || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
+    join(l, &*last_);
+  }
+}
+
+// ---- deciding
+
+bool Walk::visit(const Item& item) {
+  const auto gains = s_.profile.gains().end();
+  Lane& lane = s_.lanes[item.lane]->lane;
+  bool stop = false, fits_no_more = false;
+  if (!started(item.slot)) {
+    const auto at = s_.planned.find(s_.backlog.slot(item.slot).job->id);
+    PlannedStart* planned = at == s_.planned.end() ? nullptr : &at->second;
+    fits_no_more = !try_to_start(item, planned, stop);
+    if (stop) return false;
+    if (fits_no_more) plan_later(item, planned);
+  }
+  if (!item.alone) {
+    const bool holds_left = mode_ == Mode::Full && s_.planned.size() < s_.params.reservations;
+    if (fits_no_more && (!holds_left || lane.has_no_time(s_.profile))) {
+      leave(item.lane);
+    } else {
+      Cursor& cursor = cursors_[item.lane];
+      ++cursor.at[cursor.group];
+      push_next(item.lane);
+    }
+  }
+  if (gains != s_.profile.gains().end()) all_join_again();
+  return true;
+}
+
+// False if the job is left waiting for room. `planned` is its hold; null when it has none any more.
+bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
+  Lane& lane = s_.lanes[item.lane]->lane;
+  const model::Job& job = *s_.backlog.slot(item.slot).job;
+  while (!started(item.slot)) {
+    if (at_cap(job)) {
+      give_back(planned);
+      return true;
+    }
+    const auto shares = planned ? lane.fit_now_without(s_.profile, planned->hold) : lane.fit_now(s_.profile);
+    if (shares.empty()) return false;
+    if (plan_.starts.size() >= s_.params.max_starts) {
+      plan_.more = stop = true;
+      return true;
+    }
+    give_back(planned);
+    start(item, shares);
+  }
+  return true;
+}
+
+void Walk::give_back(PlannedStart*& planned) {
+  if (!planned) return;
+  s_.profile.remove(planned->hold);
+  s_.planned.erase(planned->job);
+  planned = nullptr;
+}
+
+bool Walk::may_get_hold(std::uint32_t slot) const {
+  if (s_.planned.size() >= s_.params.reservations) return false;
+  return mode_ == Mode::Full || s_.backlog.slot(slot).job->reason == Reason::None;
+}
+
+void Walk::plan_later(const Item& item, PlannedStart* planned) {
+  Lane& lane = s_.lanes[item.lane]->lane;
+  if (!planned) {
+    if (!may_get_hold(item.slot)) return;
+    if (auto hold = lane.fit_later(s_.profile)) keep(item, *std::move(hold));
+    return;
+  }
+  if (mode_ == Mode::Quick) return;
+  // Planned in an earlier partition already: move only if it is sooner here.
+  s_.profile.lift(planned->hold);
+  auto sooner = lane.fit_after(s_.profile, now_);
+  s_.profile.restore(planned->hold);
+  if (!sooner || sooner->start >= planned->hold.start) return;
+  give_back(planned);
+  keep(item, *std::move(sooner));
+}
+
+void Walk::keep(const Item& item, Hold hold) {
+  const model::Job& job = *s_.backlog.slot(item.slot).job;
+  const LaneRecord& record = *s_.lanes[item.lane];
+  PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold)};
+  const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
+  s_.profile.add(at->second.hold);
+  held_of_class_[record.of_class].push_back(item.slot);
+  // It may yet start in another partition, whose lane may have left the walk.
+  for (const std::uint32_t other : s_.lanes_of_class[record.of_class])
+    if (other != item.lane && !cursors_[other].in_walk && s_.lanes[other]->lane.reason(s_.profile) == Reason::None)
+      push_alone(other, item.slot);
+}
+
+bool Walk::at_cap(const model::Job& job) const {
+  if (!job.array_job || job.array_max_running == 0) return false;
+  const auto more = array_starts_.find(job.array_job);
+  return s_.backlog.running_tasks(job.array_job) + (more == array_starts_.end() ? 0 : more->second) >=
+         job.array_max_running;
+}
+
+bool Walk::started(std::uint32_t slot) const {
+  const auto at = done_.find(slot);
+  return at != done_.end() && at->second.started;
+}
+
+void Walk::start(const Item& item, const std::vector<Share>& shares) {
+  const LaneRecord& record = *s_.lanes[item.lane];
+  const Request& request = record.lane.request();
+  const Capacity& capacity = s_.profile.capacity();
+  const std::size_t width = capacity.width();
+  if (!grants_) grants_.emplace(capacity);
+  auto allocation = std::make_shared<model::Allocation>();
+  allocation->partition = (*s_.view.partitions)[record.partition].config.name;
+  allocation->nodes.reserve(shares.size());
+  rows_.resize(shares.size() * width);
+  const Time end = request.end_of_run(now_);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    Amount* take = &rows_[i * width];
+    take_of_share(request, capacity, shares[i], s_.profile.least(shares[i].node, now_, end), take);
+    allocation->nodes.push_back(grants_->grant(shares[i], take));
+  }
+  s_.profile.start(request, shares, rows_);
+
+  const model::Job& job = *s_.backlog.slot(item.slot).job;
+  Done& done = done_[item.slot];
+  if (job.is_array_rest() && !done.task) done.task = job.array_pending->lowest();
+  plan_.starts.push_back({job.id, done.task, std::move(allocation)});
+  if (job.array_job && job.array_max_running > 0) ++array_starts_[job.array_job];
+  if (done.task) done.task = job.array_pending->next_after(*done.task);
+  done.started = !done.task;
+}
+
+}  // namespace spur::sched

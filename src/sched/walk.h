@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call: walks the queue from the front. Each job starts, or is planned for later (the first Params::reservations
+// of them), or is passed over; whichever, it leaves with a reason.
+//
+// The walk goes from lane to lane, not from job to job. What is free only shrinks on the way, so once a job of a lane
+// neither fits nor gets a hold, no job behind it will: the lane leaves the walk. Only those with something to lose
+// come by themselves then: jobs that have a hold and may start in another partition. When a hold is given back, whose
+// nodes may be of use to others, all lanes join again at that place of the queue.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "sched/engine_state.h"
+#include "sched/grants.h"
+#include "sched/plan.h"
+
+namespace spur::sched {
+
+class Walk {
+ public:
+  enum class Mode : std::uint8_t {
+    Full,   // everyone may get a hold
+    Quick,  // holds stay; only a job that was never told anything may get one
+  };
+  Walk(EngineState& state, Mode mode);
+
+  Plan run();
+
+ private:
+  // A lane's place in the queue: the next job of each priority group.
+  struct Cursor {
+    std::vector<Turns::const_iterator> at;
+    std::uint32_t group = 0;  // the one whose turn it is
+    bool in_walk = false;
+  };
+  // What comes next: of a lane, or one job by itself.
+  struct Item {
+    Position position;
+    std::uint32_t lane = 0, slot = 0;
+    bool alone = false;
+    friend bool operator<(const Item& a, const Item& b) { return b.position < a.position; }  // a heap's top is first
+  };
+  // What this call did to a job.
+  struct Done {
+    bool started = false;               // wholly
+    std::optional<std::uint32_t> task;  // next one of an array's rest
+  };
+
+  // ---- the queue (walk.cc)
+  Position position_of(const Turn& turn, const LaneRecord& lane) const;
+  const Backlog::JobClass& class_of(const LaneRecord& lane) const;
+  bool may_matter(std::uint32_t lane) const;
+  void join(std::uint32_t lane, const Position* after);
+  void push_next(std::uint32_t lane);
+  void push_alone(std::uint32_t lane, std::uint32_t slot);
+  void leave(std::uint32_t lane);
+  void all_join_again();
+  std::optional<Item> pop();
+
+  // ---- deciding (walk.cc)
+  bool visit(const Item& item);  // false: enough starts, stop
+  bool try_to_start(const Item& item, PlannedStart*& planned, bool& stop);
+  void plan_later(const Item& item, PlannedStart* planned);
+  bool may_get_hold(std::uint32_t slot) const;
+  void keep(const Item& item, Hold hold);
+  void give_back(PlannedStart*& planned);
+  bool at_cap(const model::Job& job) const;
+  bool started(std::uint32_t slot) const;
+  void start(const Item& item, const std::vector<Share>& shares);
+
+  // ---- telling (waits.cc)
+  void write_waits();
+  void find_firsts();
+  model::Reason reason_of_class(std::uint32_t number, std::uint32_t* speaks) const;
+  model::Reason reason_of(std::uint32_t slot) const;
+  void tell(std::uint32_t slot, model::Reason reason);
+
+  EngineState& s_;
+  Mode mode_;
+  Time now_;
+  std::vector<Cursor> cursors_;  // by lane
+  std::vector<Item> heap_;
+  std::optional<Position> last_;
+  std::unordered_map<std::uint32_t, Done> done_;  // by slot; look-up only
+  std::map<JobId, std::uint32_t> array_starts_;   // of arrays with a limit
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> held_of_class_;  // slots that have or had a hold
+  std::optional<Grants> grants_;
+  std::vector<Amount> rows_;                                      // scratch
+  std::vector<std::uint8_t> lacks_licenses_;                      // by lane, at the end
+  std::vector<std::uint32_t> first_of_partition_;                 // slot, or kNone
+  std::unordered_map<std::uint32_t, model::Reason> own_reasons_;  // by slot: those that differ from their class
+  Plan plan_;
+};
+
+}  // namespace spur::sched

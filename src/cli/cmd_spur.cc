@@ -60,6 +60,7 @@ constexpr Native kNative[] = {
     {"run", cmd_srun, "run a program in a new allocation, or a step in this job (srun)"},
     {"queue", queue, "show jobs (squeue)"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
+    {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
     {"nodes", nodes, "show nodes (sinfo)"},
     {"show", control<kShow>, "show one job, node, partition or the configuration (scontrol show)"},
     {"hold", control<kHold>, "keep jobs from starting"},

@@ -18,6 +18,7 @@ class Controller {
 
   virtual Result<JobId> submit(const model::JobSpec& spec, const std::string& token) = 0;
   virtual Result<wire::Forecast> will_run(const model::JobSpec& spec) = 0;
+  virtual Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task) = 0;
   virtual Result<wire::JobTable> jobs(const wire::JobFilter& filter) = 0;
   virtual Result<wire::ClusterTable> cluster() = 0;
   virtual Result<model::ClusterConfig> config() = 0;

@@ -181,6 +181,16 @@ inline void fill(FakeController& controller) {
   controller.cluster_config.cluster_name = "test";
   controller.cluster_config.shown = {{"ClusterName", "test"}, {"MinJobAge", "300 sec"}, {"TaskProlog", ""}};
   controller.forecast = {JobId(6), kTestNow + seconds(30), 1, "n1", "debug"};
+  using Blocker = wire::JobExplanation::Blocker;
+  wire::JobExplanation& told = controller.explanations[JobId(3)];
+  told.job = JobId(3);
+  told.reason = model::Reason::Resources;
+  told.as_of = kTestNow;
+  told.start = kTestNow + hours(2);
+  told.blockers = {{Blocker::Kind::RunningJob, {JobId(1)}, "", "", kTestNow + hours(2)},
+                   {Blocker::Kind::Queue, {JobId(2), JobId(4)}, "", "", {}},
+                   {Blocker::Kind::Node, {}, "n4", "", {}}};
+  told.changes = {{"-t", "4:00:00", "3:40:00", kTestNow}, {"-C", "big", "", kTestNow + minutes(30)}};
   controller.refuse_job = {{7, ErrorCode::PermissionDenied}, {6, ErrorCode::JobAlreadyDone}};
 }
 

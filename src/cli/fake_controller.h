@@ -36,6 +36,7 @@ class FakeController : public Controller {
   std::vector<Error> submit_errors;               // handed out first, one each
   wire::ControllerClient::StepTicket ticket;
   wire::Forecast forecast;
+  std::map<JobId, wire::JobExplanation> explanations;
   bool down = false;
 
   Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override {
@@ -54,6 +55,12 @@ class FakeController : public Controller {
     SPUR_TRY(check(spec));
     if (spec.tasks.value_or(1) > 16) return fail(ErrorCode::NodeConfigUnavailable);
     return forecast;
+  }
+  Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t>) override {
+    if (down) return unreachable();
+    const auto found = explanations.find(job);
+    if (found == explanations.end()) return fail(ErrorCode::InvalidJobId);
+    return found->second;
   }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override {
     last_filter = filter;

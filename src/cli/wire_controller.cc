@@ -12,6 +12,9 @@ class WireController final : public Controller {
   Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override {
     return client_.submit(spec, token);
   }
+  Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task) override {
+    return client_.explain(job, array_task);
+  }
   Result<wire::Forecast> will_run(const model::JobSpec& spec) override { return client_.will_run(spec); }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override { return client_.jobs(filter); }
   Result<wire::ClusterTable> cluster() override { return client_.cluster(); }

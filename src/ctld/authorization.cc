@@ -10,6 +10,7 @@ namespace {
 constexpr std::array kTable = {
     Row{"Ping", Rule::Anybody},                Row{"SubmitJob", Rule::Authenticated},
     Row{"WillRun", Rule::Authenticated},       Row{"ListJobs", Rule::Authenticated},
+    Row{"ExplainJob", Rule::Authenticated},
     Row{"GetCluster", Rule::Authenticated},    Row{"GetConfig", Rule::Authenticated},
     Row{"WaitJob", Rule::Authenticated},       Row{"CancelJob", Rule::OwnerOrAdmin},
     Row{"HoldJob", Rule::OwnerOrAdmin},        Row{"ReleaseJob", Rule::OwnerOrAdmin},

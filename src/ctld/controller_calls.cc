@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctld/controller_calls.h"
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <utility>
 
 #include "ctld/authorization.h"
 #include "ctld/update_request.h"
+#include "sched/explain.h"
 #include "sched/plan.h"
 #include "wire/config_codec.h"
 #include "wire/id_codec.h"
@@ -40,6 +44,42 @@ Result<v1::WillRunReply> forecast(const model::View& view, const model::JobSpec&
   reply.set_cpus(found.cpus);
   reply.set_nodes(model::node_list(view, found.nodes));
   reply.set_partition(found.partition);
+  return reply;
+}
+
+void add_blocker(const model::View& view, const sched::Blocker& blocker, v1::ExplainJobReply* reply) {
+  auto* out = reply->add_blockers();
+  out->set_kind(static_cast<v1::ExplainJobReply::Blocker::Kind>(blocker.kind));
+  for (const JobId job : blocker.jobs) out->add_jobs(job.value);
+  out->set_partition(blocker.partition);
+  if (blocker.kind == sched::Blocker::Kind::Node)
+    if (const auto* node = view.nodes.find(blocker.node.value)) out->set_node((*node)->name);
+  if (blocker.kind == sched::Blocker::Kind::RunningJob)
+    if (const auto* job = model::find_job(view, blocker.jobs.front()))
+      out->set_ends_us(to_micros(model::limit_end(*job)));
+}
+
+Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::optional<std::uint32_t> task) {
+  const model::Job* job = task ? model::find_array_task(view, id, *task) : model::find_job(view, id);
+  if (!job) return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId)));
+  if (!view.pending.contains(job->id.value))
+    return fail(ErrorCode::JobNotPending, fmt::format("job {} is not pending", model::display_id(*job)));
+  SPUR_ASSIGN(const auto told, sched::explain(view, {}, job->id, view.as_of));
+  v1::ExplainJobReply reply;
+  reply.set_job(told.job.value);
+  reply.set_reason(static_cast<v1::Reason>(told.reason));
+  reply.set_start_us(to_micros(told.start));
+  reply.set_starts_now(told.starts_now);
+  reply.set_impossible(told.impossible);
+  reply.set_as_of_us(to_micros(view.as_of));
+  for (const auto& blocker : told.blockers) add_blocker(view, blocker, &reply);
+  for (const auto& change : told.changes) {
+    auto* out = reply.add_changes();
+    out->set_option(change.option);
+    out->set_now(change.now);
+    out->set_instead(change.instead);
+    out->set_start_us(to_micros(change.start));
+  }
   return reply;
 }
 
@@ -89,6 +129,17 @@ void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& r
   auto spec = take_spec(request.spec(), caller, picture->view);
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
   answer(forecast(picture->view, **spec));
+}
+
+// Hundreds of plans may be made for one answer, so it is given in the background, one at a time.
+void ControllerCalls::explain_job(const Caller&, const v1::ExplainJobRequest& request,
+                                  Answer<v1::ExplainJobReply> answer) {
+  const JobId id(request.job());
+  const auto task = request.has_array_task() ? std::optional(request.array_task()) : std::nullopt;
+  core_.in_background([this, id, task, answer = std::move(answer)] {
+    const auto picture = core_.picture();
+    answer(explained(picture->view, id, task));
+  });
 }
 
 // ---- looking

@@ -35,6 +35,7 @@ class ControllerCalls {
 
   void submit_job(const Caller&, const v1::SubmitJobRequest&, Answer<v1::SubmitJobReply>);
   void will_run(const Caller&, const v1::WillRunRequest&, Answer<v1::WillRunReply>);
+  void explain_job(const Caller&, const v1::ExplainJobRequest&, Answer<v1::ExplainJobReply>);
   void get_cluster(const Caller&, const v1::GetClusterRequest&, Answer<v1::GetClusterReply>);
   void get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply>);
   void ping(const Caller&, const v1::PingRequest&, Answer<v1::PingReply>);

@@ -111,6 +111,11 @@ Unary* ControllerService::WillRun(Context* context, const v1::WillRunRequest* re
   return unary(context, "WillRun", request, reply, &ControllerCalls::will_run);
 }
 
+Unary* ControllerService::ExplainJob(Context* context, const v1::ExplainJobRequest* request,
+                                     v1::ExplainJobReply* reply) {
+  return unary(context, "ExplainJob", request, reply, &ControllerCalls::explain_job);
+}
+
 Unary* ControllerService::GetCluster(Context* context, const v1::GetClusterRequest* request,
                                      v1::GetClusterReply* reply) {
   return unary(context, "GetCluster", request, reply, &ControllerCalls::get_cluster);

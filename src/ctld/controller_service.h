@@ -19,6 +19,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   using Unary = grpc::ServerUnaryReactor;
   Unary* SubmitJob(Context*, const v1::SubmitJobRequest*, v1::SubmitJobReply*) override;
   Unary* WillRun(Context*, const v1::WillRunRequest*, v1::WillRunReply*) override;
+  Unary* ExplainJob(Context*, const v1::ExplainJobRequest*, v1::ExplainJobReply*) override;
   grpc::ServerWriteReactor<v1::JobChunk>* ListJobs(Context*, const v1::ListJobsRequest*) override;
   Unary* GetCluster(Context*, const v1::GetClusterRequest*, v1::GetClusterReply*) override;
   Unary* GetConfig(Context*, const v1::GetConfigRequest*, v1::GetConfigReply*) override;

@@ -34,6 +34,8 @@ class CoreThread {
 
   // Runs `work` on the core thread.
   void post(std::function<void(Controller&)> work);
+  // Runs `work` on a thread that may be slow, one after another.
+  void in_background(std::function<void()> work) { background_.post(std::move(work)); }
   // The newest published picture; never null after start().
   std::shared_ptr<const Picture> picture() const;
 

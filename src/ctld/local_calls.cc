@@ -56,6 +56,7 @@ constexpr LocalRow row(std::string_view name) {
 constexpr std::array kRows{
     row<v1::SubmitJobRequest, v1::SubmitJobReply, &ControllerCalls::submit_job>("SubmitJob"),
     row<v1::WillRunRequest, v1::WillRunReply, &ControllerCalls::will_run>("WillRun"),
+    row<v1::ExplainJobRequest, v1::ExplainJobReply, &ControllerCalls::explain_job>("ExplainJob"),
     row<v1::GetClusterRequest, v1::GetClusterReply, &ControllerCalls::get_cluster>("GetCluster"),
     row<v1::GetConfigRequest, v1::GetConfigReply, &ControllerCalls::get_config>("GetConfig"),
     row<v1::PingRequest, v1::PingReply, &ControllerCalls::ping>("Ping"),

@@ -107,6 +107,15 @@ class TestCluster {
     return view_;
   }
 
+  // A cluster that lives on by itself.
+  TestCluster clone() const {
+    TestCluster copy = *this;
+    for (auto& node : copy.nodes_) node = std::make_shared<model::Node>(*node);
+    for (auto& [id, job] : copy.jobs_) job = std::make_shared<model::Job>(*job);
+    copy.partitions_ = std::make_shared<std::vector<model::Partition>>(*partitions_);
+    return copy;
+  }
+
   // ---- living
   void start(const Start& start, Time now) {
     model::Job* job = jobs_.at(start.job).get();

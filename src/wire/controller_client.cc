@@ -12,6 +12,7 @@
 #include "wire/config_codec.h"
 #include "wire/credential_client.h"
 #include "wire/error_map.h"
+#include "wire/fields.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
 #include "wire/job_list_codec.h"
@@ -141,6 +142,33 @@ Result<Forecast> ControllerClient::will_run(const model::JobSpec& spec) {
   v1::WillRunReply reply;
   SPUR_TRY(channel_->ask("WillRun", request, &reply));
   return Forecast{JobId(reply.job()), from_micros(reply.start_us()), reply.cpus(), reply.nodes(), reply.partition()};
+}
+
+Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::uint32_t> array_task) {
+  v1::ExplainJobRequest request;
+  request.set_job(job.value);
+  if (array_task) request.set_array_task(*array_task);
+  v1::ExplainJobReply reply;
+  SPUR_TRY(channel_->ask("ExplainJob", request, &reply));
+  JobExplanation out;
+  out.job = JobId(reply.job());
+  if (!take_enum(reply.reason(), &out.reason)) return bad_field("reason");
+  out.start = from_micros(reply.start_us());
+  out.as_of = from_micros(reply.as_of_us());
+  out.starts_now = reply.starts_now();
+  out.impossible = reply.impossible();
+  for (const auto& from : reply.blockers()) {
+    auto& to = out.blockers.emplace_back();
+    if (from.kind() < 0 || from.kind() > v1::ExplainJobReply::Blocker::KIND_QUEUE) return bad_field("kind");
+    to.kind = static_cast<JobExplanation::Blocker::Kind>(from.kind());
+    for (const auto id : from.jobs()) to.jobs.emplace_back(id);
+    to.node = from.node();
+    to.partition = from.partition();
+    to.ends = from_micros(from.ends_us());
+  }
+  for (const auto& from : reply.changes())
+    out.changes.push_back({from.option(), from.now(), from.instead(), from_micros(from.start_us())});
+  return out;
 }
 
 Result<JobTable> ControllerClient::jobs(const JobFilter& filter) {

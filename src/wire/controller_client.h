@@ -65,6 +65,36 @@ struct Forecast {
   std::string nodes, partition;
 };
 
+// Why a job waits, and what would help (sched/explain.h has the meaning of each).
+struct JobExplanation {
+  struct Blocker {
+    enum class Kind : std::uint8_t {
+      Hold,
+      Dependency,
+      BeginTime,
+      PartitionState,
+      PartitionLimit,
+      Node,
+      RunningJob,
+      Queue
+    };
+    Kind kind = Kind::Hold;
+    std::vector<JobId> jobs;
+    std::string node, partition;
+    Time ends;
+  };
+  struct Change {
+    std::string option, now, instead;
+    Time start;
+  };
+  JobId job;
+  model::Reason reason = model::Reason::None;
+  Time start, as_of;
+  bool starts_now = false, impossible = false;
+  std::vector<Blocker> blockers;
+  std::vector<Change> changes;
+};
+
 class ControllerClient {
  public:
   explicit ControllerClient(ClientOptions options);
@@ -74,6 +104,7 @@ class ControllerClient {
 
   Result<JobId> submit(const model::JobSpec& spec, const std::string& token);
   Result<Forecast> will_run(const model::JobSpec& spec);
+  Result<JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task);
   Result<JobTable> jobs(const JobFilter& filter);
   Result<ClusterTable> cluster();
   Result<model::ClusterConfig> config();

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/question.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "sched/eligibility.h"
+
+namespace spur::sched {
+namespace {
+
+// Holds for jobs far back cost time and say little.
+constexpr std::uint32_t kMostPlanned = 2000;
+
+std::uint32_t highest_tier(const model::View& view, const model::Job& job) {
+  std::uint32_t tier = 0;
+  if (job.spec->partitions.empty())
+    if (const auto* partition = model::default_partition(view)) tier = partition->config.priority_tier;
+  for (const auto& name : job.spec->partitions)
+    if (const auto* partition = model::find_partition(view, name))
+      tier = std::max(tier, partition->config.priority_tier);
+  return tier;
+}
+
+std::uint32_t lowest_tier(const model::View& view, const model::Job& job) {
+  std::uint32_t tier = highest_tier(view, job);
+  for (const auto& name : job.spec->partitions)
+    if (const auto* partition = model::find_partition(view, name))
+      tier = std::min(tier, partition->config.priority_tier);
+  return tier;
+}
+
+}  // namespace
+
+bool Answer::sooner_than(const Answer& other) const {
+  if (starts_now || other.starts_now) return starts_now && !other.starts_now;
+  if (!is_set(start)) return false;
+  return !is_set(other.start) || start < other.start;
+}
+
+Question::Question(const model::View& view, const Params& params, const model::Job& job, Time now, std::uint32_t most)
+    : job_(job), now_(now), params_(params), most_(most), base_(view) {
+  leave_out_later_jobs(view);
+  params_.max_starts = 0xffffffffu;
+  params_.reservations =
+      std::max(params.reservations, std::min(kMostPlanned, static_cast<std::uint32_t>(ahead_.size()) + 1));
+}
+
+// By its best tier another job may come first, by our worst one we may come last: whoever could be looked at before
+// this job in any partition stays.
+void Question::leave_out_later_jobs(const model::View& view) {
+  using Rank = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  const auto rank = [&](const model::Job& job, std::uint32_t tier, Time now) {
+    return Rank{~tier, ~priority_at(job, *view.config, now), job.id.value};
+  };
+  model::Job free = job_;
+  if (free.hold != model::Hold::None) {  // where it would stand
+    free.hold = model::Hold::None;
+    free.priority = std::max(1u, free.priority);
+  }
+  const Rank ours = rank(free, lowest_tier(view, job_), now_);
+  std::vector<std::pair<Rank, JobId>> ahead;
+  std::vector<JobId> later;
+  view.pending.for_each([&](std::uint32_t, const model::JobPtr& other) {
+    if (other->id == job_.id) return;
+    const Rank theirs = rank(*other, highest_tier(view, *other), now_);
+    if (own_reason(*other, now_) == model::Reason::None && theirs < ours)
+      ahead.emplace_back(theirs, other->id);
+    else
+      later.push_back(other->id);
+  });
+  std::ranges::sort(ahead);
+  for (const auto& [where, id] : ahead) ahead_.push_back(id);
+  for (const JobId id : later) base_.pending.erase(id.value);
+}
+
+std::vector<const model::Partition*> Question::partitions() const {
+  std::vector<const model::Partition*> found;
+  if (job_.spec->partitions.empty())
+    if (const auto* partition = model::default_partition(base_)) found.push_back(partition);
+  for (const auto& name : job_.spec->partitions)
+    if (const auto* partition = model::find_partition(base_, name)) found.push_back(partition);
+  return found;
+}
+
+Answer Question::answer(const Edit& edit) {
+  ++asked_;
+  WhatIf world(base_);
+  if (edit) edit(world);
+  const Plan plan = sched::plan(world.view(), params_, now_);
+  Answer answer;
+  const model::JobPtr* job = world.view().jobs.find(job_.id.value);
+  if (job) answer.reason = (*job)->reason;
+  for (const auto& start : plan.starts) {
+    if (start.job != job_.id) continue;
+    answer.starts_now = true;
+    answer.start = now_;
+    answer.reason = model::Reason::None;
+    return answer;
+  }
+  for (const auto& wait : plan.waits) {
+    if (wait.job != job_.id) continue;
+    answer.reason = wait.reason;
+    answer.start = wait.expected_start;
+  }
+  return answer;
+}
+
+}  // namespace spur::sched

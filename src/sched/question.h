@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// One job, and the planner asked about it again and again on edited copies of a View. Jobs that come after it are
+// left out once and for all: they have no say in when it starts.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sched/plan.h"
+#include "sched/what_if.h"
+
+namespace spur::sched {
+
+struct Answer {
+  bool starts_now = false;
+  Time start;  // now, or planned; not set: never, or too far back in the queue to be planned
+  model::Reason reason = model::Reason::None;
+
+  bool sooner_than(const Answer& other) const;
+};
+
+class Question {
+ public:
+  // `job` must be pending in `view` and, like it, outlive the question.
+  Question(const model::View& view, const Params& params, const model::Job& job, Time now, std::uint32_t most);
+
+  const model::Job& job() const { return job_; }
+  Time now() const { return now_; }
+  const model::View& base() const { return base_; }
+  const std::vector<JobId>& jobs_ahead() const { return ahead_; }  // front of the queue first
+  std::vector<const model::Partition*> partitions() const;         // of the job
+
+  bool may_ask() const { return asked_ < most_; }
+  std::uint32_t asked() const { return asked_; }
+
+  using Edit = std::function<void(WhatIf&)>;
+  Answer answer(const Edit& edit = {});
+  bool starts_now(const Edit& edit) { return answer(edit).starts_now; }
+
+ private:
+  void leave_out_later_jobs(const model::View& view);
+
+  const model::Job& job_;
+  Time now_;
+  Params params_;
+  std::uint32_t most_, asked_ = 0;
+  model::View base_;
+  std::vector<JobId> ahead_;
+};
+
+}  // namespace spur::sched

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/what_if.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace spur::sched {
+namespace {
+
+void clear(std::vector<std::uint64_t>& bits, std::size_t i) {
+  if (i / 64 < bits.size()) bits[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+}
+
+// What the job holds of the node is free again.
+void give_back(model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
+  if (!is_set(job.suspended_at)) {
+    for (const std::uint16_t cpu : grant.cpus) clear(node.cpus_in_use, cpu);
+    node.cpus_allocated -= std::min(node.cpus_allocated, static_cast<std::uint32_t>(grant.cpus.size()));
+    if (node.cpus_allocated == 0) node.exclusive = false;
+  }
+  node.memory_allocated_mib -= std::min(node.memory_allocated_mib, grant.memory_mib);
+  for (const auto& devices : grant.devices) {
+    const auto books = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
+    if (books == node.devices_in_use.end()) continue;
+    for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+      const std::uint32_t index = devices.indices[i];
+      if (devices.shares.empty())
+        clear(books->bits, index);
+      else if (index < books->shares.size())
+        books->shares[index] -= std::min(books->shares[index], devices.shares[i]);
+    }
+  }
+  std::erase(node.jobs, job.id);
+  if ((job.flags & model::kCompleting) && node.jobs_completing > 0) --node.jobs_completing;
+}
+
+}  // namespace
+
+void WhatIf::put(model::Job job) {
+  const auto kept = std::make_shared<const model::Job>(std::move(job));
+  view_.jobs.set(kept->id.value, kept);
+  if (view_.pending.contains(kept->id.value)) view_.pending.set(kept->id.value, kept);
+  if (view_.active.contains(kept->id.value)) view_.active.set(kept->id.value, kept);
+}
+
+void WhatIf::remove(JobId id) {
+  const model::JobPtr* found = view_.jobs.find(id.value);
+  SPUR_CHECK(found);
+  const model::JobPtr job = *found;
+  if (view_.active.contains(id.value) && job->allocation) {
+    for (const auto& grant : job->allocation->nodes) {
+      if (std::ranges::find(job->nodes_left, grant.node) == job->nodes_left.end()) continue;
+      auto node = std::make_shared<model::Node>(**view_.nodes.find(grant.node.value));
+      give_back(*node, *job, grant);
+      view_.nodes.set(grant.node.value, std::move(node));
+    }
+  }
+  view_.active.erase(id.value);
+  view_.pending.erase(id.value);
+  view_.jobs.erase(id.value);
+}
+
+void WhatIf::ask(JobId id, std::shared_ptr<const model::JobSpec> spec, TimeLimit limit) {
+  model::Job job = **view_.jobs.find(id.value);
+  job.spec = std::move(spec);
+  job.time_limit = limit;
+  put(std::move(job));
+}
+
+void WhatIf::without_hold(JobId id) {
+  model::Job job = **view_.jobs.find(id.value);
+  if (job.hold == model::Hold::None) return;
+  job.hold = model::Hold::None;
+  job.reason = model::Reason::None;
+  if (job.priority == 0) job.priority = 1;
+  put(std::move(job));
+}
+
+void WhatIf::without_dependencies(JobId id, Time now) {
+  model::Job job = **view_.jobs.find(id.value);
+  if (job.dependencies_left.empty() && !job.dependency_never) return;
+  job.dependencies_left.clear();
+  job.dependency_never = false;
+  if (!is_set(job.eligible)) job.eligible = now;
+  put(std::move(job));
+}
+
+void WhatIf::without_begin_time(JobId id, Time now) {
+  model::Job job = **view_.jobs.find(id.value);
+  if (job.eligible > now) job.eligible = now;
+  if (job.spec->begin > now) {
+    auto spec = std::make_shared<model::JobSpec>(*job.spec);
+    spec->begin = {};
+    job.spec = std::move(spec);
+  }
+  put(std::move(job));
+}
+
+void WhatIf::free_of_own_reasons(JobId id, Time now) {
+  without_hold(id);
+  without_dependencies(id, now);
+  without_begin_time(id, now);
+}
+
+void WhatIf::make_usable(NodeIndex index) {
+  auto node = std::make_shared<model::Node>(**view_.nodes.find(index.value));
+  node->registered = true;
+  node->down = false;
+  node->flags &= ~(model::kNodeDrain | model::kNodeFail | model::kNodeNoResponse | model::kNodeInvalidRegistration);
+  view_.nodes.set(index.value, std::move(node));
+}
+
+model::PartitionConfig* WhatIf::edit_partition(const std::string& name) {
+  auto partitions = std::make_shared<std::vector<model::Partition>>(*view_.partitions);
+  model::PartitionConfig* found = nullptr;
+  for (auto& partition : *partitions)
+    if (partition.config.name == name) found = &partition.config;
+  view_.partitions = std::move(partitions);
+  return found;
+}
+
+void WhatIf::open_partition(const std::string& name) {
+  if (auto* partition = edit_partition(name)) partition->state = model::PartitionState::Up;
+}
+
+void WhatIf::without_partition_limits(const std::string& name) {
+  auto* partition = edit_partition(name);
+  if (!partition) return;
+  partition->max_time = TimeLimit::unlimited();
+  partition->min_nodes = 0;
+  partition->max_nodes.reset();
+}
+
+}  // namespace spur::sched

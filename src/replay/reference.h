@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedulers out of the textbook, on a machine of which only the number of processors counts: what the planner is
+// measured against. FCFS starts jobs in the order they came. EASY lets others pass the first that has to wait, as
+// long as they do not delay it, judged by what users asked for.
+#pragma once
+
+#include <cstdint>
+
+#include "replay/outcome.h"
+#include "replay/workload.h"
+
+namespace spur::replay {
+
+struct ReferencePolicy {
+  enum class Order : std::uint8_t { Arrival, Shortest, Smallest };  // Smallest: processors times limit
+  Order queue = Order::Arrival;                                     // who is first
+  bool backfill = true;                                             // may others pass it
+  Order backfill_order = Order::Arrival;
+};
+
+Outcome replay_reference(const Workload& workload, const ReferencePolicy& policy, const Progress& progress = {});
+
+}  // namespace spur::replay

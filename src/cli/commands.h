@@ -12,6 +12,7 @@ namespace spur::cli {
 int cmd_sbatch(Context& context);
 int cmd_scancel(Context& context);
 int cmd_scontrol(Context& context);
+int cmd_simulate(Context& context);
 int cmd_sinfo(Context& context);
 int cmd_squeue(Context& context);
 int cmd_srun(Context& context);

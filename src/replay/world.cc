@@ -44,6 +44,35 @@ void World::submit(JobId id, const std::shared_ptr<const model::JobSpec>& spec, 
   ++view_.version;
 }
 
+void World::adopt(const model::JobPtr& job) {
+  const bool completing = job->flags & model::kCompleting;
+  if (job->state == model::JobState::Pending && !completing) {
+    view_.jobs.set(job->id.value, job);
+    view_.pending.set(job->id.value, job);
+    return;
+  }
+  if (!(model::is_active(job->state) || completing) || !job->allocation) return;
+  const auto known = [&](NodeIndex node) { return view_.nodes.contains(node.value); };
+  auto copy = std::make_shared<model::Job>(*job);
+  std::erase_if(copy->nodes_left, [&](NodeIndex node) { return !known(node); });
+  std::ranges::sort(copy->nodes_left);
+  for (const model::NodeGrant& grant : job->allocation->nodes) {
+    if (!std::ranges::binary_search(copy->nodes_left, grant.node)) continue;
+    model::NodeGrant lent = grant;
+    if (is_set(job->suspended_at)) lent.cpus.clear();
+    take(*job, lent, false);
+  }
+  view_.jobs.set(job->id.value, copy);
+  view_.active.set(job->id.value, std::move(copy));
+}
+
+void World::replace_pending(model::JobPtr job) {
+  const std::uint32_t id = job->id.value;
+  view_.jobs.set(id, job);
+  view_.pending.set(id, std::move(job));
+  ++view_.version;
+}
+
 JobId World::start(const sched::Start& start, Time now) {
   const model::JobPtr* found = view_.pending.find(start.job.value);
   SPUR_CHECK(found != nullptr && start.allocation != nullptr && !start.allocation->nodes.empty());

@@ -31,6 +31,11 @@ class World {
   // So that a next plan only speaks of what changed.
   void note(const std::vector<sched::Wait>& waits);
 
+  // A record as it is elsewhere: pending, or with nodes, which it takes. Others (ended, or with nodes that are not
+  // there) are left out.
+  void adopt(const model::JobPtr& job);
+  void replace_pending(model::JobPtr job);
+
   // New ids for array tasks come from here on.
   void set_next_id(std::uint32_t id) { next_id_ = id; }
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <queue>
 
+#include "replay/pool_profile.h"
+
 namespace spur::replay {
 namespace {
 
@@ -85,11 +87,51 @@ class ReferenceRun {
     std::size_t first = 0;
     while (first < front_.waiting.size() && jobs_[front_.waiting[first]].processors <= free_)
       start(front_.waiting[first++]);
+    const bool left = policy_.backfill && first < front_.waiting.size() && free_ > 0;
     bool any = first > 0;
-    if (policy_.backfill && first < front_.waiting.size() && free_ > 0) any |= backfill(front_.waiting[first]);
+    if (left) any |= policy_.promises > 1 ? backfill_around_promises(first) : backfill(front_.waiting[first]);
     if (!any) return;
     std::erase_if(front_.waiting, [&](Number n) { return started(n); });
     std::erase_if(behind_.waiting, [&](Number n) { return started(n); });
+  }
+
+  PoolProfile profile() const {
+    PoolProfile profile(now_, free_);
+    for (const auto& [end, processors] : planned_ends_)
+      profile.comes_back(std::max(end, now_ + seconds(1)), processors);
+    return profile;
+  }
+
+  bool backfill_around_promises(std::size_t first) {
+    PoolProfile future = profile();
+    bool any = false;
+    std::uint32_t promised = 0;
+    std::vector<Number> passed;  // had their turn
+    for (std::size_t i = first; i < front_.waiting.size(); ++i) {
+      const Number number = front_.waiting[i];
+      const ReplayJob& job = jobs_[number];
+      if (promised > 0 && (promised >= policy_.promises || now_ - job.submit <= policy_.patience)) break;
+      const Time when = future.earliest(job.limit, job.processors);
+      future.take(when, job.limit, job.processors);
+      passed.push_back(number);
+      if (when > now_) {
+        ++promised;
+        continue;
+      }
+      start(number);
+      any = true;
+    }
+    std::ranges::sort(passed);
+    for (const Number number : two_orders() ? behind_.waiting : front_.waiting) {
+      if (free_ == 0) break;
+      const ReplayJob& job = jobs_[number];
+      if (job.processors > free_ || started(number) || std::ranges::binary_search(passed, number)) continue;
+      if (!future.fits(now_, job.limit, job.processors)) continue;
+      future.take(now_, job.limit, job.processors);
+      start(number);
+      any = true;
+    }
+    return any;
   }
 
   // Jobs that end before `first` can start, or leave it enough processors.

@@ -16,6 +16,10 @@ struct ReferencePolicy {
   Order queue = Order::Arrival;                                     // who is first
   bool backfill = true;                                             // may others pass it
   Order backfill_order = Order::Arrival;
+  // Promises: the first job that waits has one; so have those that have waited longer than `patience`, up to
+  // `promises` in all. Others may pass them only as far as they delay none of them.
+  std::uint32_t promises = 1;
+  seconds patience{0};
 };
 
 Outcome replay_reference(const Workload& workload, const ReferencePolicy& policy, const Progress& progress = {});

@@ -62,6 +62,22 @@ TEST(Reference, ShortestFirstBehindTheFront) {
             (Starts{0, 100, 160, 0}));
 }
 
+TEST(Reference, WhoHasWaitedLongGetsAPromiseToo) {
+  // Two wide jobs wait; a long narrow one that comes behind them would delay the second, not the first.
+  const std::vector<Line> lines = {{0, 600, 600, 3}, {1, 600, 600, 3}, {2, 600, 600, 4}, {200, 1000, 1000, 1}};
+  const Workload work = workload(4, lines);
+  EXPECT_EQ(starts(work, replay_reference(work, {})), (Starts{0, 600, 1200, 200}));
+  const ReferencePolicy patient{.promises = 4, .patience = seconds(100)};
+  EXPECT_EQ(starts(work, replay_reference(work, patient)), (Starts{0, 600, 1200, 200}));
+  // It would end at 1300 then, and the second wide one is promised 1200.
+  const Workload longer = workload(4, {lines[0], lines[1], lines[2], {200, 1100, 1100, 1}});
+  EXPECT_EQ(starts(longer, replay_reference(longer, {})), (Starts{0, 600, 1300, 200}));
+  EXPECT_EQ(starts(longer, replay_reference(longer, patient)), (Starts{0, 600, 1200, 1800}));
+  // Nobody has waited long enough.
+  const ReferencePolicy strict{.promises = 4, .patience = seconds(1000)};
+  EXPECT_EQ(starts(longer, replay_reference(longer, strict)), (Starts{0, 600, 1300, 200}));
+}
+
 TEST(Replay, OnePromiseIsEasy) {
   const Workload work = workload(4, kLines);
   ReplayOptions options;

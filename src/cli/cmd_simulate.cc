@@ -67,7 +67,7 @@ constexpr Option<Simulate> kOptions[] = {
     {{"add-nodes", 0, V, "count[:node]", "what if there were more nodes, like that one"}, set_added},
     {{"drain", 0, V, "nodes", "what if these nodes took no more jobs"}, set_drain},
     {{"policy", 'p', V, "name", "the scheduler; \"help\" lists them"}, word<&Simulate::policy>},
-    {{"fill", 0, V, "percent", "pods arrive in random order and stay, until they ask\nfor that much of all GPUs (default 130)"}, count<&Simulate::fill>},
+    {{"fill", 0, V, "percent", "pods arrive in random order and stay, until they ask\nfor that much of all GPUs (published figures: 130)"}, count<&Simulate::fill>},
     {{"seed", 0, V, "number", "of that order (default 1)"}, set_seed},
     {{"limit", 0, V, "jobs", "only the first jobs of the trace"}, count<&Simulate::limit>},
     {{"until", 0, V, "time", "stop there; \"now\" is the beginning (now+2days)"}, word<&Simulate::until>},
@@ -117,15 +117,16 @@ int cmd_simulate(Context& context) {
     context.error("{}", wrong);
     return 1;
   }
-  const Policy* policy = find_policy(context, options.policy);
-  if (policy == nullptr) return 1;
+  const bool pods = !options.nodes_file.empty();
+  const Policy* policy = pods ? nullptr : find_policy(context, options.policy);
+  if (policy == nullptr && !pods) return 1;
   if (options.from_state) return simulate_state(context, options, *policy);
   const auto text = replay::read_trace_file(options.trace);
   if (!text) {
     context.error("{}", text.error().message);
     return 1;
   }
-  if (!options.nodes_file.empty()) return simulate_pods(context, options, *text);
+  if (pods) return simulate_pods(context, options, *text);
   return simulate_swf(context, options, *policy, *text);
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -104,10 +103,6 @@ bool write_picture(Context& context, const std::string& path, const std::string&
   if (descriptor >= 0 && ::close(descriptor) != 0) ok = false;
   if (!ok) context.error("{}: {}", text::shown(path), std::strerror(why));
   return ok;
-}
-
-double real_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void report_broken(Context& context, const std::string& file, std::size_t lines, std::size_t first) {

@@ -64,7 +64,6 @@ class ProgressLine {
 
 // Writes the picture, or says why not. True: done.
 bool write_picture(Context& context, const std::string& path, const std::string& svg);
-double real_seconds();  // for Outcome's stopwatch
 // "3 lines make no sense (the first is line 17); they are left out" on stderr, where there are any.
 void report_broken(Context& context, const std::string& file, std::size_t lines, std::size_t first);
 

@@ -5,10 +5,13 @@
 #include "cli/json.h"
 #include "cli/simulate.h"
 #include "replay/gpu_fill.h"
+#include "replay/gpu_replay.h"
+#include "replay/metrics.h"
 #include "replay/picture.h"
 #include "replay/trace_file.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
+#include "text/time_limit.h"
 
 namespace spur::cli {
 namespace {
@@ -89,6 +92,88 @@ void print_text(Output& out, const Simulate& options, const GpuFill& fill, std::
             fill.idle_node_gpus);
 }
 
+// ---- at the times of the trace
+
+std::string span(double count) {
+  return text::format_elapsed(seconds(static_cast<std::int64_t>(count + 0.5)));
+}
+
+void print_text(Output& out, const Simulate& options, const replay::GpuReplay& run, const replay::Metrics& m,
+                std::size_t nodes) {
+  const double gpus = run.work.machine.processors / 1000.0;
+  out.print("machine       {} nodes, {:.0f} GPUs\n", nodes, gpus);
+  out.print("policy        {}\n", options.policy);
+  out.print("pods          {} ({} left out that never ran)\n", run.work.jobs.size(), run.without_time);
+  if (m.not_started > 0) out.print("not started   {} that fit on no node\n", m.not_started);
+  out.print("wait          mean {}, median {}, 95 % {}, longest {}\n", span(m.all.wait_mean), span(m.all.wait_median),
+            span(m.all.wait_p95), span(m.all.wait_max));
+  out.print("slowdown      mean {:.2f}, 95 % {:.1f} (bounded, 10 s)\n", m.all.slowdown_mean, m.all.slowdown_p95);
+  out.print("GPUs in use   {:.2f} % over {}\n", m.utilisation * 100, span(m.makespan_seconds));
+  out.print("fragmented    {:.1f} GPUs that popular requests cannot use, on average\n", run.fragmented_mean);
+  out.print("could start   a gang on {:.0f} whole GPUs, on average; on {:.0f} of wholly idle nodes ({} at worst)\n",
+            run.idle_gpus_mean, run.idle_node_gpus_mean, run.idle_node_gpus_least);
+  for (const auto& [number, f] : m.by_user)
+    out.print("{:<13} {} pods, {:.0f} GPU hours, mean wait {}, longest {}\n",
+              text::printable(run.qos[static_cast<std::size_t>(number)]), f.jobs, f.processor_hours / 1000,
+              span(f.wait_mean), span(f.wait_max));
+}
+
+std::string to_json(const Simulate& options, const replay::GpuReplay& run, const replay::Metrics& m,
+                    std::size_t nodes, std::size_t broken) {
+  Json json;
+  json.open_object()
+      .field("policy", options.policy)
+      .field("nodes", nodes)
+      .field("gpus", run.work.machine.processors / 1000.0)
+      .field("broken_lines", broken)
+      .field("pods", run.work.jobs.size())
+      .field("left_out_never_ran", run.without_time)
+      .field("not_started", m.not_started)
+      .field("wait_mean", m.all.wait_mean)
+      .field("wait_median", m.all.wait_median)
+      .field("wait_p95", m.all.wait_p95)
+      .field("wait_max", m.all.wait_max)
+      .field("slowdown_mean", m.all.slowdown_mean)
+      .field("slowdown_p95", m.all.slowdown_p95)
+      .field("gpu_utilisation", m.utilisation)
+      .field("makespan", m.makespan_seconds)
+      .field("gpus_fragmented_mean", run.fragmented_mean)
+      .field("largest_gang_gpus_mean", run.idle_gpus_mean)
+      .field("largest_gang_on_idle_nodes_mean", run.idle_node_gpus_mean)
+      .field("largest_gang_on_idle_nodes_least", run.idle_node_gpus_least);
+  json.open_array("qos");
+  for (const auto& [number, f] : m.by_user)
+    json.open_object()
+        .field("qos", run.qos[static_cast<std::size_t>(number)])
+        .field("pods", f.jobs)
+        .field("gpu_hours", f.processor_hours / 1000)
+        .field("wait_mean", f.wait_mean)
+        .field("wait_max", f.wait_max)
+        .field("slowdown_mean", f.slowdown_mean)
+        .close_object();
+  json.close_array().close_object();
+  return std::move(json).finish();
+}
+
+int simulate_in_time(Context& context, const Simulate& options, GpuScore score, const std::vector<OpenbNode>& nodes,
+                     const std::vector<replay::OpenbPod>& pods, std::size_t broken) {
+  replay::GpuReplay run;
+  {
+    ProgressLine progress(context);
+    run = replay::replay_gpus(nodes, pods, score, progress.callback());
+  }
+  if (run.work.jobs.empty()) {
+    context.error("no pod has a time; --fill lets them come in random order");
+    return 1;
+  }
+  const replay::Metrics metrics = measure(run.work, run.outcome);
+  if (options.json)
+    context.out.write(to_json(options, run, metrics, nodes.size(), broken));
+  else
+    print_text(context.out, options, run, metrics, nodes.size());
+  return options.svg.empty() || write_picture(context, options.svg, replay::draw(run.work, run.outcome)) ? 0 : 1;
+}
+
 }  // namespace
 
 int simulate_pods(Context& context, const Simulate& options, const std::string& text) {
@@ -110,11 +195,14 @@ int simulate_pods(Context& context, const Simulate& options, const std::string& 
     return 1;
   }
   if (options.limit && pods->rows.size() > *options.limit) pods->rows.resize(*options.limit);
+  if (!options.fill)
+    return simulate_in_time(context, options, score->score, nodes->rows, pods->rows,
+                            nodes->broken_lines + pods->broken_lines);
   GpuFill fill;
   {
     ProgressLine progress(context);
-    fill = replay::fill_gpus(nodes->rows, pods->rows, {options.seed, options.fill.value_or(130), score->score},
-                             progress.callback());
+    fill =
+        replay::fill_gpus(nodes->rows, pods->rows, {options.seed, *options.fill, score->score}, progress.callback());
   }
   if (fill.arrived == 0) {
     context.error("no node has a GPU, or no pod asks for one");

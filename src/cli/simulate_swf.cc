@@ -37,7 +37,7 @@ void print_groups(Output& out, const char* title, const std::map<std::int32_t, W
   out.print("\n{:<12} {:>8} {:>14} {:>14} {:>14} {:>10}\n", title, "jobs", "cpu hours", "mean wait", "longest wait",
             "slowdown");
   for (const auto& [name, f] : largest(groups, kRows))
-    out.print("{:<12} {:>8} {:>14.0f} {:>14} {:>14} {:>10.2f}\n", name, f->jobs, f->processor_hours,
+    out.print("{:<12} {:>8} {:>14.1f} {:>14} {:>14} {:>10.2f}\n", name, f->jobs, f->processor_hours,
               span(f->wait_mean), span(f->wait_max), f->slowdown_mean);
   if (groups.size() > kRows) out.print("({} more)\n", groups.size() - kRows);
 }
@@ -167,7 +167,7 @@ int simulate_swf(Context& context, const Simulate& options, const Policy& policy
     ProgressLine progress(context);
     how.params = policy.params;
     how.progress = progress.callback();
-    how.stopwatch = real_seconds;
+    how.stopwatch = [&] { return static_cast<double>(to_micros(context.now())) / 1e6; };
     outcome =
         policy.reference ? replay_reference(*work, *policy.reference, how.progress) : replay::replay(*work, how);
   }

@@ -134,19 +134,20 @@ class LookAhead {
 
 }  // namespace
 
-model::View view_of(const std::vector<model::NodePtr>& nodes, const std::vector<model::Partition>& partitions,
-                    const model::ClusterConfig& config, const std::vector<model::JobPtr>& jobs) {
+Result<model::View> view_of(const std::vector<model::NodePtr>& nodes, const std::vector<model::Partition>& partitions,
+                            const model::ClusterConfig& config, const std::vector<model::JobPtr>& jobs) {
   model::View view;
   view.config = std::make_shared<model::ClusterConfig>(config);
   view.partitions = std::make_shared<std::vector<model::Partition>>(partitions);
   auto names = std::make_shared<std::map<std::string, NodeIndex, std::less<>>>();
   for (const model::NodePtr& node : without_jobs(nodes)) {
+    if (node->index.value >= nodes.size()) return fail(ErrorCode::Corrupt, "nodes are not numbered from 0");
     names->emplace(node->name, node->index);
     view.nodes.set(node->index.value, node);
   }
   view.node_by_name = std::move(names);
   World world(std::move(view));
-  for (const model::JobPtr& job : jobs) world.adopt(job);
+  for (const model::JobPtr& job : jobs) SPUR_TRY(world.adopt(job));
   return world.view();
 }
 
@@ -159,16 +160,17 @@ void add_nodes(model::View& view, NodeIndex like, std::uint32_t count) {
     const std::string name = fmt::format("added{}", number);
     if (names->contains(name)) continue;
     auto node = std::make_shared<model::Node>(*without_jobs({model}).front());
-    node->index = NodeIndex(next++);
+    const NodeIndex index(next++);
+    node->index = index;
     node->name = name;
     node->registered = true;
     node->down = false;
     node->flags = 0;
     node->reason.clear();
-    names->emplace(name, node->index);
+    names->emplace(name, index);
     for (model::Partition& partition : *partitions)
-      if (std::ranges::binary_search(partition.nodes, like)) partition.nodes.push_back(node->index);
-    view.nodes.set(node->index.value, std::move(node));
+      if (std::ranges::binary_search(partition.nodes, like)) partition.nodes.push_back(index);
+    view.nodes.set(index.value, std::move(node));
     --count;
   }
   view.node_by_name = std::move(names);

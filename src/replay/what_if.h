@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "model/view.h"
 #include "replay/outcome.h"
@@ -17,8 +18,8 @@ namespace spur::replay {
 
 // A View out of tables. What nodes have in use is counted anew from the jobs, so that tables that were asked for one
 // after the other agree.
-model::View view_of(const std::vector<model::NodePtr>& nodes, const std::vector<model::Partition>& partitions,
-                    const model::ClusterConfig& config, const std::vector<model::JobPtr>& jobs);
+Result<model::View> view_of(const std::vector<model::NodePtr>& nodes, const std::vector<model::Partition>& partitions,
+                            const model::ClusterConfig& config, const std::vector<model::JobPtr>& jobs);
 
 // Adds `count` nodes like that one, to all its partitions, with names that are not taken. Takes nodes out of service.
 void add_nodes(model::View& view, NodeIndex like, std::uint32_t count);

@@ -4,19 +4,24 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/check.h"
 
 namespace spur::replay {
 namespace {
 
-// Numbers come in long runs, so whole words are changed at a time.
+// Numbers are ascending and come in long runs, so whole words are changed at a time.
 template <class Number>
 void flip(std::vector<std::uint64_t>& bits, const std::vector<Number>& numbers, bool to) {
   if (!numbers.empty() && bits.size() <= numbers.back() / 64u) bits.resize(numbers.back() / 64u + 1);
   for (std::size_t i = 0; i < numbers.size();) {
     const std::size_t word = numbers[i] / 64u;
     std::uint64_t mask = 0;
+    if (numbers[i] % 64u == 0 && i + 63 < numbers.size() && numbers[i + 63] == numbers[i] + 63u) {
+      mask = ~mask;
+      i += 64;
+    }
     for (; i < numbers.size() && numbers[i] / 64u == word; ++i) mask |= std::uint64_t{1} << (numbers[i] % 64u);
     SPUR_CHECK((bits[word] & mask) == (to ? 0 : mask));
     bits[word] ^= mask;
@@ -27,8 +32,42 @@ void flip_devices(model::Node& node, const model::NodeGrant& grant, bool to) {
   for (const model::DeviceGrant& devices : grant.devices) {
     auto at = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
     if (at == node.devices_in_use.end()) at = node.devices_in_use.insert(at, {devices.gres, {}});
-    flip(at->bits, devices.indices, to);
+    if (devices.shares.empty()) {
+      flip(at->bits, devices.indices, to);
+      continue;
+    }
+    for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+      const std::uint32_t index = devices.indices[i], share = devices.shares[i];
+      if (at->shares.size() <= index) at->shares.resize(index + 1);
+      SPUR_CHECK(to || at->shares[index] >= share);
+      at->shares[index] += to ? share : 0 - share;
+    }
   }
+}
+
+template <class Number>
+bool any_in_use(const std::vector<std::uint64_t>& bits, const std::vector<Number>& numbers) {
+  return std::ranges::any_of(numbers,
+                             [&](Number n) { return n / 64u < bits.size() && (bits[n / 64u] >> (n % 64u) & 1); });
+}
+
+template <class Number>
+bool ascending(const std::vector<Number>& numbers) {
+  return std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
+}
+
+// Whether a record from elsewhere can be true here.
+bool can_take(const model::Node& node, const model::NodeGrant& grant) {
+  constexpr std::uint32_t kMostDevices = 1u << 20;
+  if (!ascending(grant.cpus) || (!grant.cpus.empty() && grant.cpus.back() >= node.hardware.cpus)) return false;
+  if (any_in_use(node.cpus_in_use, grant.cpus)) return false;
+  return std::ranges::all_of(grant.devices, [&](const model::DeviceGrant& devices) {
+    if (!ascending(devices.indices) || (!devices.indices.empty() && devices.indices.back() >= kMostDevices))
+      return false;
+    if (!devices.shares.empty()) return devices.shares.size() == devices.indices.size();
+    const auto at = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
+    return at == node.devices_in_use.end() || !any_in_use(at->bits, devices.indices);
+  });
 }
 
 }  // namespace
@@ -44,26 +83,34 @@ void World::submit(JobId id, const std::shared_ptr<const model::JobSpec>& spec, 
   ++view_.version;
 }
 
-void World::adopt(const model::JobPtr& job) {
+Status World::adopt(const model::JobPtr& job) {
   const bool completing = job->flags & model::kCompleting;
   if (job->state == model::JobState::Pending && !completing) {
     view_.jobs.set(job->id.value, job);
     view_.pending.set(job->id.value, job);
-    return;
+    return {};
   }
-  if (!(model::is_active(job->state) || completing) || !job->allocation) return;
-  const auto known = [&](NodeIndex node) { return view_.nodes.contains(node.value); };
+  if (!(model::is_active(job->state) || completing) || !job->allocation) return {};
   auto copy = std::make_shared<model::Job>(*job);
-  std::erase_if(copy->nodes_left, [&](NodeIndex node) { return !known(node); });
-  std::ranges::sort(copy->nodes_left);
+  const auto is_left = [&](NodeIndex node) {
+    return !completing || std::ranges::find(job->nodes_left, node) != job->nodes_left.end();
+  };
+  copy->nodes_left.clear();
   for (const model::NodeGrant& grant : job->allocation->nodes) {
-    if (!std::ranges::binary_search(copy->nodes_left, grant.node)) continue;
-    model::NodeGrant lent = grant;
-    if (is_set(job->suspended_at)) lent.cpus.clear();
-    take(*job, lent, false);
+    const model::NodePtr* node = view_.nodes.find(grant.node.value);
+    if (node == nullptr || !is_left(grant.node)) continue;
+    model::NodeGrant has = grant;
+    if (is_set(job->suspended_at)) has.cpus.clear();  // lent to others
+    if (!can_take(**node, has))
+      return fail(ErrorCode::Corrupt, fmt::format("job {} has what another job has, or what node {} does not have",
+                                                  job->id.value, (*node)->name));
+    take(*job, has, false);
+    copy->nodes_left.push_back(grant.node);
   }
+  std::ranges::sort(copy->nodes_left);
   view_.jobs.set(job->id.value, copy);
   view_.active.set(job->id.value, std::move(copy));
+  return {};
 }
 
 void World::replace_pending(model::JobPtr job) {
@@ -120,11 +167,27 @@ void World::finish(JobId id) {
   ++view_.version;
 }
 
+std::shared_ptr<model::Node> World::copy_of(const model::NodePtr& node) {
+  const std::size_t n = node->index.value;
+  if (before_.size() <= n) {
+    before_.resize(view_.nodes.size());
+    present_.resize(view_.nodes.size());
+  }
+  std::shared_ptr<model::Node> copy = std::move(before_[n]);
+  if (copy && copy.use_count() == 1)
+    *copy = *node;
+  else
+    copy = std::make_shared<model::Node>(*node);
+  before_[n] = std::move(present_[n]);
+  present_[n] = copy;
+  return copy;
+}
+
 // Moves what the job has on one node, one way or the other.
 void World::take(const model::Job& job, const model::NodeGrant& grant, bool give_back) {
   const model::NodePtr* found = view_.nodes.find(grant.node.value);
   SPUR_CHECK(found != nullptr);
-  auto node = std::make_shared<model::Node>(**found);
+  auto node = copy_of(*found);
   // A suspended job has lent its CPUs out.
   if (!(give_back && is_set(job.suspended_at))) {
     flip(node->cpus_in_use, grant.cpus, !give_back);

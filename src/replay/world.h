@@ -31,9 +31,9 @@ class World {
   // So that a next plan only speaks of what changed.
   void note(const std::vector<sched::Wait>& waits);
 
-  // A record as it is elsewhere: pending, or with nodes, which it takes. Others (ended, or with nodes that are not
-  // there) are left out.
-  void adopt(const model::JobPtr& job);
+  // A record as it is elsewhere: pending, or with nodes, which it takes. Others are left out. Fails where it has what
+  // another one has.
+  Status adopt(const model::JobPtr& job);
   void replace_pending(model::JobPtr job);
 
   // New ids for array tasks come from here on.
@@ -41,8 +41,12 @@ class World {
 
  private:
   void take(const model::Job& job, const model::NodeGrant& grant, bool give_back);
+  std::shared_ptr<model::Node> copy_of(const model::NodePtr& node);
 
   model::View view_;
+  // By node: the record before the present one. Where nobody has it any more it is written over: copying a large node
+  // into one of its size takes no memory anew.
+  std::vector<std::shared_ptr<model::Node>> before_, present_;
   std::uint32_t next_id_ = 1;
 };
 

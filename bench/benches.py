@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmarks by name. Each yields rows {spur, slurm, unit, better}; bench/run prints them."""
+import json
 import os
 import pathlib
 import re
@@ -7,6 +8,7 @@ import resource
 import signal
 import statistics
 import subprocess
+import sys
 import time
 
 import slurm_cluster
@@ -274,5 +276,59 @@ def ctld_restart():
            "unit": "s until a full squeue with 100,000 pending jobs (Slurm: 5 x 20,000)", "better": "lower"}
 
 
+# Workload traces: SPUR_TRACES, or ../shared/traces beside the project. They are data, not part of it.
+TRACES = pathlib.Path(os.environ.get("SPUR_TRACES", HERE.parents[1] / "shared/traces"))
+
+
+def trace(name):
+    path = TRACES / name
+    if not path.exists():
+        print(f"bench: {path} is missing; SPUR_TRACES names the directory with the traces", file=sys.stderr)
+        return None
+    return path
+
+
+def simulate(*args):
+    out = subprocess.run([str(BIN / "spur"), "simulate", "--json", *map(str, args)], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, check=True)
+    return json.loads(out.stdout)
+
+
+def quality_swf():
+    """The default policy against EASY (textbook) on the same workload. Lower is better; `easy` is EASY's figure."""
+    figures = (("wait_mean", "s of average wait"), ("slowdown_mean", "average bounded slowdown"),
+               ("widest_wait_max", "s, longest wait of the widest tenth of the jobs"))
+    for name, procs in (("CEA-Curie-2011-2.1-cln.swf.gz", 80640), ("CEA-Curie-2011-2.1-cln.swf.gz", 93312),
+                        ("theta_walltime.swf.gz", 4392), ("LLNL-Atlas-2006-2.1-cln.swf.gz", 9216)):
+        path = trace(name)
+        if path is None:
+            continue
+        ours = simulate("--trace", path, "--procs", procs)
+        easy = simulate("--trace", path, "--procs", procs, "--policy", "easy")
+        what = {"slurm": None, "better": "lower", "trace": f"{name.split('.')[0]}@{procs}"}
+        for key, unit in figures:
+            yield {"spur": ours[key], "unit": unit, "easy": easy[key],
+                   "to_easy": round(ours[key] / easy[key], 3) if easy[key] else None, **what}
+        yield {"spur": round(ours["utilisation"], 4), "unit": "of the processors in use", "easy": round(easy["utilisation"], 4),
+               **what, "better": "higher"}
+        yield {"bench": "quality_swf_time", "spur": round(ours["total_seconds"], 2), "planning": round(ours["planning_seconds"], 2),
+               "unit": f"s to replay {ours['jobs']} jobs through the planner", **what}
+
+
+def quality_gpu():
+    """GPUs allocated when pods ask for 130 % of them, mean of 10 random orders; `fgd` is what FGD's authors published."""
+    nodes = trace("openb_node_list_gpu_node.csv.gz")
+    for name, published in (("default", 95.39), ("gpushare40", 94.2)):
+        pods = trace(f"openb_pod_list_{name}.csv.gz")
+        if nodes is None or pods is None:
+            continue
+
+        def mean(policy):
+            return statistics.mean(simulate("--trace", pods, "--nodes-file", nodes, "--fill", 130, "--policy", policy, "--seed", seed)
+                                   ["gpu_allocation_percent"] for seed in range(1, 11))
+        yield {"spur": round(mean("default"), 3), "slurm": None, "unit": "% of all GPUs allocated", "workload": name,
+               "fgd": published, "fgd_here": round(mean("fgd"), 3), "best_fit_here": round(mean("best-fit"), 3)}
+
+
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
-                               ctld_restart)}
+                               ctld_restart, quality_swf, quality_gpu)}

@@ -1,12 +1,14 @@
 # The one table of dependencies between folders of src/. An include that points outward fails the build
 # (cmake/check_includes.cmake); a library links exactly what its row names.
-set(SPUR_RINGS base text model config state sched io os wire ctld agent stepd sim cli main)
+set(SPUR_RINGS base text model config state sched replay io os wire ctld agent stepd sim cli main)
 set(SPUR_DEPS_base)
 set(SPUR_DEPS_text base)
 set(SPUR_DEPS_model base text)
 set(SPUR_DEPS_config base text model)
 set(SPUR_DEPS_state base text model)
 set(SPUR_DEPS_sched base text model)
+# The planner in virtual time: traces, what-if.
+set(SPUR_DEPS_replay base text model sched)
 set(SPUR_DEPS_io base model)
 set(SPUR_DEPS_wire base text model state io)
 # The real doors. They speak the wire's formats (spool records, agent streams).
@@ -16,5 +18,5 @@ set(SPUR_DEPS_agent base text model config io wire)
 # spurstepd is itself the far side of the launcher door, so it may use os/.
 set(SPUR_DEPS_stepd base text model io wire os)
 set(SPUR_DEPS_sim base text model state sched io wire ctld agent)
-set(SPUR_DEPS_cli base text model config state wire)
-set(SPUR_DEPS_main base text model config state sched io os wire ctld agent stepd sim cli)
+set(SPUR_DEPS_cli base text model config state replay wire)
+set(SPUR_DEPS_main base text model config state sched replay io os wire ctld agent stepd sim cli)

@@ -66,6 +66,7 @@ constexpr Native kNative[] = {
     {"hold", control<kHold>, "keep jobs from starting"},
     {"release", control<kRelease>, "let held jobs start"},
     {"requeue", control<kRequeue>, "put jobs back into the queue"},
+    {"simulate", cmd_simulate, "replay a workload, or ask what would become of the queue"},
     {"version", version, "print Spur's version"},
     {"help", help, "print this text"},
 };

@@ -113,6 +113,18 @@ void write_scripts() {
   write("yes", "y\n");
   write("session", "ping\nfoo\nshow job 99\n!!\nquit\nping\n");
   write("hosts", "n1\nn2,n3\n");
+  // Four processors: one job runs, a wide one waits for it, two narrow ones come behind; and a line of nonsense.
+  const auto job = [](int id, int submit, int run, int procs, int limit, int user) {
+    return fmt::format("{} {} -1 {} {} -1 -1 -1 {} -1 1 {} 1 -1 1 1 -1 -1\n", id, submit, run, procs, limit, user);
+  };
+  write("four.swf", "; Computer: four\n; MaxProcs: 4\n" + job(1, 0, 100, 3, 120, 7) + job(2, 0, 60, 4, 60, 7) +
+                        "nonsense\n" + job(3, 0, 300, 1, 300, 8) + job(4, 0, 60, 1, 120, 8) + job(5, 0, 0, 1, 60, 8) +
+                        job(6, 0, 9, 9, 60, 8));
+  write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\na,8000,1000,2,x\nb,8000,1000,2,x\n");
+  write("timed.csv",
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,qos,creation_time,deletion_time,scheduled_time\n"
+        "p,1000,10,2,1000,LS,0,100,0\nq,1000,10,2,1000,LS,0,100,0\nr,1000,10,1,500,BE,10,70,10\ns,1,1,0,0,BE,5,,\n");
+  write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1000,10,1,500\nq,1000,10,1,1000\nr,1,2\n");
 }
 
 class Golden : public testing::TestWithParam<std::string> {};

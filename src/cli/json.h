@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -33,6 +34,10 @@ class Json {
     requires(!std::same_as<T, bool>)
   Json& field(std::string_view key, T value) {
     return raw(key, fmt::format("{}", value));
+  }
+  // JSON has no words for what is not a number.
+  Json& field(std::string_view key, double value) {
+    return raw(key, std::isfinite(value) ? fmt::format("{:.6g}", value) : "null");
   }
   Json& item(std::string_view value) { return field({}, value); }
   Json& field(std::string_view key, const std::vector<std::string>& values) {

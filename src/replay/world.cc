@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/world.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/check.h"
+
+namespace spur::replay {
+namespace {
+
+// Numbers are ascending and come in long runs, so whole words are changed at a time.
+template <class Number>
+void flip(std::vector<std::uint64_t>& bits, const std::vector<Number>& numbers, bool to) {
+  if (!numbers.empty() && bits.size() <= numbers.back() / 64u) bits.resize(numbers.back() / 64u + 1);
+  for (std::size_t i = 0; i < numbers.size();) {
+    const std::size_t word = numbers[i] / 64u;
+    std::uint64_t mask = 0;
+    if (numbers[i] % 64u == 0 && i + 63 < numbers.size() && numbers[i + 63] == numbers[i] + 63u) {
+      mask = ~mask;
+      i += 64;
+    }
+    for (; i < numbers.size() && numbers[i] / 64u == word; ++i) mask |= std::uint64_t{1} << (numbers[i] % 64u);
+    SPUR_CHECK((bits[word] & mask) == (to ? 0 : mask));
+    bits[word] ^= mask;
+  }
+}
+
+void flip_devices(model::Node& node, const model::NodeGrant& grant, bool to) {
+  for (const model::DeviceGrant& devices : grant.devices) {
+    auto at = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
+    if (at == node.devices_in_use.end()) at = node.devices_in_use.insert(at, {devices.gres, {}});
+    if (devices.shares.empty()) {
+      flip(at->bits, devices.indices, to);
+      continue;
+    }
+    for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+      const std::uint32_t index = devices.indices[i], share = devices.shares[i];
+      if (at->shares.size() <= index) at->shares.resize(index + 1);
+      SPUR_CHECK(to || at->shares[index] >= share);
+      at->shares[index] += to ? share : 0 - share;
+    }
+  }
+}
+
+template <class Number>
+bool any_in_use(const std::vector<std::uint64_t>& bits, const std::vector<Number>& numbers) {
+  return std::ranges::any_of(numbers,
+                             [&](Number n) { return n / 64u < bits.size() && (bits[n / 64u] >> (n % 64u) & 1); });
+}
+
+template <class Number>
+bool ascending(const std::vector<Number>& numbers) {
+  return std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
+}
+
+// Whether a record from elsewhere can be true here.
+bool can_take(const model::Node& node, const model::NodeGrant& grant) {
+  constexpr std::uint32_t kMostDevices = 1u << 20;
+  if (!ascending(grant.cpus) || (!grant.cpus.empty() && grant.cpus.back() >= node.hardware.cpus)) return false;
+  if (any_in_use(node.cpus_in_use, grant.cpus)) return false;
+  return std::ranges::all_of(grant.devices, [&](const model::DeviceGrant& devices) {
+    if (!ascending(devices.indices) || (!devices.indices.empty() && devices.indices.back() >= kMostDevices))
+      return false;
+    if (!devices.shares.empty()) return devices.shares.size() == devices.indices.size();
+    const auto at = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
+    return at == node.devices_in_use.end() || !any_in_use(at->bits, devices.indices);
+  });
+}
+
+}  // namespace
+
+void World::submit(JobId id, const std::shared_ptr<const model::JobSpec>& spec, Time when) {
+  auto job = std::make_shared<model::Job>();
+  job->id = id;
+  job->spec = spec;
+  job->time_limit = spec->time_limit;
+  job->submitted = job->eligible = job->accrue = when;
+  view_.jobs.set(id.value, job);
+  view_.pending.set(id.value, std::move(job));
+  ++view_.version;
+}
+
+Status World::adopt(const model::JobPtr& job) {
+  const bool completing = job->flags & model::kCompleting;
+  if (job->state == model::JobState::Pending && !completing) {
+    view_.jobs.set(job->id.value, job);
+    view_.pending.set(job->id.value, job);
+    return {};
+  }
+  if (!(model::is_active(job->state) || completing) || !job->allocation) return {};
+  auto copy = std::make_shared<model::Job>(*job);
+  const auto is_left = [&](NodeIndex node) {
+    return !completing || std::ranges::find(job->nodes_left, node) != job->nodes_left.end();
+  };
+  copy->nodes_left.clear();
+  for (const model::NodeGrant& grant : job->allocation->nodes) {
+    const model::NodePtr* node = view_.nodes.find(grant.node.value);
+    if (node == nullptr || !is_left(grant.node)) continue;
+    model::NodeGrant has = grant;
+    if (is_set(job->suspended_at)) has.cpus.clear();  // lent to others
+    if (!can_take(**node, has))
+      return fail(ErrorCode::Corrupt, fmt::format("job {} has what another job has, or what node {} does not have",
+                                                  job->id.value, (*node)->name));
+    take(*job, has, false);
+    copy->nodes_left.push_back(grant.node);
+  }
+  std::ranges::sort(copy->nodes_left);
+  view_.jobs.set(job->id.value, copy);
+  view_.active.set(job->id.value, std::move(copy));
+  return {};
+}
+
+void World::replace_pending(model::JobPtr job) {
+  const std::uint32_t id = job->id.value;
+  view_.jobs.set(id, job);
+  view_.pending.set(id, std::move(job));
+  ++view_.version;
+}
+
+JobId World::start(const sched::Start& start, Time now) {
+  const model::JobPtr* found = view_.pending.find(start.job.value);
+  SPUR_CHECK(found != nullptr && start.allocation != nullptr && !start.allocation->nodes.empty());
+  const model::JobPtr before = *found;
+  auto job = std::make_shared<model::Job>(*before);
+  if (before->is_array_rest()) {
+    SPUR_CHECK(start.array_task && before->array_pending->contains(*start.array_task));
+    auto tasks = std::make_shared<IndexSet>(*before->array_pending);
+    tasks->erase(*start.array_task);
+    job->array_pending = nullptr;
+    job->array_task = start.array_task;
+    if (!tasks->empty()) {
+      job->id = JobId(next_id_++);
+      auto rest = std::make_shared<model::Job>(*before);
+      rest->array_pending = std::move(tasks);
+      view_.jobs.set(start.job.value, rest);
+      view_.pending.set(start.job.value, std::move(rest));
+    }
+  }
+  if (job->id == start.job) view_.pending.erase(start.job.value);
+  job->state = model::JobState::Running;
+  job->reason = model::Reason::None;
+  job->started = now;
+  job->allocation = start.allocation;
+  job->nodes_left.reserve(start.allocation->nodes.size());
+  for (const model::NodeGrant& grant : start.allocation->nodes) {
+    take(*job, grant, false);
+    job->nodes_left.push_back(grant.node);
+  }
+  const JobId id = job->id;
+  view_.jobs.set(id.value, job);
+  view_.active.set(id.value, std::move(job));
+  ++view_.version;
+  return id;
+}
+
+void World::finish(JobId id) {
+  const model::JobPtr* found = view_.active.find(id.value);
+  SPUR_CHECK(found != nullptr);
+  const model::JobPtr job = *found;
+  for (const model::NodeGrant& grant : job->allocation->nodes)
+    if (std::ranges::binary_search(job->nodes_left, grant.node)) take(*job, grant, true);
+  view_.active.erase(id.value);
+  view_.jobs.erase(id.value);
+  ++view_.version;
+}
+
+std::shared_ptr<model::Node> World::copy_of(const model::NodePtr& node) {
+  const std::size_t n = node->index.value;
+  if (before_.size() <= n) {
+    before_.resize(view_.nodes.size());
+    present_.resize(view_.nodes.size());
+  }
+  std::shared_ptr<model::Node> copy = std::move(before_[n]);
+  if (copy && copy.use_count() == 1)
+    *copy = *node;
+  else
+    copy = std::make_shared<model::Node>(*node);
+  before_[n] = std::move(present_[n]);
+  present_[n] = copy;
+  return copy;
+}
+
+// Moves what the job has on one node, one way or the other.
+void World::take(const model::Job& job, const model::NodeGrant& grant, bool give_back) {
+  const model::NodePtr* found = view_.nodes.find(grant.node.value);
+  SPUR_CHECK(found != nullptr);
+  auto node = copy_of(*found);
+  // A suspended job has lent its CPUs out.
+  if (!(give_back && is_set(job.suspended_at))) {
+    flip(node->cpus_in_use, grant.cpus, !give_back);
+    const auto cpus = static_cast<std::uint32_t>(grant.cpus.size());
+    node->cpus_allocated += give_back ? 0 - cpus : cpus;
+  }
+  flip_devices(*node, grant, !give_back);
+  node->memory_allocated_mib += give_back ? 0 - grant.memory_mib : grant.memory_mib;
+  if (give_back)
+    std::erase(node->jobs, job.id);
+  else
+    node->jobs.insert(std::ranges::lower_bound(node->jobs, job.id), job.id);
+  view_.nodes.set(grant.node.value, std::move(node));
+}
+
+void World::note(const std::vector<sched::Wait>& waits) {
+  for (const sched::Wait& wait : waits) {
+    const model::JobPtr* found = view_.pending.find(wait.job.value);
+    if (found == nullptr || (*found)->reason == wait.reason) continue;
+    auto job = std::make_shared<model::Job>(**found);
+    job->reason = wait.reason;
+    view_.jobs.set(wait.job.value, job);
+    view_.pending.set(wait.job.value, std::move(job));
+  }
+}
+
+model::View make_view(const UniformNodes& nodes) {
+  model::View view;
+  view.config = std::make_shared<model::ClusterConfig>();
+  auto names = std::make_shared<std::map<std::string, NodeIndex, std::less<>>>();
+  model::Partition partition;
+  partition.config.name = "all";
+  partition.config.is_default = true;
+  for (std::uint32_t n = 0; n < nodes.nodes; ++n) {
+    auto node = std::make_shared<model::Node>();
+    node->index = NodeIndex(n);
+    node->name = fmt::format("n{}", n + 1);
+    const std::uint32_t cpus = n + 1 == nodes.nodes ? nodes.last_cpus : nodes.cpus;
+    node->hardware.cpus = node->hardware.cores_per_socket = cpus;
+    node->hardware.memory_mib = 1;
+    node->registered = true;
+    node->cpus_in_use.resize((cpus + 63) / 64);
+    names->emplace(node->name, node->index);
+    partition.nodes.push_back(node->index);
+    view.nodes.set(n, std::move(node));
+  }
+  view.node_by_name = std::move(names);
+  view.partitions = std::make_shared<std::vector<model::Partition>>(1, std::move(partition));
+  return view;
+}
+
+}  // namespace spur::replay

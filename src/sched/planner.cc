@@ -198,7 +198,7 @@ void Planner::start(Slot& slot, const Request& request, const std::vector<Share>
   for (std::size_t i = 0; i < shares.size(); ++i) {
     Amount* take = &rows_[i * width];
     take_of_share(request, capacity_, shares[i], profile_.least(shares[i].node, now_, end), take);
-    allocation->nodes.push_back(grants_.grant(shares[i], take));
+    allocation->nodes.push_back(grants_.grant(request, shares[i], take));
   }
   profile_.start(request, shares, rows_);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the nodes have and what is free of it, as rows of integers: one row per node, one column per kind of thing
-// that can run out. Built in O(nodes) once; after that only nodes that changed are worked out anew.
+// that can run out separately (node_layout.h). Built in O(nodes) once; after that only nodes that changed are worked
+// out anew.
 //
-// A column counts; it does not say which CPU or which device. That is enough to plan by, because things in one column
-// are interchangeable; grants.h picks the numbers when a job starts.
+// A column counts; it does not say which CPU. That is enough to plan by, because things in one column are
+// interchangeable; grants.h picks the numbers when a job starts. Devices differ, so each has its own.
 #pragma once
 
 #include <cstdint>
@@ -15,51 +16,11 @@
 #include <vector>
 
 #include "model/view.h"
+#include "sched/node_layout.h"
 
 namespace spur::sched {
 
-using Amount = std::int64_t;
 using NodeNumber = std::uint32_t;  // NodeIndex::value
-
-// The meaning of the columns, alike on all nodes of a call.
-//   0  CPUs; where cores go whole, only those of cores that are free altogether
-//   1  memory in MiB
-//   2  and on: one per (GRES name, type) that any node has, sorted
-//   then one per partition with MaxCPUsPerNode: CPUs its jobs may still take on the node
-class Columns {
- public:
-  static constexpr std::size_t kCpu = 0, kMemory = 1, kFirstGres = 2;
-
-  explicit Columns(const model::View& view);
-
-  std::size_t width() const { return width_; }
-  std::size_t gres_end() const { return kFirstGres + gres_.size(); }
-  const std::string& gres_name(std::size_t column) const { return gres_[column - kFirstGres].first; }
-  const std::string& gres_type(std::size_t column) const { return gres_[column - kFirstGres].second; }
-  // 0 if no node has it.
-  std::size_t gres_column(std::string_view name, std::string_view type) const;
-  // All columns of that name, or the one of that type.
-  std::vector<std::size_t> gres_columns(std::string_view name, std::string_view type) const;
-  // 0 if the partition has no such limit. `partition` is a position in View::partitions.
-  std::size_t partition_limit(std::size_t partition) const { return partition_limit_[partition]; }
-
- private:
-  std::vector<std::pair<std::string, std::string>> gres_;
-  std::vector<std::size_t> partition_limit_;
-  std::size_t width_ = 0;
-};
-
-// A run of devices with consecutive numbers and one type. Numbers run through all devices of one GRES name on a node,
-// in the order in which the node lists them.
-struct DeviceRange {
-  std::size_t column = 0;
-  std::uint32_t first = 0, count = 0;
-};
-std::vector<DeviceRange> device_ranges(const model::Node& node, const Columns& columns);
-
-// No node has more devices of one kind: a larger count is a typing error or a quantity, and device numbers are listed
-// one by one in every grant.
-inline constexpr std::uint64_t kMaxDevices = 65'536;
 
 class Capacity {
  public:
@@ -78,8 +39,10 @@ class Capacity {
   std::uint32_t kind(NodeNumber n) const { return kind_[n]; }
   std::uint32_t kinds() const { return static_cast<std::uint32_t>(kinds_.size()); }
   std::uint32_t weight(NodeNumber n) const { return weight_[n]; }
+  // The meaning of a node's columns; one for all nodes of a kind.
+  const NodeLayout& layout(NodeNumber n) const { return kinds_[kind_[n]].layout; }
   // CPUs that go together: threads per core where cores go whole, else 1.
-  Amount unit(NodeNumber n) const { return kinds_[kind_[n]].unit; }
+  Amount unit(NodeNumber n) const { return layout(n).unit; }
   const Amount* total(NodeNumber n) const { return kinds_[kind_[n]].total.data(); }
   const Amount* free(NodeNumber n) const { return &free_[n * width()]; }
   void take(NodeNumber n, const Amount* amounts);
@@ -101,15 +64,17 @@ class Capacity {
 
  private:
   struct Kind {
-    Amount unit = 1;
-    std::vector<Amount> total;
-    std::uint64_t tmp_disk_mib = 0;
+    model::NodeHardware hardware;
     std::vector<std::string> features;
-    friend bool operator==(const Kind&, const Kind&) = default;
+    NodeLayout layout;
+    std::vector<Amount> total;
+    bool is_of(const model::Node& node) const {
+      return hardware == node.hardware && features == node.active_features;
+    }
   };
   static const model::NodeGrant* grant_on(const model::Job& job, NodeNumber n);
   void fill(const model::View& view, NodeNumber n);
-  std::uint32_t kind_of(Kind kind);
+  std::uint32_t kind_of(const model::View& view, const model::Node& node);
 
   Columns columns_;
   std::vector<const model::Node*> nodes_;

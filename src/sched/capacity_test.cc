@@ -49,31 +49,69 @@ TEST(Capacity, MemoryOnlyWhereItIsHandedOut) {
 TEST(Capacity, DevicesAreNumberedThroughTheTypes) {
   TestCluster cluster;
   auto& node = cluster.add_node("n1", 4);
-  node.hardware.gres = {{"gpu", "b", 2, ""}, {"nic", "", 1, ""}, {"gpu", "a", 3, ""}};
-  node.devices_in_use = {{"gpu", {0b01001}}};  // one b, one a
+  node.hardware.gres = {{"gpu", "b", 2, ""}, {"nic", "", 3, ""}, {"gpu", "a", 3, ""}};
+  node.devices_in_use = {{"gpu", {0b01001}}, {"nic", {0b1}}};  // one b, one a, a nic
   cluster.add_partition("p");
   const model::View view = cluster.view();
   Capacity capacity(view);
   const auto& columns = capacity.columns();
-  const auto a = columns.gres_column("gpu", "a"), b = columns.gres_column("gpu", "b"),
-             nic = columns.gres_column("nic", "");
-  EXPECT_EQ(columns.gres_column("gpu", "c"), 0u);
-  EXPECT_EQ(capacity.total(0)[a], 3);
-  EXPECT_EQ(capacity.free(0)[a], 2);
-  EXPECT_EQ(capacity.free(0)[b], 1);
-  EXPECT_EQ(capacity.free(0)[nic], 1);
+  EXPECT_EQ(columns.gres_ids("gpu", "").size(), 2u);
+  EXPECT_TRUE(columns.gres_ids("gpu", "c").empty());
+  const auto& layout = capacity.layout(0);
+  ASSERT_EQ(layout.groups.size(), 1u);
+  const auto& gpus = layout.groups[0].devices;
+  ASSERT_EQ(gpus.size(), 5u);
+  for (std::uint32_t d = 0; d < 5; ++d) {
+    EXPECT_EQ(capacity.total(0)[gpus[d].column], 1);
+    EXPECT_EQ(capacity.free(0)[gpus[d].column], d == 0 || d == 3 ? 0 : 1) << d;
+    EXPECT_EQ(columns.gres_type(gpus[d].gres), d < 2 ? "b" : "a");
+  }
+  ASSERT_EQ(layout.counted.size(), 1u);
+  EXPECT_EQ(capacity.free(0)[layout.counted[0].column], 2);
 
-  // The numbers that are handed out: lowest free of each type.
+  // The numbers of what is taken; of what is only counted, the lowest that are free.
   Grants grants(capacity);
   std::vector<Amount> take(capacity.width());
   take[Columns::kCpu] = 2;
-  take[a] = 2;
-  take[b] = 1;
-  const auto grant = grants.grant({0, 1, {}}, take.data());
+  take[gpus[1].column] = take[gpus[2].column] = take[gpus[4].column] = 1;
+  take[layout.counted[0].column] = 2;
+  const auto grant = grants.grant({}, {0, 1, {}}, take.data());
   EXPECT_EQ(grant.cpus, (std::vector<std::uint16_t>{0, 1}));
-  ASSERT_EQ(grant.devices.size(), 2u);
+  ASSERT_EQ(grant.devices.size(), 3u);
   EXPECT_EQ(grant.devices[0], (model::DeviceGrant{"gpu", "a", {2, 4}}));
   EXPECT_EQ(grant.devices[1], (model::DeviceGrant{"gpu", "b", {1}}));
+  EXPECT_EQ(grant.devices[2], (model::DeviceGrant{"nic", "", {1, 2}}));
+}
+
+TEST(Capacity, SharesSocketsAndWhatIsKept) {
+  TestCluster cluster;
+  auto& node = cluster.add_node("n1", 16);
+  node.hardware.sockets = 2;
+  node.hardware.cores_per_socket = 4;
+  node.hardware.threads_per_core = 2;
+  node.hardware.spec_cores = 3;
+  node.hardware.spec_memory_mib = 100;
+  node.hardware.gres = {{"gpu", "", 2, ""}, {"shard", "", 9, ""}};
+  node.devices_in_use = {{"gpu", {0b10}}, {"shard", {}, {2}}};
+  node.cpus_in_use = {0b1000};  // half of core 1
+  cluster.add_partition("p");
+  const model::View view = cluster.view();
+  const Capacity capacity(view);
+  const auto& layout = capacity.layout(0);
+  const Amount *total = capacity.total(0), *free = capacity.free(0);
+  // Kept: core 7, core 3, core 6.
+  EXPECT_EQ(total[Columns::kCpu], 10);
+  EXPECT_EQ(total[layout.first_socket], 6);
+  EXPECT_EQ(total[layout.first_socket + 1], 4);
+  EXPECT_EQ(free[Columns::kCpu], 8);
+  EXPECT_EQ(free[layout.first_socket], 4);
+  EXPECT_EQ(total[Columns::kMemory], 900);
+  const auto& gpus = layout.groups.at(0).devices;
+  EXPECT_EQ(layout.groups[0].shared_as, "shard");
+  EXPECT_EQ(total[gpus[0].column], 5);
+  EXPECT_EQ(total[gpus[1].column], 4);
+  EXPECT_EQ(free[gpus[0].column], 3);
+  EXPECT_EQ(free[gpus[1].column], 0);
 }
 
 TEST(Capacity, HugeCountsAreCut) {
@@ -82,7 +120,7 @@ TEST(Capacity, HugeCountsAreCut) {
   cluster.add_partition("p");
   const model::View view = cluster.view();
   const Capacity capacity(view);
-  EXPECT_EQ(capacity.total(0)[Columns::kFirstGres], static_cast<Amount>(kMaxDevices));
+  EXPECT_EQ(capacity.total(0)[capacity.layout(0).counted.at(0).column], static_cast<Amount>(kMaxDevices));
 }
 
 TEST(Capacity, KindsOfNodes) {

@@ -46,10 +46,6 @@ void Engine::rebuild(const model::View& view) {
   auto fresh = std::make_unique<EngineState>(view, params_);
   state_ = std::move(fresh);
   EngineState& s = *state_;
-  gres_kinds_.clear();
-  s.view.nodes.for_each([&](std::uint32_t, const NodePtr& node) {
-    for (const auto& gres : node->hardware.gres) ++gres_kinds_[{gres.name, gres.type}];
-  });
   s.view.active.for_each([&](std::uint32_t, const JobPtr& job) {
     if (job->allocation && !job->spec->licenses.empty()) s.profile.set_license_holder(*job);
     if (counts_as_array_task(*job)) s.backlog.count_array_task(job->array_job, 1);
@@ -81,16 +77,17 @@ bool Engine::take_in(const model::View& view) {
 }
 
 void Engine::take_in_nodes(const model::View& view, std::vector<std::uint32_t>& dirty, bool& columns_changed) {
+  bool hardware_changed = false;
   CowMap<NodePtr>::diff(state_->view.nodes, view.nodes, [&](std::uint32_t n, const NodePtr* a, const NodePtr* b) {
     if (!a || !b) {
       columns_changed = true;
       return;
     }
     dirty.push_back(n);
-    if ((*a)->hardware.gres == (*b)->hardware.gres) return;
-    for (const auto& gres : (*b)->hardware.gres) columns_changed |= ++gres_kinds_[{gres.name, gres.type}] == 1;
-    for (const auto& gres : (*a)->hardware.gres) columns_changed |= --gres_kinds_[{gres.name, gres.type}] == 0;
+    hardware_changed |= (*a)->hardware != (*b)->hardware;
   });
+  // Rare: a node came back with something else in it.
+  columns_changed |= hardware_changed && Columns(view) != state_->profile.capacity().columns();
 }
 
 void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty) {

@@ -71,7 +71,6 @@ class Engine {
 
   Params params_;
   std::unique_ptr<EngineState> state_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> gres_kinds_;  // nodes that have them
   Time last_now_;
   bool full_cycle_done_ = false;
   std::size_t watched_ = 0;

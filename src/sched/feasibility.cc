@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/check.h"
+#include "sched/node_shares.h"
 
 namespace spur::sched {
 namespace {
@@ -15,18 +15,15 @@ Amount round_down(Amount value, Amount unit) {
   return value / unit * unit;
 }
 
-Amount sum(const GresNeed& need, const Amount* row) {
-  Amount found = 0;
-  for (const auto column : need.columns) found += row[column];
-  return found;
-}
-
 // Nobody else may be there: every CPU and every device is free.
 bool all_free(const Capacity& capacity, NodeNumber node, const Amount* row) {
   const Amount* total = capacity.total(node);
   if (row[Columns::kCpu] != total[Columns::kCpu]) return false;
-  for (std::size_t c = Columns::kFirstGres; c < capacity.columns().gres_end(); ++c)
-    if (row[c] != total[c]) return false;
+  for (const auto& group : capacity.layout(node).groups)
+    for (const auto& device : group.devices)
+      if (row[device.column] != total[device.column]) return false;
+  for (const auto& counted : capacity.layout(node).counted)
+    if (row[counted.column] != total[counted.column]) return false;
   return true;
 }
 
@@ -39,6 +36,10 @@ Amount usable_cpus(const Request& request, const Capacity& capacity, NodeNumber 
   const Amount memory = row[Columns::kMemory];
   switch (request.memory) {
     case MemoryNeed::None:
+      break;
+    case MemoryNeed::PerTask:
+    case MemoryNeed::PerGpu:
+      if (memory < request.memory_mib) return -1;  // one of them at least
       break;
     case MemoryNeed::PerNode:
       if (memory < request.memory_mib) return -1;
@@ -53,13 +54,36 @@ Amount usable_cpus(const Request& request, const Capacity& capacity, NodeNumber 
   return cpus;
 }
 
-void take_gres(const GresNeed& need, Amount count, const Amount* row, Amount* take) {
-  for (const auto column : need.columns) {
-    const Amount here = std::min(count, row[column] - take[column]);
-    take[column] += here;
-    count -= here;
-  }
-  SPUR_CHECK_MSG(count == 0, "a share fits into the row it was made for");
+// CPUs and memory left for GPUs of the whole job, as a number of GPUs.
+Amount gpus_served(const Request& request, const Amount* row, Amount cpus) {
+  Amount gpus = kNoLimit;
+  if (request.cpus_per_gpu > 0) gpus = std::min(gpus, cpus / request.cpus_per_gpu);
+  if (request.memory == MemoryNeed::PerGpu) gpus = std::min(gpus, row[Columns::kMemory] / request.memory_mib);
+  return gpus;
+}
+
+// Tasks that the node's GRES allows; 0 where it lacks what every node has to give.
+Amount tasks_by_gres(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row,
+                     Amount cpus) {
+  const NodeLayout& layout = capacity.layout(node);
+  const Amount* total = capacity.total(node);
+  for (const auto& need : request.gres_per_node)
+    if (lots_free(need, layout, total, row, false) < 1) return 0;
+  for (const auto& need : request.gres_per_job)
+    if (most_on_node(need, layout, total, row) < 1) return 0;
+  if (request.counts_gpus() && gpus_served(request, row, cpus) < 1) return 0;
+  Amount tasks = kNoLimit;
+  for (const auto& need : request.gres_per_task)
+    tasks = std::min(tasks, lots_free(need, layout, total, row, request.one_task_per_device));
+  return tasks;
+}
+
+// GPUs of the job on the node where their number matters.
+Amount job_gpus(const Request& request, const JobGres& job_gres) {
+  Amount gpus = 0;
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+    if (request.gres_per_job[i].is_gpu) gpus += job_gres[i];
+  return gpus;
 }
 
 }  // namespace
@@ -70,22 +94,21 @@ bool node_allowed(const Request& request, const Capacity& capacity, NodeNumber n
          has_features(record, request.features);
 }
 
-Amount cpus_for_tasks(const Request& request, Amount unit, std::uint32_t tasks) {
+Amount cpus_for(const Request& request, Amount unit, std::uint32_t tasks, const JobGres& job_gres) {
   const Amount running = request.overcommit ? 1 : std::max<Amount>(1, tasks);
-  return round_up(std::max(running * request.cpus_per_task, request.min_cpus), unit);
+  Amount cpus = std::max(running * request.cpus_per_task, request.min_cpus);
+  if (request.cpus_per_gpu > 0) cpus = std::max(cpus, request.cpus_per_gpu * job_gpus(request, job_gres));
+  return round_up(cpus, unit);
 }
 
 std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
   const Amount cpus = usable_cpus(request, capacity, node, row);
   if (cpus < request.cpus_per_task || cpus < request.min_cpus) return 0;
   if (request.exclusive && !all_free(capacity, node, row)) return 0;
-  for (const auto& need : request.gres_per_node)
-    if (sum(need, row) < need.count) return 0;
-  for (const auto& need : request.gres_per_job)
-    if (sum(need, row) < 1) return 0;
 
   Amount tasks = request.overcommit ? kNoLimit : cpus / request.cpus_per_task;
-  for (const auto& need : request.gres_per_task) tasks = std::min(tasks, sum(need, row) / need.count);
+  if (request.memory == MemoryNeed::PerTask) tasks = std::min(tasks, row[Columns::kMemory] / request.memory_mib);
+  if (request.wants_gres()) tasks = std::min(tasks, tasks_by_gres(request, capacity, node, row, cpus));
   if (!request.tasks_fixed) return tasks >= request.tasks_per_node ? request.tasks_per_node : 0;
   if (request.tasks_per_node) tasks = std::min<Amount>(tasks, request.tasks_per_node);
   return static_cast<std::uint32_t>(std::min<Amount>(tasks, request.tasks));
@@ -97,37 +120,49 @@ Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber no
   offer.node = node;
   offer.tasks = tasks_that_fit(request, capacity, node, row);
   if (offer.tasks == 0) return offer;
+  const NodeLayout& layout = capacity.layout(node);
+  const Amount* total = capacity.total(node);
   offer.weight = capacity.weight(node);
-  offer.unit = static_cast<std::int32_t>(capacity.unit(node));
+  offer.unit = static_cast<std::int32_t>(layout.unit);
   offer.cpus = static_cast<std::int32_t>(judged[Columns::kCpu]);
-  for (std::size_t c = Columns::kFirstGres; c < capacity.columns().gres_end(); ++c)
-    offer.gres += static_cast<std::int32_t>(judged[c]);
-  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
-    offer.job_gres[i] = static_cast<std::int32_t>(sum(request.gres_per_job[i], row));
+  if (!layout.groups.empty() || !layout.counted.empty())
+    offer.gres = static_cast<std::int32_t>(free_gres(layout, total, judged) -
+                                           devices_to_break(request, layout, total, judged));
+  if (request.gres_per_job.empty()) return offer;
+  const Amount served =
+      request.counts_gpus() ? gpus_served(request, row, usable_cpus(request, capacity, node, row)) : Amount{kNoLimit};
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) {
+    Amount most = std::min<Amount>(most_on_node(request.gres_per_job[i], layout, total, row), 0x7fffffff);
+    if (request.gres_per_job[i].is_gpu) most = std::min(most, served);
+    offer.job_gres[i] = static_cast<std::int32_t>(most);
+  }
   return offer;
 }
 
 void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row,
                    Amount* take) {
   std::fill(take, take + capacity.width(), 0);
+  const NodeLayout& layout = capacity.layout(share.node);
   const Amount* total = capacity.total(share.node);
-  const Amount cpus = cpus_for_tasks(request, capacity.unit(share.node), share.tasks);
+  const Amount cpus = cpus_for(request, layout.unit, share.tasks, share.job_gres);
   take[Columns::kCpu] = request.exclusive ? total[Columns::kCpu] : cpus;
   if (request.limit_column) take[request.limit_column] = take[Columns::kCpu];
   if (capacity.memory_is_consumable()) {
     if (request.memory == MemoryNeed::PerNode) take[Columns::kMemory] = request.memory_mib;
     if (request.memory == MemoryNeed::WholeNode) take[Columns::kMemory] = total[Columns::kMemory];
     if (request.memory == MemoryNeed::PerCpu) take[Columns::kMemory] = request.memory_mib * cpus;
+    if (request.memory == MemoryNeed::PerTask)
+      take[Columns::kMemory] = request.memory_mib * std::max<Amount>(1, share.tasks);
+    if (request.memory == MemoryNeed::PerGpu)
+      take[Columns::kMemory] = request.memory_mib * job_gpus(request, share.job_gres);
   }
   if (request.exclusive) {
-    for (std::size_t c = Columns::kFirstGres; c < capacity.columns().gres_end(); ++c) take[c] = total[c];
+    for (std::size_t c = capacity.columns().first_of_node(); c < capacity.width(); ++c) take[c] = total[c];
     return;
   }
-  for (const auto& need : request.gres_per_node) take_gres(need, need.count, row, take);
-  const auto tasks = std::max<Amount>(1, share.tasks);
-  for (const auto& need : request.gres_per_task) take_gres(need, need.count * tasks, row, take);
-  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
-    take_gres(request.gres_per_job[i], share.job_gres[i], row, take);
+  std::uint64_t near = ~std::uint64_t{0};
+  if (request.wants_gres()) near = take_gres(request, layout, total, share, row, take);
+  if (layout.first_socket) take_sockets(layout, {capacity.free(share.node), total, row}, near, take);
 }
 
 }  // namespace spur::sched

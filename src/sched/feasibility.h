@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sched/capacity.h"
+#include "sched/node_shares.h"
 #include "sched/request.h"
 
 namespace spur::sched {
@@ -31,19 +32,10 @@ std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, N
 Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row,
                  const Amount* judged);
 
-// CPUs a node gives for so many tasks, not counting what an exclusive job gets on top.
-Amount cpus_for_tasks(const Request& request, Amount unit, std::uint32_t tasks);
+// CPUs a node gives for so many tasks and so much of the job's GRES, not counting what an exclusive job gets on top.
+Amount cpus_for(const Request& request, Amount unit, std::uint32_t tasks, const JobGres& job_gres);
 
-// One node's part of a placed job.
-struct Share {
-  NodeNumber node = 0;
-  std::uint32_t tasks = 0;
-  JobGres job_gres{};
-  friend bool operator==(const Share&, const Share&) = default;
-};
-
-// What the share takes from its node. Where a GRES of any type will do, the columns are used in order as far as `row`
-// has them.
+// What the share takes from its node, out of `row`: which devices, and how many CPUs of which socket (node_shares.h).
 void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row,
                    Amount* take);
 

@@ -28,6 +28,13 @@ struct OneNode {
   model::View view;
 };
 
+// CPUs, memory and a number of GPUs as a row: each GPU has a column.
+std::vector<Amount> widen(const std::vector<Amount>& brief) {
+  std::vector<Amount> row{brief[0], brief[1]};
+  for (Amount gpu = 0; gpu < 4; ++gpu) row.push_back(gpu < brief[2] ? 1 : 0);
+  return row;
+}
+
 TEST(Feasibility, TasksThatFit) {
   using Per = model::GresRequest::Per;
   OneNode one;
@@ -83,7 +90,7 @@ TEST(Feasibility, TasksThatFit) {
     row.edit(spec);
     const auto request = make_request(one.view, capacity.columns(), spec, 0, {});
     ASSERT_TRUE(request) << row.what;
-    EXPECT_EQ(tasks_that_fit(*request, capacity, 0, row.row.data()), row.tasks) << row.what;
+    EXPECT_EQ(tasks_that_fit(*request, capacity, 0, widen(row.row).data()), row.tasks) << row.what;
   }
 }
 
@@ -124,7 +131,7 @@ TEST(Feasibility, WhatAShareTakes) {
     ASSERT_TRUE(request) << row.what;
     std::vector<Amount> take(capacity.width());
     take_of_share(*request, capacity, row.share, capacity.free(0), take.data());
-    EXPECT_EQ(take, row.take) << row.what;
+    EXPECT_EQ(take, widen(row.take)) << row.what;
   }
 }
 

@@ -2,83 +2,163 @@
 #include "sched/grants.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/check.h"
 
 namespace spur::sched {
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+
+bool bit(const Words& words, std::size_t at) {
+  return at / 64 < words.size() && (words[at / 64] >> (at % 64) & 1) != 0;
+}
+
+// The CPUs near the devices that are taken; empty: no device says, or any will do.
+Words near_cpus(const NodeLayout& layout, const Amount* take) {
+  Words near;
+  for (const auto& group : layout.groups)
+    for (const auto& device : group.devices) {
+      if (take[device.column] == 0 || device.near_cpus.empty()) continue;
+      near.resize(std::max(near.size(), device.near_cpus.size()));
+      for (std::size_t w = 0; w < device.near_cpus.size(); ++w) near[w] |= device.near_cpus[w];
+    }
+  return near;
+}
+
+// Takes up to `count` CPUs of free cores in [first, last).
+class CoreTaker {
+ public:
+  CoreTaker(Words& used, std::uint32_t unit, std::vector<std::uint16_t>& taken)
+      : used_(used), unit_(unit), taken_(taken) {}
+
+  // Of the near ones only if `near` is given. Returns what is still missing.
+  Amount take(std::uint32_t first, std::uint32_t last, Amount count, const Words* near) {
+    for (; first + unit_ <= last && count > 0; first += unit_) {
+      if (unit_ == 1 && first % 64 == 0 && used_[first / 64] == ~std::uint64_t{0}) {
+        first += 63;  // a full word
+        continue;
+      }
+      if (near && !bit(*near, first)) continue;
+      bool used = false;
+      for (std::uint32_t cpu = first; cpu < first + unit_; ++cpu) used |= bit(used_, cpu);
+      if (used) continue;
+      for (std::uint32_t cpu = first; cpu < first + unit_; ++cpu) {
+        used_[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+        taken_.push_back(static_cast<std::uint16_t>(cpu));
+      }
+      count -= unit_;
+    }
+    return count;
+  }
+
+ private:
+  Words& used_;
+  std::uint32_t unit_;
+  std::vector<std::uint16_t>& taken_;
+};
+
+bool takes_shares(const Request& request, const DeviceGroup& group) {
+  if (request.exclusive || group.shared_as.empty()) return false;
+  for (const auto* needs : {&request.gres_per_node, &request.gres_per_task, &request.gres_per_job})
+    for (const auto& need : *needs)
+      if (need.shares_of == group.shared_as) return true;
+  return false;
+}
+
+// One grant per type of the group, in the order of the types.
+void grant_devices(const Request& request, const Columns& columns, const DeviceGroup& group, const Amount* take,
+                   std::vector<model::DeviceGrant>& grants) {
+  const bool shares = takes_shares(request, group);
+  for (const GresId id : columns.gres_ids(group.name, {})) {
+    model::DeviceGrant grant{shares ? group.shared_as : group.name, columns.gres_type(id), {}, {}};
+    for (std::uint32_t d = 0; d < group.devices.size(); ++d) {
+      const Device& device = group.devices[d];
+      if (device.gres != id || take[device.column] == 0) continue;
+      grant.indices.push_back(d);
+      if (shares) grant.shares.push_back(static_cast<std::uint32_t>(take[device.column]));
+    }
+    if (!grant.indices.empty()) grants.push_back(std::move(grant));
+  }
+}
+
+void grant_counted(const CountedGres& counted, const Columns& columns, Amount count, std::vector<bool>& used,
+                   std::vector<model::DeviceGrant>& grants) {
+  if (count == 0) return;
+  model::DeviceGrant grant{counted.name, columns.gres_type(counted.gres), {}, {}};
+  std::size_t at = 0;
+  for (const auto& run : counted.runs)
+    for (std::uint32_t d = 0; d < run.count; ++d, ++at) {
+      if (used[at] || static_cast<Amount>(grant.indices.size()) == count) continue;
+      used[at] = true;
+      grant.indices.push_back(run.first + d);
+    }
+  SPUR_CHECK_MSG(static_cast<Amount>(grant.indices.size()) == count, "the GRES counted as free is free");
+  grants.push_back(std::move(grant));
+}
+
+}  // namespace
 
 Grants::Bits& Grants::bits_of(NodeNumber n) {
   if (slot_[n] >= 0) return bits_[static_cast<std::size_t>(slot_[n])];
   slot_[n] = static_cast<std::int32_t>(bits_.size());
   const auto& node = capacity_.node(n);
+  const auto& layout = capacity_.layout(n);
   Bits& bits = bits_.emplace_back();
   bits.cpus = node.cpus_in_use;
   bits.cpus.resize((node.hardware.cpus + 63) / 64);
-  bits.ranges = device_ranges(node, capacity_.columns());
-  for (const auto& range : bits.ranges) {
-    auto& used = bits.devices.emplace_back(range.count);
-    for (const auto& in_use : node.devices_in_use) {
-      if (in_use.gres != capacity_.columns().gres_name(range.column)) continue;
-      for (std::uint32_t d = 0; d < range.count; ++d) {
-        const std::size_t at = range.first + d;
-        used[d] = at / 64 < in_use.bits.size() && (in_use.bits[at / 64] >> (at % 64) & 1) != 0;
-      }
-    }
+  for (std::size_t w = 0; w < std::min(bits.cpus.size(), layout.reserved_cpus.size()); ++w)
+    bits.cpus[w] |= layout.reserved_cpus[w];
+  for (const auto& counted : layout.counted) {
+    auto& used = bits.counted.emplace_back();
+    const auto books = std::ranges::find(node.devices_in_use, counted.name, &model::Node::DevicesInUse::gres);
+    for (const auto& run : counted.runs)
+      for (std::uint32_t d = 0; d < run.count; ++d)
+        used.push_back(books != node.devices_in_use.end() && bit(books->bits, run.first + d));
   }
   return bits;
 }
 
-std::vector<std::uint16_t> Grants::take_cpus(Bits& bits, NodeNumber n, Amount count) const {
-  const auto unit = static_cast<std::uint32_t>(capacity_.unit(n));
+std::vector<std::uint16_t> Grants::take_cpus(Bits& bits, NodeNumber n, const Amount* take) const {
+  const NodeLayout& layout = capacity_.layout(n);
   const std::uint32_t cpus = capacity_.node(n).hardware.cpus;
   std::vector<std::uint16_t> taken;
-  taken.reserve(static_cast<std::size_t>(count));
-  for (std::uint32_t first = 0; first + unit <= cpus && static_cast<Amount>(taken.size()) < count; first += unit) {
-    if (unit == 1 && first % 64 == 0 && bits.cpus[first / 64] == ~std::uint64_t{0}) {
-      first += 63;  // a full word
-      continue;
-    }
-    bool used = false;
-    for (std::uint32_t cpu = first; cpu < first + unit; ++cpu) used |= (bits.cpus[cpu / 64] >> (cpu % 64) & 1) != 0;
-    if (used) continue;
-    for (std::uint32_t cpu = first; cpu < first + unit; ++cpu) {
-      bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
-      taken.push_back(static_cast<std::uint16_t>(cpu));
-    }
+  taken.reserve(static_cast<std::size_t>(take[Columns::kCpu]));
+  CoreTaker cores(bits.cpus, static_cast<std::uint32_t>(layout.unit), taken);
+  const Words near = layout.groups.empty() ? Words() : near_cpus(layout, take);
+  const auto take_from = [&](std::uint32_t first, std::uint32_t last, Amount count) {
+    if (!near.empty()) count = cores.take(first, last, count, &near);
+    count = cores.take(first, last, count, nullptr);
+    SPUR_CHECK_MSG(count == 0, "the CPUs counted as free are free");
+  };
+  if (layout.first_socket) {
+    const auto each = static_cast<std::uint32_t>(layout.cpus_per_socket);
+    for (std::uint32_t s = 0; s < layout.sockets; ++s)
+      take_from(s * each, (s + 1) * each, take[layout.first_socket + s]);
+  } else {
+    take_from(0, cpus, take[Columns::kCpu]);
   }
-  SPUR_CHECK_MSG(static_cast<Amount>(taken.size()) == count, "the CPUs counted as free are free");
+  if (!near.empty()) std::ranges::sort(taken);
   return taken;
 }
 
-std::vector<model::DeviceGrant> Grants::take_devices(Bits& bits, const Amount* take) const {
-  const Columns& columns = capacity_.columns();
-  std::vector<model::DeviceGrant> grants;
-  for (std::size_t c = Columns::kFirstGres; c < columns.gres_end(); ++c) {
-    if (take[c] == 0) continue;
-    model::DeviceGrant grant{columns.gres_name(c), columns.gres_type(c), {}};
-    for (std::size_t r = 0; r < bits.ranges.size(); ++r) {
-      if (bits.ranges[r].column != c) continue;
-      for (std::uint32_t d = 0; d < bits.ranges[r].count && static_cast<Amount>(grant.indices.size()) < take[c];
-           ++d) {
-        if (bits.devices[r][d]) continue;
-        bits.devices[r][d] = true;
-        grant.indices.push_back(bits.ranges[r].first + d);
-      }
-    }
-    SPUR_CHECK_MSG(static_cast<Amount>(grant.indices.size()) == take[c], "the devices counted as free are free");
-    grants.push_back(std::move(grant));
-  }
-  return grants;
-}
-
-model::NodeGrant Grants::grant(const Share& share, const Amount* take) {
+model::NodeGrant Grants::grant(const Request& request, const Share& share, const Amount* take) {
   Bits& bits = bits_of(share.node);
+  const NodeLayout& layout = capacity_.layout(share.node);
   model::NodeGrant grant;
   grant.node = NodeIndex(share.node);
-  grant.tasks = share.tasks;
-  grant.cpus = take_cpus(bits, share.node, take[Columns::kCpu]);
+  grant.tasks = share.tasks * request.lot;
+  grant.cpus = take_cpus(bits, share.node, take);
   grant.memory_mib = static_cast<std::uint64_t>(take[Columns::kMemory]);
-  if (!bits.ranges.empty()) grant.devices = take_devices(bits, take);
+  const Columns& columns = capacity_.columns();
+  for (const auto& group : layout.groups) grant_devices(request, columns, group, take, grant.devices);
+  for (std::size_t i = 0; i < layout.counted.size(); ++i)
+    grant_counted(layout.counted[i], columns, take[layout.counted[i].column], bits.counted[i], grant.devices);
+  if (grant.devices.size() > 1)
+    std::ranges::sort(grant.devices, [](const model::DeviceGrant& a, const model::DeviceGrant& b) {
+      return std::tie(a.gres, a.type) < std::tie(b.gres, b.type);
+    });
   return grant;
 }
 

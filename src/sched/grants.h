@@ -17,18 +17,17 @@ class Grants {
  public:
   explicit Grants(const Capacity& capacity) : capacity_(capacity), slot_(capacity.size(), -1) {}
 
-  // Takes lowest free numbers for `take`, a row that fits into what is free on the node.
-  model::NodeGrant grant(const Share& share, const Amount* take);
+  // The numbers for `take`, a row that take_of_share made for what is free on the node: of each socket the cores near
+  // the devices first, then the lowest; of GRES without devices the lowest.
+  model::NodeGrant grant(const Request& request, const Share& share, const Amount* take);
 
  private:
   struct Bits {
     std::vector<std::uint64_t> cpus;
-    std::vector<DeviceRange> ranges;
-    std::vector<std::vector<bool>> devices;  // beside `ranges`: in use
+    std::vector<std::vector<bool>> counted;  // beside NodeLayout::counted: in use, run after run
   };
   Bits& bits_of(NodeNumber node);
-  std::vector<std::uint16_t> take_cpus(Bits& bits, NodeNumber node, Amount count) const;
-  std::vector<model::DeviceGrant> take_devices(Bits& bits, const Amount* take) const;
+  std::vector<std::uint16_t> take_cpus(Bits& bits, NodeNumber node, const Amount* take) const;
 
   const Capacity& capacity_;
   std::vector<std::int32_t> slot_;  // by node: position in bits_, or -1

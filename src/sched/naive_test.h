@@ -229,38 +229,90 @@ class Naive : NaiveWorld {
       if (std::ranges::find(node.active_features, name) != node.active_features.end()) ++has;
     return request.features.any ? has > 0 : has == request.features.names.size();
   }
-  Amount gres_of(const GresNeed& need, const Amounts& free) const {
+  bool wanted(const GresNeed& need, const std::string& name, const std::string& type) const {
+    for (const auto id : need.gres)
+      if (columns_.gres_name(id) == name && columns_.gres_type(id) == type) return true;
+    return false;
+  }
+  // Free of a need: devices that nobody uses, or a count; of shares, the most that one device has.
+  Amount gres_of(const GresNeed& need, const Node& node, const Amounts& free) const {
     Amount sum = 0;
-    for (const auto column : need.columns) {
-      const auto at = free.gres.find({columns_.gres_name(column), columns_.gres_type(column)});
-      if (at != free.gres.end()) sum += at->second;
+    for (const auto& [kind, count] : free.gres)
+      if (!need.is_shares() && wanted(need, kind.first, kind.second)) sum += count;
+    for (const auto& [name, device] : node.devices) {
+      if (!wanted(need, name.first, device.type)) continue;
+      if (!need.is_shares())
+        sum += free.device.at(name) == node.total.device.at(name);
+      else if (node.shares == need.shares_of)
+        sum = std::max(sum, free.device.at(name));
     }
     return sum;
   }
-  Amount cpus_needed(const Request& request, const Node& node, Amount tasks) const {
+  // Shares for one task after the other.
+  bool shares_fit(const Request& request, const GresNeed& need, const Node& node, Amounts free, Amount tasks) const {
+    for (; tasks > 0; --tasks) {
+      bool found = false;
+      for (auto& [name, left] : free.device) {
+        if (found || node.shares != need.shares_of || !wanted(need, name.first, node.devices.at(name).type)) continue;
+        if (left < need.count) continue;
+        found = true;
+        left -= request.one_task_per_device ? left : need.count;
+      }
+      if (!found) return false;
+    }
+    return true;
+  }
+  Amount gpus_of(const Request& request, const std::vector<Amount>& job_gres) const {
+    Amount gpus = 0;
+    for (std::size_t i = 0; i < job_gres.size(); ++i)
+      if (request.gres_per_job[i].is_gpu) gpus += job_gres[i];
+    return gpus;
+  }
+  // What an offer has for the i-th need per job, with CPUs and memory for it.
+  Amount job_gres_of(const Request& request, std::size_t i, const Node& node, const Amounts& free) const {
+    Amount most = gres_of(request.gres_per_job[i], node, free);
+    std::vector<Amount> job_gres(request.gres_per_job.size());
+    for (; most > 0 && request.gres_per_job[i].is_gpu; --most) {
+      job_gres[i] = most;
+      const bool memory = request.memory != MemoryNeed::PerGpu || free.mem >= request.memory_mib * most;
+      if (memory && cpus_fit(request, free, cpus_needed(request, node, 1, job_gres))) break;
+    }
+    return most;
+  }
+  Amount cpus_needed(const Request& request, const Node& node, Amount tasks,
+                     const std::vector<Amount>& job_gres = {}) const {
     Amount cpus =
         std::max(request.cpus_per_task * (request.overcommit ? 1 : std::max<Amount>(tasks, 1)), request.min_cpus);
+    cpus = std::max(cpus, request.cpus_per_gpu * gpus_of(request, job_gres));
     while (cpus % node.unit != 0) ++cpus;
     return cpus;
   }
   // Counts upwards: do so many tasks fit, and one more?
   bool tasks_fit(const Request& request, const Node& node, const Amounts& free, Amount tasks) const {
     const Amount cpus = cpus_needed(request, node, tasks);
+    if (!cpus_fit(request, free, cpus)) return false;
+    if (request.exclusive &&
+        (free.cpu != node.total.cpu || free.gres != node.total.gres || free.device != node.total.device))
+      return false;
+    if (request.memory == MemoryNeed::PerNode && free.mem < request.memory_mib) return false;
+    if (request.memory == MemoryNeed::WholeNode && free.mem < node.total.mem) return false;
+    if (request.memory == MemoryNeed::PerTask && free.mem < request.memory_mib * tasks) return false;
+    for (const auto& need : request.gres_per_node)
+      if (gres_of(need, node, free) < need.count) return false;
+    for (const auto& need : request.gres_per_task)
+      if (need.is_shares() ? !shares_fit(request, need, node, free, tasks)
+                           : gres_of(need, node, free) < need.count * tasks)
+        return false;
+    for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+      if (job_gres_of(request, i, node, free) < 1) return false;
+    return true;
+  }
+  bool cpus_fit(const Request& request, const Amounts& free, Amount cpus) const {
     if (cpus > free.cpu) return false;
     const std::string& partition = (*view_.partitions)[request.partition].config.name;
     if (!request.exclusive && free.partition_cpu.contains(partition) && cpus > free.partition_cpu.at(partition))
       return false;
-    if (request.exclusive && (free.cpu != node.total.cpu || free.gres != node.total.gres)) return false;
-    if (request.memory == MemoryNeed::PerNode && free.mem < request.memory_mib) return false;
-    if (request.memory == MemoryNeed::WholeNode && free.mem < node.total.mem) return false;
-    if (request.memory == MemoryNeed::PerCpu && free.mem < request.memory_mib * cpus) return false;
-    for (const auto& need : request.gres_per_node)
-      if (gres_of(need, free) < need.count) return false;
-    for (const auto& need : request.gres_per_task)
-      if (gres_of(need, free) < need.count * tasks) return false;
-    for (const auto& need : request.gres_per_job)
-      if (gres_of(need, free) < 1) return false;
-    return true;
+    return request.memory != MemoryNeed::PerCpu || free.mem >= request.memory_mib * cpus;
   }
   Amount most_tasks(const Request& request, const Node& node, const Amounts& free) const {
     if (!request.tasks_fixed)
@@ -311,16 +363,31 @@ class Naive : NaiveWorld {
     return {};
   }
 
+  // Whether shares would come from a device that nobody uses.
+  Amount begins(const GresNeed& need, const Node& node, const Amounts& free) const {
+    for (const auto& [name, left] : free.device)
+      if (node.shares == need.shares_of && wanted(need, name.first, node.devices.at(name).type) &&
+          left < node.total.device.at(name) && left >= need.count)
+        return 0;
+    return 1;
+  }
   // weight, GRES left over, CPUs left over, number
   std::tuple<std::uint32_t, Amount, Amount, std::uint32_t> fit(const Request& request, const Offer& offer,
                                                                Amount tasks,
                                                                const std::vector<Amount>& job_gres) const {
     const Node& node = nodes_[offer.node];
-    Amount gres = offer.judged.gres_sum(), cpus = offer.judged.cpu - cpus_needed(request, node, tasks);
-    for (const auto& need : request.gres_per_node) gres -= need.count;
-    for (const auto& need : request.gres_per_task) gres -= need.count * std::max<Amount>(tasks, 1);
+    std::vector<Amount> here;
     for (std::size_t i = 0; i < job_gres.size(); ++i)
-      gres -= std::min(gres_of(request.gres_per_job[i], offer.free), std::max<Amount>(job_gres[i], 1));
+      here.push_back(std::min(job_gres_of(request, i, node, offer.free), std::max<Amount>(job_gres[i], 1)));
+    const Amount cpus = offer.judged.cpu - cpus_needed(request, node, tasks, here);
+    Amount gres = 0;
+    for (const auto& [kind, count] : offer.judged.gres) gres += count;
+    for (const auto& [name, free] : offer.judged.device) gres += free == node.total.device.at(name);
+    for (const auto& need : request.gres_per_node)
+      gres -= need.is_shares() ? begins(need, node, offer.judged) : need.count;
+    for (const auto& need : request.gres_per_task)
+      gres -= need.is_shares() ? 0 : need.count * std::max<Amount>(tasks, 1);
+    for (std::size_t i = 0; i < here.size(); ++i) gres -= request.gres_per_job[i].is_shares() ? 0 : here[i];
     return {node.record->weight, gres, request.least_loaded ? -cpus : cpus, offer.node};
   }
 
@@ -352,7 +419,7 @@ class Naive : NaiveWorld {
       const auto gres = next_gres();
       if (request.tasks_fixed) tasks_left -= std::min(offers[i].tasks, tasks);
       for (std::size_t g = 0; g < gres.size(); ++g)
-        gres_left[g] -= std::min(gres_of(request.gres_per_job[g], offers[i].free), gres[g]);
+        gres_left[g] -= std::min(job_gres_of(request, g, nodes_[offers[i].node], offers[i].free), gres[g]);
       chosen.push_back(offers[i]);
       offers.erase(offers.begin() + static_cast<std::ptrdiff_t>(i));
     };
@@ -374,7 +441,7 @@ class Naive : NaiveWorld {
         bool all = offer.tasks >= tasks;
         Amount room = 0;
         for (std::size_t g = 0; g < gres.size(); ++g) {
-          const Amount has = gres_of(request.gres_per_job[g], offer.free);
+          const Amount has = job_gres_of(request, g, nodes_[offer.node], offer.free);
           all = all && has >= gres[g];
           room += std::min(has, gres[g]);
         }
@@ -411,7 +478,8 @@ class Naive : NaiveWorld {
       for (auto& part : parts)
         if (left > 0) ++part.job_gres[g], --left;
       for (std::size_t i = 0; i < parts.size() && left > 0; ++i) {
-        const Amount more = std::min(left, gres_of(request.gres_per_job[g], chosen[i].free) - parts[i].job_gres[g]);
+        const Amount more =
+            std::min(left, job_gres_of(request, g, nodes_[chosen[i].node], chosen[i].free) - parts[i].job_gres[g]);
         parts[i].job_gres[g] += more;
         left -= more;
       }
@@ -420,32 +488,142 @@ class Naive : NaiveWorld {
   }
 
   // What a part takes out of `free`.
-  Amounts amounts_of(const Request& request, const Part& part, Amounts free) {
+  Amounts amounts_of(const Request& request, const Part& part, const Amounts& free) {
     const Node& node = nodes_[part.node];
     Amounts take;
-    const Amount cpus = cpus_needed(request, node, part.tasks);
+    const Amount cpus = cpus_needed(request, node, part.tasks, part.job_gres);
     take.cpu = request.exclusive ? node.total.cpu : cpus;
     const std::string& partition = (*view_.partitions)[request.partition].config.name;
     if (node.total.partition_cpu.contains(partition)) take.partition_cpu[partition] = take.cpu;
+    const Amount tasks = std::max<Amount>(part.tasks, 1);
     if (consumable()) {
       if (request.memory == MemoryNeed::PerNode) take.mem = request.memory_mib;
       if (request.memory == MemoryNeed::WholeNode) take.mem = node.total.mem;
       if (request.memory == MemoryNeed::PerCpu) take.mem = request.memory_mib * cpus;
+      if (request.memory == MemoryNeed::PerTask) take.mem = request.memory_mib * tasks;
+      if (request.memory == MemoryNeed::PerGpu) take.mem = request.memory_mib * gpus_of(request, part.job_gres);
     }
     if (request.exclusive) {
       take.gres = node.total.gres;
+      take.device = node.total.device;
+      take.socket = node.total.socket;
       return take;
     }
-    const auto take_gres = [&](const GresNeed& need, Amount count) {
-      for (const auto column : need.columns)
-        for (const Gres kind{columns_.gres_name(column), columns_.gres_type(column)};
-             count > 0 && free.gres[kind] > 0; --count)
-          ++take.gres[kind], --free.gres[kind];
+    std::map<std::string, std::vector<std::pair<const GresNeed*, Amount>>> whole;  // by name
+    const auto want = [&](const GresNeed& need, Amount count, Amount lots) {
+      if (count == 0) return;
+      if (need.is_shares())
+        for (; lots > 0; --lots) take_shares(request, need, count, node, free, take);
+      else
+        whole[columns_.gres_name(need.gres[0])].emplace_back(&need, count * lots);
     };
-    for (const auto& need : request.gres_per_node) take_gres(need, need.count);
-    for (const auto& need : request.gres_per_task) take_gres(need, need.count * std::max<Amount>(part.tasks, 1));
-    for (std::size_t g = 0; g < part.job_gres.size(); ++g) take_gres(request.gres_per_job[g], part.job_gres[g]);
+    for (const auto& need : request.gres_per_node) want(need, need.count, 1);
+    for (const auto& need : request.gres_per_task) want(need, need.count, tasks);
+    for (std::size_t g = 0; g < part.job_gres.size(); ++g) want(request.gres_per_job[g], part.job_gres[g], 1);
+    for (const auto& [name, wishes] : whole) take_devices(name, wishes, node, free, take);
+    take_sockets(node, part.node, free, take);
     return take;
+  }
+  // From the device that has the least beyond.
+  void take_shares(const Request& request, const GresNeed& need, Amount count, const Node& node, const Amounts& free,
+                   Amounts& take) const {
+    std::optional<std::tuple<Amount, std::string, DeviceName>> best;
+    const bool apart = request.one_task_per_device && &need >= request.gres_per_task.data() &&
+                       &need < request.gres_per_task.data() + request.gres_per_task.size();
+    for (const auto& [name, device] : node.devices) {
+      if (node.shares != need.shares_of || !wanted(need, name.first, device.type)) continue;
+      const Amount left = free.device.at(name) - (take.device.contains(name) ? take.device.at(name) : 0);
+      if (left < count || (apart && take.device.contains(name))) continue;
+      const std::tuple candidate{left - count, device.type, name};
+      if (!best || candidate < *best) best = candidate;
+    }
+    take.device[std::get<2>(*best)] += count;
+  }
+  // Every choice of so many devices, and the best of them; what is counted comes first.
+  void take_devices(const std::string& name, const std::vector<std::pair<const GresNeed*, Amount>>& wishes,
+                    const Node& node, const Amounts& free, Amounts& take) const {
+    std::vector<Amount> left;
+    for (const auto& [need, count] : wishes) {
+      left.push_back(count);
+      for (const auto& [kind, has] : free.gres)
+        for (; kind.first == name && wanted(*need, name, kind.second) && left.back() > 0 && take.gres[kind] < has;
+             --left.back())
+          ++take.gres[kind];
+    }
+    std::vector<std::uint32_t> open;
+    for (const auto& [device, what] : node.devices)
+      if (device.first == name && free.device.at(device) == node.total.device.at(device))
+        open.push_back(device.second);
+    using Score = std::tuple<int, std::size_t, int, std::vector<std::uint32_t>>;
+    std::optional<Score> best;
+    for (std::uint32_t mask = 1; mask < 1u << open.size(); ++mask) {
+      std::vector<std::uint32_t> in, out;
+      for (std::size_t i = 0; i < open.size(); ++i) (mask >> i & 1 ? in : out).push_back(open[i]);
+      bool right = true;
+      std::size_t all = 0;
+      for (std::size_t w = 0; w < wishes.size(); ++w) {
+        const auto here = std::ranges::count_if(
+            in, [&](std::uint32_t d) { return wanted(*wishes[w].first, name, node.devices.at({name, d}).type); });
+        right = right && here == left[w];
+        all += static_cast<std::size_t>(here);
+      }
+      if (!right || all != in.size()) continue;
+      std::set<int> sockets;
+      for (const auto d : in) {
+        const auto& near = node.devices.at({name, d}).sockets;
+        sockets.insert(near.begin(), near.end());
+        for (int s = 0; near.empty() && s < 64; ++s) sockets.insert(s);
+      }
+      const Score score{-links(name, node, in), sockets.size(), -links(name, node, out), in};
+      if (!best || score < *best) best = score;
+    }
+    if (best)
+      for (const auto d : std::get<3>(*best)) take.device[{name, d}] = node.total.device.at({name, d});
+  }
+  static int links(const std::string& name, const Node& node, const std::vector<std::uint32_t>& devices) {
+    const auto told = [&](std::uint32_t from, std::uint32_t to) {
+      const auto& links = node.devices.at({name, from}).links;
+      return to < links.size() ? std::max(0, links[to]) : 0;
+    };
+    int sum = 0;
+    for (const auto a : devices)
+      for (const auto b : devices)
+        if (a < b) sum += std::max(told(a, b), told(b, a));
+    return sum;
+  }
+  void take_sockets(const Node& node, std::uint32_t n, const Amounts& free, Amounts& take) const {
+    if (!node.cpus_per_socket) return;
+    std::set<int> near;
+    bool says = false;
+    for (const auto& [name, amount] : take.device) {
+      const auto& sockets = node.devices.at(name).sockets;
+      says = says || amount > 0;
+      near.insert(sockets.begin(), sockets.end());
+      for (const auto& [s, all] : node.total.socket)
+        if (sockets.empty()) near.insert(s);
+    }
+    for (const auto& [s, all] : node.total.socket)
+      if (!says) near.insert(s);
+    Amount left = take.cpu;
+    // All that is left from the fullest socket that has it; else all of the emptiest.
+    while (left > 0) {
+      std::vector<std::tuple<bool, bool, Amount, int>> order;
+      for (const auto& [s, all] : node.total.socket) {
+        const Amount room = free.socket.at(s) - take.socket[s];
+        if (room > 0) order.emplace_back(!near.contains(s), room < left, room < left ? -room : room, s);
+      }
+      if (order.empty()) break;
+      const int s = std::get<3>(*std::ranges::min_element(order));
+      const Amount here = std::min(left, free.socket.at(s) - take.socket[s]);
+      take.socket[s] += here;
+      left -= here;
+    }
+    for (const auto& most : {free_at(n, now_).socket, node.total.socket})
+      for (const auto& [s, has] : most) {
+        const Amount here = std::max<Amount>(0, std::min(left, has - take.socket[s]));
+        take.socket[s] += here;
+        left -= here;
+      }
   }
 
   // ---- starting and planning
@@ -458,7 +636,7 @@ class Naive : NaiveWorld {
     for (const auto& part : parts) {
       const Amounts take = amounts_of(request, part, free_during(part.node, now_, end));
       taken.push_back({part.node, now_, end, take, {}});
-      allocation->nodes.push_back(grant(part, take));
+      allocation->nodes.push_back(grant(request, part, take));
     }
     held_.insert(held_.end(), taken.begin(), taken.end());
     held_licenses_.push_back({now_, end, {request.licenses.begin(), request.licenses.end()}, {}});
@@ -471,33 +649,64 @@ class Naive : NaiveWorld {
     if (!task || tasks_[job.id].empty()) gone_.insert(job.id);
     starts_.push_back({job.id, task, std::move(allocation)});
   }
-  model::NodeGrant grant(const Part& part, const Amounts& take) {
+  model::NodeGrant grant(const Request& request, const Part& part, const Amounts& take) {
     Node& node = nodes_[part.node];
     model::NodeGrant grant;
     grant.node = NodeIndex(part.node);
-    grant.tasks = static_cast<std::uint32_t>(part.tasks);
+    grant.tasks = static_cast<std::uint32_t>(part.tasks) * request.lot;
     grant.memory_mib = static_cast<std::uint64_t>(take.mem);
-    for (Amount core = 0; core < node.total.cpu / node.unit && static_cast<Amount>(grant.cpus.size()) < take.cpu;
-         ++core) {
-      bool free = true;
-      for (Amount cpu = core * node.unit; cpu < (core + 1) * node.unit; ++cpu)
-        free = free && node.cpus_free.contains(static_cast<int>(cpu));
-      for (Amount cpu = core * node.unit; free && cpu < (core + 1) * node.unit; ++cpu) {
-        grant.cpus.push_back(static_cast<std::uint16_t>(cpu));
-        node.cpus_free.erase(static_cast<int>(cpu));
-      }
+    std::set<int> near;
+    for (const auto& [name, amount] : take.device)
+      if (amount > 0) near.insert(node.devices.at(name).near_cpus.begin(), node.devices.at(name).near_cpus.end());
+    const Amount all = node.record->hardware.cpus;
+    if (node.cpus_per_socket)
+      for (const auto& [s, count] : take.socket)
+        take_cores(node, s * node.cpus_per_socket, (s + 1) * node.cpus_per_socket, count, near, grant.cpus);
+    else
+      take_cores(node, 0, all, take.cpu, near, grant.cpus);
+    std::ranges::sort(grant.cpus);
+    std::map<Gres, model::DeviceGrant> devices;
+    for (const auto& [name, amount] : take.device) {
+      if (amount == 0) continue;
+      const bool shares = !request.exclusive && takes_shares(request) && name.first == "gpu";
+      const Gres kind{shares ? node.shares : name.first, node.devices.at(name).type};
+      auto& made = devices[kind];
+      made.gres = kind.first;
+      made.type = kind.second;
+      made.indices.push_back(name.second);
+      if (shares) made.shares.push_back(static_cast<std::uint32_t>(amount));
     }
     for (const auto& [kind, count] : take.gres) {
-      if (count == 0) continue;
-      model::DeviceGrant devices{kind.first, kind.second, {}};
       for (Amount i = 0; i < count; ++i) {
-        auto& free = node.devices_free[kind];
-        devices.indices.push_back(*free.begin());
+        auto& free = node.numbers_free[kind];
+        devices[kind].gres = kind.first;
+        devices[kind].type = kind.second;
+        devices[kind].indices.push_back(*free.begin());
         free.erase(free.begin());
       }
-      grant.devices.push_back(std::move(devices));
     }
+    for (auto& [kind, made] : devices) grant.devices.push_back(std::move(made));
     return grant;
+  }
+  static bool takes_shares(const Request& request) {
+    for (const auto& needs : {request.gres_per_node, request.gres_per_task, request.gres_per_job})
+      for (const auto& need : needs)
+        if (need.is_shares()) return true;
+    return false;
+  }
+  static void take_cores(Node& node, Amount first, Amount last, Amount count, const std::set<int>& near,
+                         std::vector<std::uint16_t>& cpus) {
+    for (const bool far : {false, true})
+      for (Amount core = first; core < last && count > 0; core += node.unit) {
+        if (!far && !near.empty() && !near.contains(static_cast<int>(core))) continue;
+        bool free = true;
+        for (Amount cpu = core; cpu < core + node.unit; ++cpu)
+          free = free && node.cpus_free.contains(static_cast<int>(cpu));
+        for (Amount cpu = core; free && cpu < core + node.unit; ++cpu, --count) {
+          cpus.push_back(static_cast<std::uint16_t>(cpu));
+          node.cpus_free.erase(static_cast<int>(cpu));
+        }
+      }
   }
 
   std::optional<std::pair<Time, std::vector<Part>>> earliest(const Record& record, const Request& request) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,42 +23,55 @@ class NaiveWorld {
     view.active.for_each([&](std::uint32_t, const model::JobPtr& job) { add_running(*job); });
   }
 
-  using Gres = std::pair<std::string, std::string>;  // name, type
-  // An amount of everything a node has. "cpu", "mem", GRES, and what a partition may still use.
+  using Gres = std::pair<std::string, std::string>;          // name, type
+  using DeviceName = std::pair<std::string, std::uint32_t>;  // name, number
+  // An amount of everything a node has: CPUs in all and by socket, memory, GRES that is counted, each device with its
+  // shares, and what a partition may still use.
   struct Amounts {
     Amount cpu = 0, mem = 0;
+    std::map<int, Amount> socket;
+    std::map<DeviceName, Amount> device;
     std::map<Gres, Amount> gres;
     std::map<std::string, Amount> partition_cpu;
     void add(const Amounts& other, Amount sign) {
       cpu += sign * other.cpu;
       mem += sign * other.mem;
+      for (const auto& [key, n] : other.socket) socket[key] += sign * n;
+      for (const auto& [key, n] : other.device) device[key] += sign * n;
       for (const auto& [key, n] : other.gres) gres[key] += sign * n;
       for (const auto& [key, n] : other.partition_cpu) partition_cpu[key] += sign * n;
     }
     void lower_to(const Amounts& other) {
       cpu = std::min(cpu, other.cpu);
       mem = std::min(mem, other.mem);
+      for (auto& [key, n] : socket) n = std::min(n, other.socket.at(key));
+      for (auto& [key, n] : device) n = std::min(n, other.device.at(key));
       for (auto& [key, n] : gres) n = std::min(n, other.gres.at(key));
       for (auto& [key, n] : partition_cpu) n = std::min(n, other.partition_cpu.at(key));
     }
     void at_least_nothing() {
       cpu = std::max<Amount>(cpu, 0);
       mem = std::max<Amount>(mem, 0);
+      for (auto& [key, n] : socket) n = std::max<Amount>(n, 0);
+      for (auto& [key, n] : device) n = std::max<Amount>(n, 0);
       for (auto& [key, n] : gres) n = std::max<Amount>(n, 0);
       for (auto& [key, n] : partition_cpu) n = std::max<Amount>(n, 0);
     }
-    Amount gres_sum() const {
-      Amount sum = 0;
-      for (const auto& [key, n] : gres) sum += n;
-      return sum;
-    }
+  };
+  struct Device {
+    std::string type;
+    std::set<int> sockets, near_cpus;  // none: all
+    std::vector<int> links;            // by number
   };
   struct Node {
     const model::Node* record = nullptr;
     Amount unit = 1;
     Amounts total;
+    Amount cpus_per_socket = 0;  // 0: sockets are not told apart
     std::set<int> cpus_free;
-    std::map<Gres, std::set<std::uint32_t>> devices_free;
+    std::map<DeviceName, Device> devices;
+    std::string shares;                                    // what shares of its GPUs are called, if they are shared
+    std::map<Gres, std::set<std::uint32_t>> numbers_free;  // of GRES that is counted
   };
   struct Held {  // by a running job, a job started just now, or one that is planned
     std::uint32_t node;
@@ -78,25 +92,89 @@ class NaiveWorld {
     if (view_.config->cores_whole && hw.threads_per_core > 1 &&
         hw.sockets * hw.cores_per_socket * hw.threads_per_core <= hw.cpus)
       node.unit = hw.threads_per_core;
-    node.total.cpu = hw.cpus;
-    node.total.mem = static_cast<Amount>(hw.memory_mib);
-    for (int cpu = 0; cpu < static_cast<int>(hw.cpus); ++cpu)
+    node.total.mem = static_cast<Amount>(hw.memory_mib) - static_cast<Amount>(hw.spec_memory_mib);
+    if (hw.sockets > 1 && hw.cores_per_socket > 1 && hw.cpus % hw.sockets == 0)
+      node.cpus_per_socket = hw.cpus / hw.sockets;
+    const std::set<int> kept = kept_for_the_system(hw);
+    for (int cpu = 0; cpu < static_cast<int>(hw.cpus); ++cpu) {
+      if (kept.contains(cpu)) continue;
+      ++node.total.cpu;
+      if (node.cpus_per_socket) ++node.total.socket[cpu / static_cast<int>(node.cpus_per_socket)];
       if (!in_use(record.cpus_in_use, static_cast<std::size_t>(cpu))) node.cpus_free.insert(cpu);
-    std::map<std::string, std::uint32_t> next;
-    for (const auto& gres : hw.gres) {
-      for (std::uint64_t i = 0; i < gres.count; ++i) {
-        const std::uint32_t index = next[gres.name]++;
-        ++node.total.gres[{gres.name, gres.type}];
-        bool used = false;
-        for (const auto& books : record.devices_in_use)
-          if (books.gres == gres.name) used = in_use(books.bits, index);
-        if (!used) node.devices_free[{gres.name, gres.type}].insert(index);
-      }
     }
+    add_gres(record, node);
     for (const auto& partition : *view_.partitions)
       if (partition.config.max_cpus_per_node)
         node.total.partition_cpu[partition.config.name] = *partition.config.max_cpus_per_node;
     nodes_.push_back(std::move(node));
+  }
+  static std::set<int> kept_for_the_system(const model::NodeHardware& hw) {
+    std::set<int> kept;
+    const int threads =
+        hw.cpus == hw.sockets * hw.cores_per_socket * hw.threads_per_core ? static_cast<int>(hw.threads_per_core) : 1;
+    const int cores = static_cast<int>(hw.cpus) / threads, each = cores / static_cast<int>(hw.sockets);
+    // The last core of every socket, from the last socket on; then the last but one of each.
+    for (int n = 0; n < static_cast<int>(hw.spec_cores) && n < cores - 1; ++n) {
+      const int sockets = static_cast<int>(hw.sockets);
+      const int core = (sockets - 1 - n % sockets) * each + each - 1 - n / sockets;
+      for (int thread = 0; thread < threads; ++thread) kept.insert(core * threads + thread);
+    }
+    return kept;
+  }
+  static std::vector<int> numbers(const std::string& list) {
+    std::vector<int> all;
+    std::stringstream parts(list);
+    for (std::string part; std::getline(parts, part, ',');) {
+      const auto dash = part.find('-', 1);
+      const int first = std::stoi(part), last = dash == std::string::npos ? first : std::stoi(part.substr(dash + 1));
+      for (int n = first; n <= last; ++n) all.push_back(n);
+    }
+    return all;
+  }
+  void add_gres(const model::Node& record, Node& node) {
+    const auto& hw = record.hardware;
+    std::map<std::string, std::uint32_t> next;
+    Amount gpus = 0;
+    for (const auto& gres : hw.gres) {
+      if (gres.name == "shard" && gpus > 0) {  // they come behind the GPUs
+        node.shares = gres.name;
+        std::vector<DeviceName> shared;
+        for (const auto& [name, device] : node.devices)
+          if (device.type == gres.type || gres.type.empty()) shared.push_back(name);
+        for (std::uint64_t i = 0; i < gres.count; ++i) {
+          Amount& shares = node.total.device[shared[i % shared.size()]];
+          if (i >= shared.size()) ++shares;
+        }
+        continue;
+      }
+      for (std::uint64_t i = 0; i < gres.count; ++i) {
+        const std::uint32_t number = next[gres.name]++;
+        if (gres.name == "gpu" || !gres.file.empty()) {
+          gpus += gres.name == "gpu";
+          // One line of links for each device of the row.
+          std::stringstream lines(gres.links);
+          std::string links;
+          for (std::uint64_t k = 0; k <= i; ++k)
+            if (!std::getline(lines, links, ';')) links.clear();
+          Device device{gres.type, {}, {}, numbers(links)};
+          for (const int core : numbers(gres.cores)) {
+            const int threads = static_cast<int>(hw.cpus / (hw.sockets * hw.cores_per_socket));
+            for (int thread = 0; thread < threads; ++thread) {
+              device.near_cpus.insert(core * threads + thread);
+              device.sockets.insert((core * threads + thread) / static_cast<int>(hw.cpus / hw.sockets));
+            }
+          }
+          node.devices[{gres.name, number}] = device;
+          node.total.device[{gres.name, number}] = 1;
+          continue;
+        }
+        ++node.total.gres[{gres.name, gres.type}];
+        bool used = false;
+        for (const auto& books : record.devices_in_use)
+          if (books.gres == gres.name) used = in_use(books.bits, number);
+        if (!used) node.numbers_free[{gres.name, gres.type}].insert(number);
+      }
+    }
   }
   static bool in_use(const std::vector<std::uint64_t>& bits, std::size_t i) {
     return i / 64 < bits.size() && (bits[i / 64] >> (i % 64) & 1);
@@ -128,12 +206,21 @@ class NaiveWorld {
       std::set<Amount> cores;
       for (const auto cpu : grant.cpus) cores.insert(cpu / node.unit);
       amounts.cpu = static_cast<Amount>(cores.size()) * node.unit;
+      for (const Amount core : cores)
+        if (node.cpus_per_socket)
+          amounts.socket[static_cast<int>(core * node.unit / node.cpus_per_socket)] += node.unit;
       if (node.total.partition_cpu.contains(job.allocation->partition))
         amounts.partition_cpu[job.allocation->partition] = static_cast<Amount>(grant.cpus.size());
     }
     if (consumable()) amounts.mem = static_cast<Amount>(grant.memory_mib);
     for (const auto& devices : grant.devices)
-      amounts.gres[{devices.gres, devices.type}] += static_cast<Amount>(devices.indices.size());
+      for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+        const DeviceName name{devices.shares.empty() ? devices.gres : "gpu", devices.indices[i]};
+        if (node.devices.contains(name))
+          amounts.device[name] += devices.shares.empty() ? node.total.device.at(name) : Amount{devices.shares[i]};
+        else
+          ++amounts.gres[{devices.gres, devices.type}];
+      }
     return amounts;
   }
   bool consumable() const { return view_.config->memory_as == model::MemoryAs::Consumable; }

@@ -206,12 +206,15 @@ std::vector<Share> lay_out(const Request& request, std::vector<const Offer*> nod
 
 FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, const JobGres& job_gres) {
   const Amount running = std::max<Amount>(1, tasks);
-  Amount cpus = offer.cpus - cpus_for_tasks(request, offer.unit, tasks);
-  Amount gres = offer.gres;
-  for (const auto& need : request.gres_per_node) gres -= need.count;
-  for (const auto& need : request.gres_per_task) gres -= need.count * running;
+  JobGres here{};
   for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
-    gres -= std::min(offer.job_gres[i], std::max(1, job_gres[i]));
+    here[i] = std::min(offer.job_gres[i], std::max(1, job_gres[i]));
+  Amount cpus = offer.cpus - cpus_for(request, offer.unit, tasks, here);
+  Amount gres = offer.gres;  // shares are accounted for in the offer
+  for (const auto& need : request.gres_per_node) gres -= need.is_shares() ? 0 : need.count;
+  for (const auto& need : request.gres_per_task) gres -= need.is_shares() ? 0 : need.count * running;
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+    gres -= request.gres_per_job[i].is_shares() ? 0 : here[i];
   if (request.least_loaded) cpus = -cpus;
   // Signed numbers in unsigned order.
   const auto ordered = [](Amount n) { return static_cast<std::uint32_t>(n) ^ 0x80000000u; };

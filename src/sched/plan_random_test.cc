@@ -64,6 +64,7 @@ std::string show(const Plan& plan) {
       for (const auto& devices : grant.devices) {
         out += fmt::format(" {}:{}", devices.gres, devices.type);
         for (const auto index : devices.indices) out += fmt::format(" {}", index);
+        for (const auto share : devices.shares) out += fmt::format(" x{}", share);
       }
     }
     out += '\n';
@@ -75,8 +76,8 @@ std::string show(const Plan& plan) {
 
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
 struct Flavour {
-  bool threads, memory, gpus, features, weights, partitions, limits, exclusive, arrays, licenses, failures,
-      multi_node;
+  bool threads, memory, gpus, links, shards, sockets, features, weights, partitions, limits, exclusive, arrays,
+      licenses, failures, multi_node;
 };
 
 class RandomLife {
@@ -85,6 +86,9 @@ class RandomLife {
     flavour_ = {.threads = dice_.one_in(3),
                 .memory = dice_.one_in(2),
                 .gpus = dice_.one_in(2),
+                .links = dice_.one_in(2),
+                .shards = dice_.one_in(4),
+                .sockets = dice_.one_in(3),
                 .features = dice_.one_in(4),
                 .weights = dice_.one_in(3),
                 .partitions = dice_.one_in(2),
@@ -141,6 +145,12 @@ class RandomLife {
     (plan.full ? full_calls_ : quick_calls_)++;
     starts_ += plan.starts.size();
     quick_starts_ += plan.full ? 0 : plan.starts.size();
+    for (const auto& start : plan.starts)
+      for (const auto& grant : start.allocation->nodes)
+        for (const auto& devices : grant.devices) {
+          shares_ += devices.shares.size();
+          several_devices_ += devices.indices.size() > 1;
+        }
     for (const auto& wait : plan.waits) {
       ++reasons_[wait.reason];
       planned_ += is_set(wait.expected_start);
@@ -160,6 +170,7 @@ class RandomLife {
   }
 
   std::size_t starts_ = 0, planned_ = 0, full_calls_ = 0, quick_calls_ = 0, quick_starts_ = 0;
+  std::size_t shares_ = 0, several_devices_ = 0;
   std::map<model::Reason, std::size_t> reasons_;
 
  private:
@@ -171,17 +182,46 @@ class RandomLife {
       node.hardware.cores_per_socket = dice_.between(1, 6);
       node.hardware.cpus = node.hardware.cores_per_socket * (dice_.one_in(4) ? 1 : 2);
     }
-    if (flavour_.gpus && !dice_.one_in(3)) {
-      node.hardware.gres.push_back({"gpu", dice_.one_in(2) ? "a" : "b", dice_.between(1, 4), ""});
-      if (dice_.one_in(3)) node.hardware.gres.push_back({"gpu", "c", dice_.between(1, 2), ""});
-      if (dice_.one_in(3)) node.hardware.gres.push_back({"nic", "", 2, ""});
+    if (flavour_.sockets && !dice_.one_in(3)) {
+      node.hardware.sockets = dice_.between(2, 3);
+      node.hardware.cores_per_socket = dice_.between(2, 3);
+      node.hardware.threads_per_core = dice_.between(1, 2);
+      node.hardware.cpus = node.hardware.sockets * node.hardware.cores_per_socket *
+                           (dice_.one_in(5) ? 1 : node.hardware.threads_per_core);
+      if (dice_.one_in(4)) node.hardware.spec_cores = dice_.between(1, 3);
+      if (dice_.one_in(4)) node.hardware.spec_memory_mib = 100;
     }
+    if (flavour_.gpus && !dice_.one_in(3)) add_gpus(node.hardware);
     if (flavour_.features)
       for (const char* feature : {"red", "big", "fast"})
         if (dice_.one_in(2)) node.features.push_back(feature);
     node.active_features = node.features;
     if (flavour_.weights) node.weight = dice_.between(1, 3);
     node.hardware.tmp_disk_mib = dice_.below(3) * 100;
+  }
+
+  void add_gpus(model::NodeHardware& hardware) {
+    const std::uint32_t count = flavour_.links && dice_.one_in(3) ? dice_.between(5, 8) : dice_.between(1, 4);
+    const std::uint32_t others = dice_.one_in(3) ? dice_.between(1, 2) : 0;
+    const char* type = dice_.one_in(2) ? "a" : "b";
+    if (!flavour_.links) {
+      hardware.gres.push_back({"gpu", type, count, ""});
+      if (others) hardware.gres.push_back({"gpu", "c", others, ""});
+    }
+    const std::uint32_t all = count > 6 ? count : count + others;
+    const std::uint32_t cores = hardware.sockets * hardware.cores_per_socket;
+    for (std::uint32_t i = 0; flavour_.links && i < all; ++i) {
+      model::NodeGres gpu{"gpu", i < count ? type : "c", 1, "/dev/nvidia" + std::to_string(i)};
+      for (std::uint32_t k = 0; k < all; ++k)
+        gpu.links += (k ? "," : "") + std::to_string(k == i ? -1 : static_cast<int>(dice_.below(3)));
+      if (dice_.one_in(2)) {
+        const std::uint32_t first = dice_.below(cores);
+        gpu.cores = fmt::format("{}-{}", first, std::min(cores - 1, first + dice_.below(3)));
+      }
+      hardware.gres.push_back(gpu);
+    }
+    if (flavour_.shards) hardware.gres.push_back({"shard", "", all * dice_.between(1, 4) + dice_.below(2), ""});
+    if (dice_.one_in(3)) hardware.gres.push_back({"nic", "", 2, dice_.one_in(2) ? "/dev/nic[0-1]" : ""});
   }
 
   void make_partitions() {
@@ -205,6 +245,8 @@ class RandomLife {
       partition.lln = dice_.one_in(6);
       if (dice_.one_in(4)) partition.default_memory_per_node_mib = 100;
       if (dice_.one_in(6)) partition.max_memory_per_cpu_mib = 60;
+      if (dice_.one_in(6)) partition.default_cpus_per_gpu = dice_.between(1, 3);
+      if (dice_.one_in(6)) partition.default_memory_per_gpu_mib = 80;
     }
   }
 
@@ -259,7 +301,25 @@ class RandomLife {
     const Per pers[] = {Per::Node, Per::Job, Per::Task};
     const Per per = pers[dice_.below(3)];
     const char* const types[] = {"", "", "a", "b", "c"};
-    spec.gres.push_back({"gpu", types[dice_.below(5)], dice_.between(1, per == Per::Job ? 6 : 2), per});
+    if (flavour_.shards && dice_.one_in(2)) {
+      spec.gres.push_back({"shard", types[dice_.below(5)], dice_.between(1, 4), per});
+      if (dice_.one_in(4)) spec.gres_flags = model::kGresOneTaskPerSharing;
+      return;
+    }
+    spec.gres.push_back({"gpu", types[dice_.below(5)], dice_.between(1, per == Per::Job ? 6 : 3), per});
+    if (dice_.one_in(4)) spec.cpus_per_gpu = dice_.between(1, 3);
+    if (dice_.one_in(5)) {
+      spec.memory_per_node_mib.reset();
+      spec.memory_per_cpu_mib.reset();
+      spec.memory_per_gpu_mib = dice_.between(1, 3) * 50;
+    }
+    if (per != Per::Task && dice_.one_in(5)) spec.tasks_per_gpu = dice_.between(1, 2);
+    if (spec.tasks_per_gpu && dice_.one_in(2)) {
+      if (dice_.one_in(2)) spec.gres.clear();
+      spec.tasks = dice_.between(1, 3) * spec.tasks_per_gpu;
+      return;
+    }
+    if (dice_.one_in(6)) spec.gres.push_back({"gpu", spec.gres[0].type, dice_.between(1, 4), pers[dice_.below(3)]});
     if (dice_.one_in(4)) spec.gres.push_back({"nic", "", 1, pers[dice_.below(3)]});
     if (!spec.gres[0].type.empty() && dice_.one_in(4))
       spec.gres.push_back({"gpu", spec.gres[0].type == "a" ? "c" : "a", 1, Per::Node});
@@ -383,7 +443,7 @@ class RandomLife {
 };
 
 TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
-  std::size_t starts = 0, planned = 0, full = 0, quick = 0, quick_starts = 0;
+  std::size_t starts = 0, planned = 0, full = 0, quick = 0, quick_starts = 0, shares = 0, several_devices = 0;
   std::map<model::Reason, std::size_t> reasons;
   const auto [from, to] = seeds();
   for (std::uint64_t seed = from; seed <= to; ++seed) {
@@ -395,6 +455,8 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
     full += life.full_calls_;
     quick += life.quick_calls_;
     quick_starts += life.quick_starts_;
+    shares += life.shares_;
+    several_devices += life.several_devices_;
     for (const auto& [reason, times] : life.reasons_) reasons[reason] += times;
   }
   // A generator gone dull would make the comparison above say nothing.
@@ -405,6 +467,8 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   EXPECT_GT(full, 4 * count);
   EXPECT_GT(quick, 6 * count);
   EXPECT_GT(quick_starts, 4 * count);
+  EXPECT_GT(shares, count / 5);
+  EXPECT_GT(several_devices, count);
   using enum model::Reason;
   for (const auto reason : {Priority, Dependency, Resources, PartitionNodeLimit, PartitionTimeLimit, PartitionDown,
                             PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,

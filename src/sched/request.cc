@@ -5,46 +5,11 @@
 
 #include <algorithm>
 
+#include "sched/gres_wishes.h"
 #include "text/hostlist.h"
 
 namespace spur::sched {
 namespace {
-
-Status add_gres(const Columns& columns, const model::JobSpec& spec, Request& request) {
-  for (std::size_t i = 0; i < spec.gres.size(); ++i) {
-    const auto& wish = spec.gres[i];
-    const std::string shown = wish.type.empty() ? wish.name : wish.name + ":" + wish.type;
-    if (wish.count == 0) continue;
-    if (wish.count > kMaxDevices)
-      return fail(ErrorCode::InvalidGres, fmt::format("gres {}: {} is too many", shown, wish.count));
-    for (std::size_t k = 0; k < i; ++k) {
-      const auto& other = spec.gres[k];
-      if (other.name != wish.name || other.count == 0) continue;
-      if (other.type == wish.type || other.type.empty() || wish.type.empty())
-        return fail(ErrorCode::InvalidGres,
-                    fmt::format("gres {} asked for in two ways is not supported yet", wish.name));
-    }
-    GresNeed need{columns.gres_columns(wish.name, wish.type), static_cast<Amount>(wish.count)};
-    if (need.columns.empty()) return fail(ErrorCode::InvalidGres, fmt::format("no node has gres {}", shown));
-    switch (wish.per) {
-      case model::GresRequest::Per::Node:
-        request.gres_per_node.push_back(std::move(need));
-        break;
-      case model::GresRequest::Per::Task:
-        request.gres_per_task.push_back(std::move(need));
-        break;
-      case model::GresRequest::Per::Job:
-        request.gres_per_job.push_back(std::move(need));
-        break;
-      case model::GresRequest::Per::Socket:
-        return fail(ErrorCode::InvalidGres, fmt::format("gres {} per socket is not supported yet", shown));
-    }
-  }
-  if (request.gres_per_job.size() > kMaxJobGres)
-    return fail(ErrorCode::InvalidGres,
-                fmt::format("more than {} kinds of gres per job are not supported", kMaxJobGres));
-  return {};
-}
 
 Status add_licenses(const model::View& view, const model::JobSpec& spec, Request& request) {
   const auto& known = view.config->licenses;
@@ -85,6 +50,12 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
   request.least_loaded = partition.lln;
 }
 
+bool wants_gpus(const model::JobSpec& spec) {
+  if (spec.tasks_per_gpu > 0) return true;
+  return std::ranges::any_of(spec.gres,
+                             [](const model::GresRequest& wish) { return wish.name == "gpu" && wish.count > 0; });
+}
+
 }  // namespace
 
 Time Request::end_of_run(Time start) const {
@@ -118,6 +89,9 @@ MemoryWish memory_wish(const model::ClusterConfig& config, const model::Partitio
   const auto per_node = [](std::uint64_t mib) {
     return MemoryWish{mib == 0 ? MemoryNeed::WholeNode : MemoryNeed::PerNode, mib, 1};
   };
+  const auto per_gpu = [&](std::uint64_t mib) {
+    return mib == 0 ? per_node(0) : MemoryWish{MemoryNeed::PerGpu, mib, 1};
+  };
   const auto per_cpu = [&](std::uint64_t mib) {
     if (mib == 0) return per_node(0);
     MemoryWish wish{MemoryNeed::PerCpu, mib, 1};
@@ -131,8 +105,12 @@ MemoryWish memory_wish(const model::ClusterConfig& config, const model::Partitio
   };
   if (spec.memory_per_node_mib) return per_node(*spec.memory_per_node_mib);
   if (spec.memory_per_cpu_mib) return per_cpu(*spec.memory_per_cpu_mib);
+  const bool has_gpus = wants_gpus(spec);
+  if (has_gpus && spec.memory_per_gpu_mib) return per_gpu(*spec.memory_per_gpu_mib);
   // Without a wish memory matters only where it is handed out; then Slurm's default is all of it.
   if (config.memory_as != model::MemoryAs::Consumable) return {};
+  if (has_gpus && partition.default_memory_per_gpu_mib) return per_gpu(*partition.default_memory_per_gpu_mib);
+  if (has_gpus && config.default_memory_per_gpu_mib) return per_gpu(*config.default_memory_per_gpu_mib);
   if (partition.default_memory_per_node_mib) return per_node(*partition.default_memory_per_node_mib);
   if (partition.default_memory_per_cpu_mib) return per_cpu(*partition.default_memory_per_cpu_mib);
   if (config.default_memory_per_node_mib) return per_node(*config.default_memory_per_node_mib);
@@ -156,7 +134,6 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   SPUR_ASSIGN(request.required, resolve_nodes(view, spec.required_nodes));
   SPUR_ASSIGN(request.excluded, resolve_nodes(view, spec.excluded_nodes));
   SPUR_ASSIGN(request.features, parse_features(spec.features));
-  SPUR_TRY(add_gres(columns, spec, request));
   SPUR_TRY(add_licenses(view, spec, request));
   add_size(config, spec, request);
 
@@ -164,6 +141,7 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   request.memory = memory.need;
   request.memory_mib = static_cast<Amount>(std::min<std::uint64_t>(memory.mib, std::uint64_t{1} << 50));
   request.cpus_per_task *= memory.cpu_factor;
+  SPUR_TRY(add_gres(view, columns, spec, request));
   request.tmp_disk_mib = static_cast<Amount>(std::min<std::uint64_t>(spec.tmp_disk_mib, std::uint64_t{1} << 50));
   request.limit_column = columns.partition_limit(partition);
   request.limit = limit_in(config, limit);
@@ -176,7 +154,9 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.max_nodes == b.max_nodes && a.tasks == b.tasks && a.tasks_per_node == b.tasks_per_node &&
          a.cpus_per_task == b.cpus_per_task && a.min_cpus_per_node == b.min_cpus_per_node &&
          a.memory_per_node_mib == b.memory_per_node_mib && a.memory_per_cpu_mib == b.memory_per_cpu_mib &&
-         a.tmp_disk_mib == b.tmp_disk_mib && a.gres == b.gres && a.licenses == b.licenses &&
+         a.tmp_disk_mib == b.tmp_disk_mib && a.gres == b.gres && a.tasks_per_gpu == b.tasks_per_gpu &&
+         a.cpus_per_gpu == b.cpus_per_gpu && a.memory_per_gpu_mib == b.memory_per_gpu_mib &&
+         a.cpus_per_task_given == b.cpus_per_task_given && a.gres_flags == b.gres_flags && a.licenses == b.licenses &&
          a.exclusive == b.exclusive && a.overcommit == b.overcommit && a.contiguous == b.contiguous &&
          a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
          a.deadline == b.deadline;
@@ -201,6 +181,8 @@ std::uint64_t wish_hash(const model::JobSpec& spec) {
   number(spec.memory_per_node_mib.value_or(~std::uint64_t{0}));
   number(spec.memory_per_cpu_mib.value_or(~std::uint64_t{0}));
   number(static_cast<std::uint64_t>(spec.exclusive) << 1 | spec.overcommit);
+  number(std::uint64_t{spec.tasks_per_gpu} << 32 | spec.cpus_per_gpu);
+  number(spec.memory_per_gpu_mib.value_or(~std::uint64_t{0}) ^ spec.gres_flags);
   for (const auto& gres : spec.gres) {
     text(gres.name);
     text(gres.type);

@@ -25,15 +25,18 @@ inline constexpr std::uint32_t kNoLimit = 0xffffffffu;
 inline constexpr Time kNever = from_micros(std::int64_t{1} << 60);
 
 struct GresNeed {
-  std::vector<std::size_t> columns;  // any of them will do
+  std::vector<GresId> gres;  // any of them will do
   Amount count = 0;
+  bool is_gpu = false;      // whole GPUs: --cpus-per-gpu and --mem-per-gpu count them
+  std::string shares_of{};  // `count` is of shares under this name ("shard"), and they come from one device
+  bool is_shares() const { return !shares_of.empty(); }
 };
 
 // At most so many kinds asked for per job (not per node or task); bounds a small array in the placement code.
 inline constexpr std::size_t kMaxJobGres = 4;
 using JobGres = std::array<std::int32_t, kMaxJobGres>;
 
-enum class MemoryNeed : std::uint8_t { None, PerNode, PerCpu, WholeNode };
+enum class MemoryNeed : std::uint8_t { None, PerNode, PerCpu, PerTask, PerGpu, WholeNode };
 
 struct Request {
   std::size_t partition = 0;  // position in View::partitions
@@ -42,6 +45,7 @@ struct Request {
   bool spread = false;       // a range of nodes was given: as many as there are
   bool tasks_fixed = false;  // -n: `tasks` in all; else every node gets `tasks_per_node`
   std::uint32_t tasks = 1;
+  std::uint32_t lot = 1;                   // --ntasks-per-gpu: all counts of tasks here are of lots of so many tasks
   std::uint32_t tasks_per_node = 0;        // with tasks_fixed: at most so many on one node (0: no limit)
   Amount cpus_per_task = 1, min_cpus = 1;  // min_cpus: per node
   bool overcommit = false;                 // CPUs as for one task per node
@@ -52,6 +56,13 @@ struct Request {
   Amount memory_mib = 0;
   Amount tmp_disk_mib = 0;
   std::vector<GresNeed> gres_per_node, gres_per_task, gres_per_job;
+  Amount cpus_per_gpu = 0;           // only with GPUs per job; else it is settled in CPUs per task or node
+  bool one_task_per_device = false;  // of shared devices: no two tasks on one
+  bool bind_to_gres = false;         // --gres-flags=enforce-binding: CPUs only of sockets near the devices
+
+  bool wants_gres() const { return !gres_per_node.empty() || !gres_per_task.empty() || !gres_per_job.empty(); }
+  // By the number of GPUs on the node, or by which they are.
+  bool counts_gpus() const { return cpus_per_gpu > 0 || memory == MemoryNeed::PerGpu; }
   std::vector<std::pair<std::size_t, Amount>> licenses;  // position in ClusterConfig::licenses, count
 
   FeatureRequest features;

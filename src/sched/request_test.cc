@@ -69,9 +69,9 @@ TEST_F(RequestTest, Gres) {
   using Per = model::GresRequest::Per;
   model::JobSpec spec;
   spec.gres = {{"gpu", "", 2, Per::Node}};
-  EXPECT_EQ(make(spec)->gres_per_node.at(0).columns.size(), 2u);
+  EXPECT_EQ(make(spec)->gres_per_node.at(0).gres.size(), 2u);
   spec.gres = {{"gpu", "b", 2, Per::Job}};
-  EXPECT_EQ(make(spec)->gres_per_job.at(0).columns.size(), 1u);
+  EXPECT_EQ(make(spec)->gres_per_job.at(0).gres.size(), 1u);
   spec.gres = {{"gpu", "a", 1, Per::Node}, {"gpu", "b", 1, Per::Node}};
   EXPECT_EQ(make(spec)->gres_per_node.size(), 2u);
   spec.gres = {{"gpu", "", 0, Per::Node}};
@@ -82,11 +82,62 @@ TEST_F(RequestTest, Gres) {
                                                     {{"disk", "", 1, Per::Node}},
                                                     {{"gpu", "", 1, Per::Socket}},
                                                     {{"gpu", "", 1, Per::Node}, {"gpu", "a", 1, Per::Node}},
-                                                    {{"gpu", "a", 1, Per::Node}, {"gpu", "a", 1, Per::Job}},
+                                                    {{"gpu", "a", 2, Per::Node}, {"gpu", "a", 3, Per::Job}},
                                                     {{"gpu", "", kMaxDevices + 1, Per::Node}}}) {
     spec.gres = bad;
     EXPECT_EQ(refusal(spec), ErrorCode::InvalidGres) << bad[0].name << ':' << bad[0].type;
   }
+}
+
+// What GPUs per job, node and task say about each other, and about tasks, CPUs and memory.
+TEST_F(RequestTest, GpusInSeveralWays) {
+  using Per = model::GresRequest::Per;
+  cluster_.config->memory_as = model::MemoryAs::Consumable;
+  const auto gpus = [](std::initializer_list<model::GresRequest> wishes) {
+    model::JobSpec spec;
+    spec.gres = wishes;
+    return spec;
+  };
+  auto request = make(gpus({{"gpu", "", 8, Per::Job}, {"gpu", "", 2, Per::Node}}));
+  EXPECT_EQ(request->min_nodes, 4u);
+  EXPECT_EQ(request->max_nodes, 4u);
+  EXPECT_TRUE(request->gres_per_job.empty());
+
+  request = make(gpus({{"gpu", "a", 6, Per::Job}, {"gpu", "a", 2, Per::Task}}));
+  EXPECT_TRUE(request->tasks_fixed);
+  EXPECT_EQ(request->tasks, 3u);
+
+  request = make(gpus({{"gpu", "", 4, Per::Node}, {"gpu", "", 2, Per::Task}}));
+  EXPECT_EQ(request->tasks_per_node, 2u);
+  EXPECT_EQ(request->gres_per_node.at(0).count, 4);
+  EXPECT_TRUE(request->gres_per_task.empty());
+
+  auto spec = gpus({{"gpu", "", 4, Per::Job}});
+  spec.tasks_per_gpu = 2;
+  spec.cpus_per_task = 3;
+  request = make(spec);
+  EXPECT_EQ(request->lot, 2u);
+  EXPECT_EQ(request->tasks, 4u);  // lots
+  EXPECT_EQ(request->cpus_per_task, 6);
+  EXPECT_EQ(request->gres_per_task.at(0).count, 1);
+  spec.tasks = 7;
+  EXPECT_EQ(refusal(spec), ErrorCode::InvalidGres);
+
+  spec = gpus({{"gpu", "", 2, Per::Node}});
+  spec.cpus_per_gpu = 3;
+  spec.memory_per_gpu_mib = 100;
+  request = make(spec);
+  EXPECT_EQ(request->min_cpus, 6);
+  EXPECT_EQ(request->memory, MemoryNeed::PerNode);
+  EXPECT_EQ(request->memory_mib, 200);
+  spec.gres[0].per = Per::Task;
+  request = make(spec);
+  EXPECT_EQ(request->cpus_per_task, 6);
+  EXPECT_EQ(request->memory, MemoryNeed::PerTask);
+  spec.gres[0].per = Per::Job;
+  request = make(spec);
+  EXPECT_EQ(request->cpus_per_gpu, 3);
+  EXPECT_EQ(request->memory, MemoryNeed::PerGpu);
 }
 
 TEST_F(RequestTest, Licenses) {

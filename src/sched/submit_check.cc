@@ -139,7 +139,7 @@ Status check_max_memory(const model::ClusterConfig& config, const Partition& par
 
 // Nothing that only some nodes may have.
 bool any_node_will_do(const JobSpec& spec) {
-  return spec.gres.empty() && spec.features.empty() && spec.required_nodes.empty() && spec.excluded_nodes.empty() &&
+  return spec.gres.empty() && spec.tasks_per_gpu == 0 && spec.features.empty() && spec.required_nodes.empty() && spec.excluded_nodes.empty() &&
          spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No && spec.licenses.empty() &&
          !spec.contiguous && spec.reservation.empty();
 }

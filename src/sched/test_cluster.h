@@ -194,7 +194,31 @@ class TestCluster {
     for (const auto& devices : grant.devices) {
       auto at = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
       if (at == node.devices_in_use.end()) at = node.devices_in_use.insert(at, {devices.gres, {}});
-      for (const auto index : devices.indices) flip(at->bits, index, in_use);
+      for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+        const auto index = devices.indices[i];
+        if (devices.shares.empty()) {
+          flip(at->bits, index, in_use);
+          continue;
+        }
+        if (at->shares.size() <= index) at->shares.resize(index + 1);
+        ASSERT_GT(devices.shares[i], 0u);
+        ASSERT_TRUE(in_use || at->shares[index] >= devices.shares[i]);
+        in_use ? at->shares[index] += devices.shares[i] : at->shares[index] -= devices.shares[i];
+      }
+    }
+  }
+  // No device is given out whole and in shares, nor more shares than there are.
+  static void check_shares(const model::Node& node) {
+    const auto books = [&](const char* name) {
+      const auto at = std::ranges::find(node.devices_in_use, name, &model::Node::DevicesInUse::gres);
+      return at == node.devices_in_use.end() ? model::Node::DevicesInUse{} : *at;
+    };
+    std::uint64_t gpus = 0, shards = 0;
+    for (const auto& gres : node.hardware.gres) (gres.name == "gpu" ? gpus : shards) += gres.count;
+    const auto shard = books("shard"), gpu = books("gpu");
+    for (std::size_t d = 0; d < shard.shares.size(); ++d) {
+      ASSERT_LE(shard.shares[d], std::max<std::uint64_t>(1, (shards + gpus - 1) / gpus));
+      ASSERT_TRUE(shard.shares[d] == 0 || d / 64 >= gpu.bits.size() || !(gpu.bits[d / 64] >> (d % 64) & 1));
     }
   }
   void take(const model::Job& job, const model::NodeGrant& grant) {
@@ -203,6 +227,7 @@ class TestCluster {
     ASSERT_FALSE(grant.cpus.empty());
     mark_cpus(grant, true);
     mark_devices(grant, true);
+    check_shares(node);
     node.memory_allocated_mib += grant.memory_mib;
     ASSERT_LE(node.memory_allocated_mib, node.hardware.memory_mib);
     node.jobs.insert(std::ranges::lower_bound(node.jobs, job.id), job.id);

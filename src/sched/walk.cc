@@ -250,7 +250,7 @@ void Walk::start(const Item& item, const std::vector<Share>& shares) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     Amount* take = &rows_[i * width];
     take_of_share(request, capacity, shares[i], s_.profile.least(shares[i].node, now_, end), take);
-    allocation->nodes.push_back(grants_->grant(shares[i], take));
+    allocation->nodes.push_back(grants_->grant(request, shares[i], take));
   }
   s_.profile.start(request, shares, rows_);
 

@@ -127,6 +127,7 @@ Status check_jobs(const model::View& view) {
 struct Sum {
   std::vector<bool> cpus;
   std::map<std::string, std::vector<bool>> devices;
+  std::map<std::string, std::vector<std::uint32_t>> shares;
   std::uint64_t memory_mib = 0;
   std::uint32_t cpu_count = 0, completing = 0, holders = 0;
   bool alone = false;
@@ -154,8 +155,18 @@ Status add_job(std::vector<Sum>& sums, const Job& job) {
       sum.cpu_count += static_cast<std::uint32_t>(grant.cpus.size());
       for (const std::uint16_t cpu : grant.cpus) SPUR_TRY(add_bit(sum.cpus, cpu, job));
     }
-    for (const model::DeviceGrant& devices : grant.devices)
-      for (const std::uint32_t index : devices.indices) SPUR_TRY(add_bit(sum.devices[devices.gres], index, job));
+    for (const model::DeviceGrant& devices : grant.devices) {
+      for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+        const std::uint32_t index = devices.indices[i];
+        if (devices.shares.empty()) {
+          SPUR_TRY(add_bit(sum.devices[devices.gres], index, job));
+          continue;
+        }
+        auto& shares = sum.shares[devices.gres];
+        if (shares.size() <= index) shares.resize(index + 1);
+        shares[index] += devices.shares[i];
+      }
+    }
   }
   return {};
 }
@@ -182,6 +193,13 @@ Status check_books(const Node& node, Sum& sum) {
     if (!same_bits(sum.devices[books.gres], books.bits))
       return broken("{} of node {} is not what its jobs have", books.gres, node.name);
     sum.devices.erase(books.gres);
+    if (sum.shares[books.gres] != books.shares)
+      return broken("node {}: the shares of {} in use are not those of its jobs", node.name, books.gres);
+    const auto whole = std::find_if(node.devices_in_use.begin(), node.devices_in_use.end(),
+                                    [](const auto& other) { return other.gres == "gpu"; });
+    for (std::size_t d = 0; d < books.shares.size() && whole != node.devices_in_use.end(); ++d)
+      if (books.shares[d] > 0 && d / 64 < whole->bits.size() && (whole->bits[d / 64] >> (d % 64) & 1))
+        return broken("node {}: GPU {} is given out whole and in shares", node.name, d);
   }
   for (const auto& [gres, bits] : sum.devices)
     if (std::find(bits.begin(), bits.end(), true) != bits.end())

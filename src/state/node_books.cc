@@ -41,6 +41,47 @@ auto* books_of(N& node, const std::string& gres) {
   return at == node.devices_in_use.end() ? nullptr : &*at;
 }
 
+// Shares of GPUs are booked under their own name, by the GPU's number.
+bool is_share(const model::DeviceGrant& devices) {
+  return !devices.shares.empty();
+}
+
+// How many shares GPU `index` has: those of a row go round over the GPUs of its type (all, if it names none of
+// theirs).
+std::uint64_t shares_of_device(const model::Node& node, const std::string& name, std::uint32_t index) {
+  std::string type;
+  std::uint64_t first = 0, with_type = 0, place = 0;
+  for (const model::NodeGres& row : node.hardware.gres) {
+    if (row.name != "gpu") continue;
+    if (index >= first && index < first + row.count) type = row.type;
+    first += row.count;
+  }
+  const model::NodeGres* shares = nullptr;
+  for (const model::NodeGres& row : node.hardware.gres)
+    if (row.name == name && !shares) shares = &row;
+  if (!shares || index >= first) return 0;
+  const bool by_type = !shares->type.empty() &&
+                       std::any_of(node.hardware.gres.begin(), node.hardware.gres.end(),
+                                   [&](const auto& row) { return row.name == "gpu" && row.type == shares->type; });
+  if (by_type && type != shares->type) return 1;
+  first = 0;
+  for (const model::NodeGres& row : node.hardware.gres) {
+    if (row.name != "gpu") continue;
+    if (!by_type || row.type == shares->type) {
+      if (index >= first) place = with_type + std::min<std::uint64_t>(index - first, row.count);
+      with_type += row.count;
+    }
+    first += row.count;
+  }
+  const std::uint64_t count = std::min(shares->count, kMaxDevices);
+  return std::max<std::uint64_t>(1, count / with_type + (place < count % with_type ? 1 : 0));
+}
+
+std::uint32_t shares_in_use(const model::Node& node, const std::string& name, std::uint32_t index) {
+  const auto* books = books_of(node, name);
+  return books && index < books->shares.size() ? books->shares[index] : 0;
+}
+
 std::unexpected<Error> busy(const model::Node& node, std::string what) {
   return fail(ErrorCode::NodesBusy, fmt::format("{} of node {} is taken or does not exist", what, node.name));
 }
@@ -49,6 +90,53 @@ std::unexpected<Error> busy(const model::Node& node, std::string what) {
 template <class List>
 bool ascending(const List& list) {
   return std::adjacent_find(list.begin(), list.end(), [](auto a, auto b) { return a >= b; }) == list.end();
+}
+
+Status can_take_shares(const model::Node& node, const model::DeviceGrant& devices) {
+  if (devices.shares.size() != devices.indices.size())
+    return fail(ErrorCode::InvalidArgument, fmt::format("shares and numbers of {} do not match", devices.gres));
+  const auto* whole = books_of(node, std::string("gpu"));
+  for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+    const std::uint32_t index = devices.indices[i];
+    const std::uint64_t all = shares_of_device(node, devices.gres, index);
+    const std::uint64_t used = shares_in_use(node, devices.gres, index);
+    if (devices.shares[i] == 0 || used + devices.shares[i] > all || (whole && test(whole->bits, index)))
+      return busy(node, fmt::format("{} {} of GPU {}", devices.shares[i], devices.gres, index));
+  }
+  return {};
+}
+
+// A GPU of which shares are given out is not to be had whole.
+bool is_shared(const model::Node& node, const std::string& gres, std::uint32_t index) {
+  if (gres != "gpu") return false;
+  return std::any_of(node.devices_in_use.begin(), node.devices_in_use.end(),
+                     [&](const auto& books) { return index < books.shares.size() && books.shares[index] > 0; });
+}
+
+Status can_take_devices(const model::Node& node, const model::NodeGrant& grant) {
+  for (std::size_t i = 0; i < grant.devices.size(); ++i) {
+    const model::DeviceGrant& devices = grant.devices[i];
+    if (!ascending(devices.indices))
+      return fail(ErrorCode::InvalidArgument,
+                  fmt::format("the list of {} on node {} is not ascending", devices.gres, node.name));
+    // The same device must not come twice under two types either.
+    for (std::size_t j = 0; j < i; ++j)
+      if (grant.devices[j].gres == devices.gres)
+        for (const std::uint32_t index : devices.indices)
+          if (std::binary_search(grant.devices[j].indices.begin(), grant.devices[j].indices.end(), index))
+            return fail(ErrorCode::InvalidArgument,
+                        fmt::format("{} {} on node {} is named twice", devices.gres, index, node.name));
+    if (is_share(devices)) {
+      SPUR_TRY(can_take_shares(node, devices));
+      continue;
+    }
+    const auto* books = books_of(node, devices.gres);
+    const std::uint64_t count = device_count(node, devices.gres);
+    for (const std::uint32_t index : devices.indices)
+      if (index >= count || (books && test(books->bits, index)) || is_shared(node, devices.gres, index))
+        return busy(node, fmt::format("{} {}", devices.gres, index));
+  }
+  return {};
 }
 
 }  // namespace
@@ -65,7 +153,7 @@ void fit_books(model::Node& node) {
   for (const model::NodeGres& row : node.hardware.gres)
     if (!books_of(node, row.name)) node.devices_in_use.push_back({row.name, {}});
   for (auto& books : node.devices_in_use) grow(books.bits, device_count(node, books.gres));
-  std::erase_if(node.devices_in_use, [](const auto& books) { return books.bits.empty(); });
+  std::erase_if(node.devices_in_use, [](const auto& books) { return books.bits.empty() && books.shares.empty(); });
 }
 
 Status can_take_cpus(const model::Node& node, const model::NodeGrant& grant) {
@@ -84,25 +172,7 @@ Status can_take(const model::Node& node, const model::NodeGrant& grant, bool mem
     const std::uint64_t used = std::min(node.memory_allocated_mib, total);
     if (grant.memory_mib > total - used) return busy(node, fmt::format("{} MiB of memory", grant.memory_mib));
   }
-  for (std::size_t i = 0; i < grant.devices.size(); ++i) {
-    const model::DeviceGrant& devices = grant.devices[i];
-    if (!ascending(devices.indices))
-      return fail(ErrorCode::InvalidArgument,
-                  fmt::format("the list of {} on node {} is not ascending", devices.gres, node.name));
-    // The same device must not come twice under two types either.
-    for (std::size_t j = 0; j < i; ++j)
-      if (grant.devices[j].gres == devices.gres)
-        for (const std::uint32_t index : devices.indices)
-          if (std::binary_search(grant.devices[j].indices.begin(), grant.devices[j].indices.end(), index))
-            return fail(ErrorCode::InvalidArgument,
-                        fmt::format("{} {} on node {} is named twice", devices.gres, index, node.name));
-    const auto* books = books_of(node, devices.gres);
-    const std::uint64_t count = device_count(node, devices.gres);
-    for (const std::uint32_t index : devices.indices)
-      if (index >= count || (books && test(books->bits, index)))
-        return busy(node, fmt::format("{} {}", devices.gres, index));
-  }
-  return {};
+  return can_take_devices(node, grant);
 }
 
 void take_cpus(model::Node& node, const model::NodeGrant& grant, bool alone) {
@@ -124,7 +194,15 @@ void take(model::Node& node, const model::NodeGrant& grant, JobId job, bool alon
     if (devices.indices.empty()) continue;
     auto* books = books_of(node, devices.gres);
     if (!books) books = &node.devices_in_use.emplace_back(model::Node::DevicesInUse{devices.gres, {}});
-    for (const std::uint32_t index : devices.indices) set(books->bits, index);
+    for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+      const std::uint32_t index = devices.indices[i];
+      if (!is_share(devices)) {
+        set(books->bits, index);
+        continue;
+      }
+      if (books->shares.size() <= index) books->shares.resize(index + 1);
+      books->shares[index] += devices.shares[i];
+    }
   }
   node.jobs.insert(std::lower_bound(node.jobs.begin(), node.jobs.end(), job), job);
 }
@@ -137,7 +215,16 @@ void give_back(model::Node& node, const model::NodeGrant& grant, JobId job, bool
     if (devices.indices.empty()) continue;
     auto* books = books_of(node, devices.gres);
     SPUR_CHECK(books);
-    for (const std::uint32_t index : devices.indices) reset(books->bits, index);
+    for (std::size_t i = 0; i < devices.indices.size(); ++i) {
+      const std::uint32_t index = devices.indices[i];
+      if (!is_share(devices)) {
+        reset(books->bits, index);
+        continue;
+      }
+      SPUR_CHECK(index < books->shares.size() && books->shares[index] >= devices.shares[i]);
+      books->shares[index] -= devices.shares[i];
+    }
+    while (!books->shares.empty() && books->shares.back() == 0) books->shares.pop_back();
   }
   const auto at = std::lower_bound(node.jobs.begin(), node.jobs.end(), job);
   SPUR_CHECK(at != node.jobs.end() && *at == job);

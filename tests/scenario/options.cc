@@ -181,6 +181,14 @@ const Table<model::NodeConfig>& node_table() {
       {"tmp", memory(&Node::tmp_disk_mib)},
       {"gpus", [](Node& node, const std::string& value) { return add_node_gres(node, "gpu:" + value); }},
       {"gres", [](Node& node, const std::string& value) { return add_node_gres(node, value); }},
+      // Of the first kind of GRES: lines of the matrix divided by ';'.
+      {"links",
+       [](Node& node, const std::string& value) -> Status {
+         if (node.gres.empty()) return fail(ErrorCode::InvalidArgument, "links come behind gres");
+         node.gres[0].links = value;
+         return {};
+       }},
+      {"spec_cores", number(&Node::spec_cores)},
       {"features", list(&Node::features)},
       {"weight", number(&Node::weight)},
   };
@@ -278,6 +286,10 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"gpus", gres(Per::Node, "gpu:")},
       {"gpus_per_job", gres(Per::Job, "gpu:")},
       {"gpus_per_task", gres(Per::Task, "gpu:")},
+      {"gres_per_task", gres(Per::Task, "")},
+      {"tasks_per_gpu", number(&Spec::tasks_per_gpu)},
+      {"cpus_per_gpu", number(&Spec::cpus_per_gpu)},
+      {"mem_per_gpu", memory(&Spec::memory_per_gpu_mib)},
       {"licenses", add_licenses},
       {"features", word(&Spec::features)},
       {"require", word(&Spec::required_nodes)},
@@ -350,7 +362,7 @@ Status apply_job_options(const Line& line, const JobContext& context, model::Job
   SPUR_TRY(apply_table(job_table(context), line, 1, spec));
   const bool says_what_of_a_node = std::ranges::any_of(line.options, [](const auto& option) {
     for (const std::string_view key : {"tasks", "tasks_per_node", "cpus", "min_cpus", "mem", "mem_per_cpu", "gres",
-                                       "gpus", "gpus_per_job", "gpus_per_task", "exclusive"})
+                                       "gpus", "gpus_per_job", "gpus_per_task", "gres_per_task", "tasks_per_gpu", "exclusive"})
       if (option.first == key) return true;
     return false;
   });

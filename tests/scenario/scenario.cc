@@ -104,7 +104,8 @@ Result<sched::Plan> Scenario::make_plan() {
         text +=
             fmt::format(" {}/{}/{}:{}", grant.node.value, grant.tasks, grant.memory_mib, fmt::join(grant.cpus, ","));
         for (const auto& devices : grant.devices)
-          text += fmt::format("+{}{}", devices.gres, fmt::join(devices.indices, ","));
+          text += fmt::format("+{}{}{}{}", devices.gres, fmt::join(devices.indices, ","),
+                              devices.shares.empty() ? "" : "x", fmt::join(devices.shares, ","));
       }
       text += "; ";
     }
@@ -219,8 +220,9 @@ Status Scenario::allocation(const Line& line) {
                         (*cluster_.view().nodes.find(grant.node.value))->name, grant.tasks, ranges(grant.cpus));
         if (grant.memory_mib) text += fmt::format(" mem={}", grant.memory_mib);
         for (const auto& devices : grant.devices)
-          text += fmt::format(" {}{}{}={}", devices.gres, devices.type.empty() ? "" : ":", devices.type,
-                              ranges(devices.indices));
+          text += fmt::format(" {}{}{}={}{}{}", devices.gres, devices.type.empty() ? "" : ":", devices.type,
+                              ranges(devices.indices), devices.shares.empty() ? "" : " of each ",
+                              fmt::join(devices.shares, ","));
         say(text);
       }
     }

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/node_shares.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/check.h"
+#include "sched/device_choice.h"
+
+namespace spur::sched {
+namespace {
+
+// Calls each(column) for the single devices that the need may use as shares.
+template <class Each>
+void for_shared(const GresNeed& need, const NodeLayout& layout, Each each) {
+  for (const GresId id : need.gres) {
+    const auto& span = layout.spans[id];
+    if (span.columns == 0 || span.counted || layout.groups[span.group].shared_as != need.shares_of) continue;
+    for (std::size_t c = span.first; c < span.first + span.columns; ++c) each(c);
+  }
+}
+
+Amount whole_free(const GresNeed& need, const NodeLayout& layout, const Amount* total, const Amount* row) {
+  Amount found = 0;
+  for (const GresId id : need.gres) {
+    const auto& span = layout.spans[id];
+    if (span.counted) {
+      found += row[span.first];
+      continue;
+    }
+    for (std::size_t c = span.first; c < span.first + span.columns; ++c) found += row[c] >= total[c];
+  }
+  return found;
+}
+
+// The device that has room for `count` shares and the least beyond; 0: none.
+std::size_t best_device(const GresNeed& need, const NodeLayout& layout, Amount count, const Amount* row,
+                        const Amount* take, bool apart) {
+  std::size_t best = 0;
+  for_shared(need, layout, [&](std::size_t c) {
+    const Amount left = row[c] - take[c];
+    if (left < count || (apart && take[c] > 0)) return;
+    if (best == 0 || left < row[best] - take[best]) best = c;
+  });
+  return best;
+}
+
+void take_shares(const GresNeed& need, const NodeLayout& layout, Amount count, bool apart, const Amount* row,
+                 Amount* take) {
+  if (count == 0) return;
+  const std::size_t device = best_device(need, layout, count, row, take, apart);
+  SPUR_CHECK_MSG(device != 0, "a share fits into the row it was made for");
+  take[device] += count;
+}
+
+// All wishes of a share for whole devices, by the group that serves them.
+class WholeDevices {
+ public:
+  WholeDevices(const NodeLayout& layout, const Amount* total, const Amount* row, Amount* take)
+      : layout_(layout), total_(total), row_(row), take_(take) {}
+
+  void add(const GresNeed& need, Amount count) {
+    for (const GresId id : need.gres) {
+      const auto& span = layout_.spans[id];
+      if (!span.counted) continue;
+      const Amount here = std::min(count, row_[span.first] - take_[span.first]);
+      if (here <= 0) continue;
+      take_[span.first] += here;
+      count -= here;
+    }
+    if (count == 0) return;
+    for (std::uint32_t g = 0; g < layout_.groups.size(); ++g) {
+      const std::uint64_t allowed = mask_of(need, g);
+      if (allowed == 0) continue;
+      SPUR_CHECK(wishes_ < wish_.size());
+      group_[wishes_] = g;
+      wish_[wishes_++] = {allowed, static_cast<std::uint32_t>(count)};
+      return;
+    }
+    SPUR_CHECK_MSG(false, "a share fits into the row it was made for");
+  }
+
+  // Chooses for all groups; returns the sockets near what was chosen.
+  std::uint64_t take() {
+    std::uint64_t near = 0;
+    for (std::uint32_t g = 0; g < layout_.groups.size(); ++g) {
+      std::array<DeviceWish, kMostWishes> wishes;
+      std::size_t count = 0;
+      for (std::size_t w = 0; w < wishes_; ++w)
+        if (group_[w] == g) wishes[count++] = wish_[w];
+      if (count == 0) continue;
+      const auto& devices = layout_.groups[g].devices;
+      std::uint64_t chosen = choose_devices(layout_.groups[g], free_of(g), {wishes.data(), count});
+      SPUR_CHECK_MSG(chosen != 0, "a share fits into the row it was made for");
+      for (; chosen != 0; chosen &= chosen - 1) {
+        const Device& device = devices[static_cast<std::size_t>(std::countr_zero(chosen))];
+        take_[device.column] += device.capacity;
+        near |= device.sockets;
+      }
+    }
+    return near;
+  }
+
+ private:
+  static constexpr std::size_t kMostWishes = 16;
+
+  std::uint64_t mask_of(const GresNeed& need, std::uint32_t group) const {
+    std::uint64_t mask = 0;
+    const auto& devices = layout_.groups[group].devices;
+    for (std::size_t d = 0; d < devices.size(); ++d)
+      if (std::ranges::find(need.gres, devices[d].gres) != need.gres.end()) mask |= std::uint64_t{1} << d;
+    return mask;
+  }
+  std::uint64_t free_of(std::uint32_t group) const {
+    std::uint64_t mask = 0;
+    const auto& devices = layout_.groups[group].devices;
+    for (std::size_t d = 0; d < devices.size(); ++d)
+      if (row_[devices[d].column] >= total_[devices[d].column]) mask |= std::uint64_t{1} << d;
+    return mask;
+  }
+
+  const NodeLayout& layout_;
+  const Amount* total_;
+  const Amount* row_;
+  Amount* take_;
+  std::array<DeviceWish, kMostWishes> wish_;
+  std::array<std::uint32_t, kMostWishes> group_{};
+  std::size_t wishes_ = 0;
+};
+
+}  // namespace
+
+Amount lots_free(const GresNeed& need, const NodeLayout& layout, const Amount* total, const Amount* row, bool apart) {
+  if (!need.is_shares()) return whole_free(need, layout, total, row) / need.count;
+  Amount lots = 0;
+  for_shared(need, layout, [&](std::size_t c) {
+    const Amount here = std::max<Amount>(0, row[c]) / need.count;
+    lots += apart ? std::min<Amount>(here, 1) : here;
+  });
+  return lots;
+}
+
+Amount most_on_node(const GresNeed& need, const NodeLayout& layout, const Amount* total, const Amount* row) {
+  if (!need.is_shares()) return whole_free(need, layout, total, row);
+  Amount most = 0;
+  for_shared(need, layout, [&](std::size_t c) { most = std::max(most, row[c]); });
+  return most;
+}
+
+Amount free_gres(const NodeLayout& layout, const Amount* total, const Amount* row) {
+  Amount free = 0;
+  for (const auto& group : layout.groups)
+    for (const auto& device : group.devices) free += row[device.column] >= total[device.column];
+  for (const auto& counted : layout.counted) free += row[counted.column];
+  return free;
+}
+
+Amount devices_to_break(const Request& request, const NodeLayout& layout, const Amount* total, const Amount* row) {
+  Amount broken = 0;
+  for (const auto& need : request.gres_per_node) {
+    if (!need.is_shares()) continue;
+    bool begun = false;
+    for_shared(need, layout, [&](std::size_t c) { begun |= row[c] < total[c] && row[c] >= need.count; });
+    broken += begun ? 0 : 1;
+  }
+  return broken;
+}
+
+std::uint64_t take_gres(const Request& request, const NodeLayout& layout, const Amount* total, const Share& share,
+                        const Amount* row, Amount* take) {
+  const auto tasks = std::max<Amount>(1, share.tasks);
+  WholeDevices whole(layout, total, row, take);
+  std::uint64_t near = 0;
+  const auto note_near = [&](const GresNeed& need) {
+    for (const GresId id : need.gres)
+      for (const auto& group : layout.groups)
+        for (const auto& device : group.devices)
+          if (device.gres == id && take[device.column] > 0) near |= device.sockets;
+  };
+  for (const auto& need : request.gres_per_node)
+    need.is_shares() ? take_shares(need, layout, need.count, false, row, take) : whole.add(need, need.count);
+  for (const auto& need : request.gres_per_task) {
+    if (!need.is_shares()) whole.add(need, need.count * tasks);
+    for (Amount t = 0; t < tasks && need.is_shares(); ++t)
+      take_shares(need, layout, need.count, request.one_task_per_device, row, take);
+  }
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) {
+    const auto& need = request.gres_per_job[i];
+    if (need.is_shares())
+      take_shares(need, layout, share.job_gres[i], false, row, take);
+    else if (share.job_gres[i] > 0)
+      whole.add(need, share.job_gres[i]);
+  }
+  for (const auto* needs : {&request.gres_per_node, &request.gres_per_task, &request.gres_per_job})
+    for (const auto& need : *needs)
+      if (need.is_shares()) note_near(need);
+  near |= whole.take();
+  return near == 0 ? ~std::uint64_t{0} : near;
+}
+
+void take_sockets(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount* take) {
+  Amount left = take[Columns::kCpu];
+  const auto at = [&](std::uint32_t socket) { return layout.first_socket + socket; };
+  for (const bool of_near : {true, false}) {
+    while (left > 0) {
+      std::size_t best = 0;
+      const auto room = [&](std::size_t c) { return rows.row[c] - take[c]; };
+      for (std::uint32_t s = 0; s < layout.sockets; ++s) {
+        const std::size_t c = at(s);
+        if (((near >> s & 1) != 0) != of_near || room(c) <= 0) continue;
+        if (best == 0) {
+          best = c;
+          continue;
+        }
+        const bool fits = room(c) >= left, best_fits = room(best) >= left;
+        if (fits != best_fits ? fits : fits ? room(c) < room(best) : room(c) > room(best)) best = c;
+      }
+      if (best == 0) break;
+      const Amount here = std::min(left, room(best));
+      take[best] += here;
+      left -= here;
+    }
+  }
+  for (const Amount* most : {rows.free_now, rows.total})
+    for (std::uint32_t s = 0; s < layout.sockets && left > 0; ++s) {
+      const Amount here = std::clamp<Amount>(most[at(s)] - take[at(s)], 0, left);
+      take[at(s)] += here;
+      left -= here;
+    }
+}
+
+}  // namespace spur::sched

@@ -77,17 +77,15 @@ bool Engine::take_in(const model::View& view) {
 }
 
 void Engine::take_in_nodes(const model::View& view, std::vector<std::uint32_t>& dirty, bool& columns_changed) {
-  bool hardware_changed = false;
   CowMap<NodePtr>::diff(state_->view.nodes, view.nodes, [&](std::uint32_t n, const NodePtr* a, const NodePtr* b) {
     if (!a || !b) {
       columns_changed = true;
       return;
     }
     dirty.push_back(n);
-    hardware_changed |= (*a)->hardware != (*b)->hardware;
+    // Rare: a node came back with something else in it, so its columns mean something else, in holds as well.
+    columns_changed |= (*a)->hardware != (*b)->hardware;
   });
-  // Rare: a node came back with something else in it.
-  columns_changed |= hardware_changed && Columns(view) != state_->profile.capacity().columns();
 }
 
 void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty) {

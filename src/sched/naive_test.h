@@ -344,7 +344,7 @@ class Naive : NaiveWorld {
       if (!node.record->usable() || !allowed(request, index.value)) continue;
       Amounts free = free_during(index.value, when, end);
       if (const Amount tasks = most_tasks(request, node, free))
-        offers.push_back({index.value, tasks, free, when == now_ ? free : node.total});
+        offers.push_back({index.value, tasks, free, free});
     }
     return choose_by_weight(request, offers);
   }
@@ -618,7 +618,7 @@ class Naive : NaiveWorld {
       take.socket[s] += here;
       left -= here;
     }
-    for (const auto& most : {free_at(n, now_).socket, node.total.socket})
+    for (const auto& most : {unused_now(n).socket, node.total.socket})
       for (const auto& [s, has] : most) {
         const Amount here = std::max<Amount>(0, std::min(left, has - take.socket[s]));
         take.socket[s] += here;

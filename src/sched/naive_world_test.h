@@ -158,6 +158,7 @@ class NaiveWorld {
             if (!std::getline(lines, links, ';')) links.clear();
           Device device{gres.type, {}, {}, numbers(links)};
           for (const int core : numbers(gres.cores)) {
+            if (core >= static_cast<int>(hw.sockets * hw.cores_per_socket)) continue;  // there is no such core
             const int threads = static_cast<int>(hw.cpus / (hw.sockets * hw.cores_per_socket));
             for (int thread = 0; thread < threads; ++thread) {
               device.near_cpus.insert(core * threads + thread);
@@ -229,6 +230,13 @@ class NaiveWorld {
     Amounts free = nodes_[n].total;
     for (const auto& held : held_)
       if (held.node == n && held.from <= t && t < held.to) free.add(held.what, -1);
+    return free;
+  }
+  // What nobody uses now, whoever may have been promised it.
+  Amounts unused_now(std::uint32_t n) const {
+    Amounts free = nodes_[n].total;
+    for (const auto& held : held_)
+      if (held.node == n && !held.planned_for && held.from <= now_ && now_ < held.to) free.add(held.what, -1);
     return free;
   }
   // The least of everything during [from, to).

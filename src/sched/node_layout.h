@@ -39,7 +39,6 @@ class Columns {
   std::vector<GresId> gres_ids(std::string_view name, std::string_view type) const;
   // 0 if the partition has no such limit. `partition` is a position in View::partitions.
   std::size_t partition_limit(std::size_t partition) const { return partition_limit_[partition]; }
-  friend bool operator==(const Columns&, const Columns&) = default;
 
  private:
   std::vector<std::pair<std::string, std::string>> gres_;

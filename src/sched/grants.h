@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "model/allocation.h"
@@ -15,7 +16,7 @@ namespace spur::sched {
 
 class Grants {
  public:
-  explicit Grants(const Capacity& capacity) : capacity_(capacity), slot_(capacity.size(), -1) {}
+  explicit Grants(const Capacity& capacity) : capacity_(capacity) {}
 
   // Takes lowest free numbers for `take`, a row that fits into what is free on the node.
   model::NodeGrant grant(const Share& share, const Amount* take);
@@ -31,7 +32,7 @@ class Grants {
   std::vector<model::DeviceGrant> take_devices(Bits& bits, const Amount* take) const;
 
   const Capacity& capacity_;
-  std::vector<std::int32_t> slot_;  // by node: position in bits_, or -1
+  std::unordered_map<NodeNumber, std::uint32_t> slot_;  // position in bits_; look-up only
   std::vector<Bits> bits_;
 };
 

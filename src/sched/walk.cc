@@ -39,8 +39,9 @@ bool Walk::may_matter(std::uint32_t lane) const {
   if (mode_ == Mode::Full || !record.lane.stays_full(s_.profile) || held_of_class_.contains(record.of_class))
     return true;
   return s_.planned.size() < s_.params.reservations &&
-         std::ranges::any_of(class_of(record).by_reason,
-                             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
+         std::ranges::any_of(
+             class_of(record).by_reason,
+             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
 }
 
 const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {

@@ -85,8 +85,8 @@ class Walk {
   std::vector<Cursor> cursors_;  // by lane
   std::vector<Item> heap_;
   std::optional<Position> last_;
-  std::unordered_map<std::uint32_t, Done> done_;  // by slot; look-up only
-  std::map<JobId, std::uint32_t> array_starts_;   // of arrays with a limit
+  std::unordered_map<std::uint32_t, Done> done_;                                 // by slot; look-up only
+  std::map<JobId, std::uint32_t> array_starts_;                                  // of arrays with a limit
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> held_of_class_;  // slots that have or had a hold
   std::optional<Grants> grants_;
   std::vector<Amount> rows_;                                      // scratch

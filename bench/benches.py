@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmarks by name. Each yields rows {spur, slurm, unit, better}; bench/run prints them."""
+import json
 import os
 import pathlib
 import re
@@ -274,5 +275,12 @@ def ctld_restart():
            "unit": "s until a full squeue with 100,000 pending jobs (Slurm: 5 x 20,000)", "better": "lower"}
 
 
+def sched_scale():
+    """The engine alone, one thread: CPU time per event and cycle, up to 100,000 nodes and a million pending jobs."""
+    out = subprocess.run([BIN / "spur-bench-sched", "--table"], capture_output=True, text=True, check=True).stdout
+    for line in out.splitlines():
+        yield {**json.loads(line), "better": "lower"}
+
+
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
-                               ctld_restart)}
+                               ctld_restart, sched_scale)}

@@ -36,12 +36,15 @@ Plan Walk::run() {
 // Most lanes are full, and were when we last looked. They join when something is given back.
 bool Walk::may_matter(std::uint32_t lane) const {
   LaneRecord& record = *s_.lanes[lane];
-  if (mode_ == Mode::Full || !record.lane.stays_full(s_.profile) || held_of_class_.contains(record.of_class))
-    return true;
+  return mode_ == Mode::Full || !record.lane.stays_full(s_.profile) || held_of_class_.contains(record.of_class) ||
+         has_newcomers(record);
+}
+
+// Jobs that a quick call may make a hold for.
+bool Walk::has_newcomers(const LaneRecord& lane) const {
   return s_.planned.size() < s_.params.reservations &&
-         std::ranges::any_of(
-             class_of(record).by_reason,
-             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
+         std::ranges::any_of(class_of(lane).by_reason,
+                             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
 }
 
 const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
@@ -131,7 +134,8 @@ void Walk::leave(std::uint32_t lane) {
 void Walk::all_join_again() {
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || cursors_[l].in_walk || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
-    join(l, &*last_);
+    if (mode_ == Mode::Full || !s_.lanes[l]->lane.stays_full(s_.profile) || has_newcomers(*s_.lanes[l]))
+      join(l, &*last_);
   }
 }
 

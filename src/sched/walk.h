@@ -54,6 +54,7 @@ class Walk {
   Position position_of(const Turn& turn, const LaneRecord& lane) const;
   const Backlog::JobClass& class_of(const LaneRecord& lane) const;
   bool may_matter(std::uint32_t lane) const;
+  bool has_newcomers(const LaneRecord& lane) const;
   void join(std::uint32_t lane, const Position* after);
   void push_next(std::uint32_t lane);
   void push_alone(std::uint32_t lane, std::uint32_t slot);

@@ -43,8 +43,9 @@ bool Walk::may_matter(std::uint32_t lane) const {
 // Jobs that a quick call may make a hold for.
 bool Walk::has_newcomers(const LaneRecord& lane) const {
   return s_.planned.size() < s_.params.reservations &&
-         std::ranges::any_of(class_of(lane).by_reason,
-                             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
+         std::ranges::any_of(
+             class_of(lane).by_reason,
+             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
 }
 
 const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {

@@ -61,20 +61,29 @@ class Cluster {
     job->id = JobId(next_id_++);
     job->spec = specs_[below(static_cast<std::uint32_t>(specs_.size()))];
     job->time_limit = job->spec->time_limit;
-    job->submitted = job->eligible = job->accrue = now - seconds(below(100'000));
+    job->submitted = job->eligible = job->accrue = now;
     put(view.pending, std::move(job));
   }
-  // One that is in the queue for long: it has been told why.
+  // One that has been in the queue for long, and was told why. The more there are, the younger they are: so the front
+  // of the queue is the same however long it is.
   void submit_earlier() {
-    submit();
-    auto& job = const_cast<model::Job&>(**view.pending.find(next_id_ - 1));
-    job.reason = model::Reason::Priority;
+    auto job = std::make_shared<model::Job>();
+    job->id = JobId(next_id_++);
+    job->spec = specs_[below(static_cast<std::uint32_t>(specs_.size()))];
+    job->time_limit = job->spec->time_limit;
+    job->submitted = job->eligible = job->accrue =
+        now - seconds(view.pending.size() < 5'000 ? 10'000 + below(100'000) : below(10'000));
+    job->reason = model::Reason::Priority;
+    put(view.pending, std::move(job));
   }
 
   void end_one() {
-    const std::uint32_t id = running_[below(static_cast<std::uint32_t>(running_.size()))];
-    const model::JobPtr* job = view.active.find(id);
-    if (!job) return end_one();
+    const model::JobPtr* job = nullptr;
+    std::uint32_t id = 0;
+    while (!job) {
+      id = running_[below(static_cast<std::uint32_t>(running_.size()))];
+      job = view.active.find(id);
+    }
     for (const auto& grant : (*job)->allocation->nodes) account((*job)->id, grant, false);
     view.active.erase(id);
     view.jobs.erase(id);

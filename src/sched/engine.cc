@@ -225,6 +225,7 @@ void Engine::adopt(std::vector<PlannedStart> planned) {
   drop_holds(true);
   for (auto& one : planned) {
     const JobId job = one.job;
+    one.no_room.clear();  // of another engine
     const auto [at, added] = state_->planned.insert_or_assign(job, std::move(one));
     state_->profile.add(at->second.hold);
   }

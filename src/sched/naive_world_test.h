@@ -37,7 +37,8 @@ class NaiveWorld {
     void lower_to(const Amounts& other) {
       cpu = std::min(cpu, other.cpu);
       mem = std::min(mem, other.mem);
-      for (auto& [key, n] : gres) n = std::min(n, other.gres.at(key));
+      for (const auto& [key, n] : other.gres) gres.try_emplace(key, n);
+      for (auto& [key, n] : gres) n = other.gres.contains(key) ? std::min(n, other.gres.at(key)) : n;
       for (auto& [key, n] : partition_cpu) n = std::min(n, other.partition_cpu.at(key));
     }
     void at_least_nothing() {
@@ -151,6 +152,7 @@ class NaiveWorld {
       for (const Time t : {held.from, held.to})
         if (held.node == n && from < t && t < to) free.lower_to(free_at(n, t));
     free.at_least_nothing();  // a hold may be kept for longer than the node can keep it
+    std::erase_if(free.gres, [&](const auto& gres) { return !nodes_[n].total.gres.contains(gres.first); });
     return free;
   }
   bool licensed(const Request& request, Time from, Time to) const {

@@ -176,7 +176,7 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
       give_back(planned);
       return true;
     }
-    const auto shares = planned ? lane.fit_now_without(s_.profile, planned->hold) : lane.fit_now(s_.profile);
+    const auto shares = planned ? fit_without_hold(item, *planned) : lane.fit_now(s_.profile);
     if (shares.empty()) return false;
     if (plan_.starts.size() >= s_.params.max_starts) {
       plan_.more = stop = true;
@@ -186,6 +186,22 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
     start(item, shares);
   }
   return true;
+}
+
+// A job must not stand in its own way. Where it found no room even so, it finds none until some node gains.
+std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planned) {
+  LaneRecord& record = *s_.lanes[item.lane];
+  const std::uint64_t now = s_.profile.gains().end();
+  auto note = std::ranges::find(planned.no_room, record.partition, &std::pair<std::size_t, std::uint64_t>::first);
+  if (note != planned.no_room.end() && !record.lane.can_use_gains(s_.profile, note->second)) {
+    note->second = now;
+    return {};
+  }
+  auto shares = record.lane.fit_now_without(s_.profile, planned.hold);
+  if (!shares.empty() || !record.lane.request().licenses.empty()) return shares;  // licences come without nodes
+  if (note == planned.no_room.end()) note = planned.no_room.insert(note, {record.partition, now});
+  note->second = now;
+  return {};
 }
 
 void Walk::give_back(PlannedStart*& planned) {

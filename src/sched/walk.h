@@ -66,6 +66,7 @@ class Walk {
   bool visit(const Item& item);  // false: enough starts, stop
   bool try_to_start(const Item& item, PlannedStart*& planned, bool& stop);
   void plan_later(const Item& item, PlannedStart* planned);
+  std::vector<Share> fit_without_hold(const Item& item, PlannedStart& planned);
   bool may_get_hold(std::uint32_t slot) const;
   void keep(const Item& item, Hold hold);
   void give_back(PlannedStart*& planned);

@@ -330,5 +330,12 @@ def quality_gpu():
                "fgd": published, "fgd_here": round(mean("fgd"), 3), "best_fit_here": round(mean("best-fit"), 3)}
 
 
+def sched_scale():
+    """The engine alone, one thread: CPU time per event and cycle, up to 100,000 nodes and a million pending jobs."""
+    out = subprocess.run([BIN / "spur-bench-sched", "--table"], capture_output=True, text=True, check=True).stdout
+    for line in out.splitlines():
+        yield {**json.loads(line), "better": "lower"}
+
+
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
-                               ctld_restart, quality_swf, quality_gpu)}
+                               ctld_restart, sched_scale, quality_swf, quality_gpu)}

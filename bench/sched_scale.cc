@@ -61,20 +61,29 @@ class Cluster {
     job->id = JobId(next_id_++);
     job->spec = specs_[below(static_cast<std::uint32_t>(specs_.size()))];
     job->time_limit = job->spec->time_limit;
-    job->submitted = job->eligible = job->accrue = now - seconds(below(100'000));
+    job->submitted = job->eligible = job->accrue = now;
     put(view.pending, std::move(job));
   }
-  // One that is in the queue for long: it has been told why.
+  // One that has been in the queue for long, and was told why. The more there are, the younger they are: so the front
+  // of the queue is the same however long it is.
   void submit_earlier() {
-    submit();
-    auto& job = const_cast<model::Job&>(**view.pending.find(next_id_ - 1));
-    job.reason = model::Reason::Priority;
+    auto job = std::make_shared<model::Job>();
+    job->id = JobId(next_id_++);
+    job->spec = specs_[below(static_cast<std::uint32_t>(specs_.size()))];
+    job->time_limit = job->spec->time_limit;
+    job->submitted = job->eligible = job->accrue =
+        now - seconds(view.pending.size() < 5'000 ? 10'000 + below(100'000) : below(10'000));
+    job->reason = model::Reason::Priority;
+    put(view.pending, std::move(job));
   }
 
   void end_one() {
-    const std::uint32_t id = running_[below(static_cast<std::uint32_t>(running_.size()))];
-    const model::JobPtr* job = view.active.find(id);
-    if (!job) return end_one();
+    const model::JobPtr* job = nullptr;
+    std::uint32_t id = 0;
+    while (!job) {
+      id = running_[below(static_cast<std::uint32_t>(running_.size()))];
+      job = view.active.find(id);
+    }
     for (const auto& grant : (*job)->allocation->nodes) account((*job)->id, grant, false);
     view.active.erase(id);
     view.jobs.erase(id);
@@ -214,7 +223,7 @@ class Cluster {
 };
 
 struct Figures {
-  double arrival = 0, arrival_worst = 0, end = 0, end_worst = 0, cycle = 0, cycle_worst = 0, first = 0;
+  double arrival = 0, arrival_slow = 0, end = 0, end_slow = 0, cycle = 0, cycle_slow = 0, first = 0;
   std::size_t starts = 0, holds = 0;
 };
 
@@ -224,7 +233,11 @@ struct Times {
     std::ranges::sort(all);
     return all[all.size() / 2];
   }
-  double worst() { return *std::ranges::max_element(all); }
+  // All but one in twenty are faster.
+  double slow() {
+    std::ranges::sort(all);
+    return all[all.size() * 19 / 20];
+  }
 };
 
 Figures measure(Cluster& cluster, sched::Engine& engine, int events) {
@@ -259,11 +272,11 @@ Figures measure(Cluster& cluster, sched::Engine& engine, int events) {
   }
   figures.first = first.median();
   figures.arrival = arrivals.median();
-  figures.arrival_worst = arrivals.worst();
+  figures.arrival_slow = arrivals.slow();
   figures.end = ends.median();
-  figures.end_worst = ends.worst();
+  figures.end_slow = ends.slow();
   figures.cycle = cycles.median();
-  figures.cycle_worst = cycles.worst();
+  figures.cycle_slow = cycles.slow();
   figures.holds = engine.planned().size();
   return figures;
 }
@@ -282,11 +295,11 @@ void print(const std::string& bench, double value, const std::string& unit) {
 void print_all(const Figures& f, std::uint32_t nodes, std::uint32_t jobs) {
   const std::string size = fmt::format("{} nodes, {} pending", nodes, jobs);
   print("sched_scale_arrival", f.arrival, "us per arrival, " + size);
-  print("sched_scale_arrival_worst", f.arrival_worst, "us, the slowest arrival, " + size);
+  print("sched_scale_arrival_slow", f.arrival_slow, "us, 95 of 100 arrivals are faster, " + size);
   print("sched_scale_end", f.end, "us per job end, " + size);
-  print("sched_scale_end_worst", f.end_worst, "us, the slowest end, " + size);
+  print("sched_scale_end_slow", f.end_slow, "us, 95 of 100 ends are faster, " + size);
   print("sched_scale_cycle", f.cycle / 1000, "ms per full cycle, " + size);
-  print("sched_scale_cycle_worst", f.cycle_worst / 1000, "ms, the slowest cycle, " + size);
+  print("sched_scale_cycle_slow", f.cycle_slow / 1000, "ms, 95 of 100 cycles are faster, " + size);
   print("sched_scale_first", f.first / 1000, "ms for the first cycle of all, " + size);
 }
 

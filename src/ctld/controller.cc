@@ -81,7 +81,7 @@ void Controller::propose(state::Command command, CommitQueue::Then then, IfFull 
     commits_.push(
         std::move(command),
         [this, then = std::move(then)](const state::Outcome& outcome) {
-          if (outcome.status && ready_) plan_wanted_ = true;
+          if (outcome.status && ready_) pace_.want();
           if (then) then(outcome);
         },
         if_full);
@@ -120,26 +120,22 @@ void Controller::publish() {
 // ---- planning: one plan at a time; the next one sees the starts of the last one applied.
 
 void Controller::want_plan() {
-  plan_wanted_ = true;
+  pace_.want();
   maybe_plan();
 }
 
 void Controller::maybe_plan() {
-  if (!ready_ || planning_ || !plan_wanted_) return;
-  if (doors_.clock.monotonic() < plan_not_before_) return;  // next_timer() brings us back
-  plan_wanted_ = false;
+  if (!ready_ || planning_) return;
+  const auto kind = pace_.ask(doors_.clock.monotonic());
+  if (!kind) return;  // next_timer() brings us back
   planning_ = true;
-  plan_asked_ = doors_.clock.monotonic();
-  doors_.request_plan(picture_, std::max(doors_.clock.now(), cluster_->view().as_of));
+  doors_.request_plan(picture_, std::max(doors_.clock.now(), cluster_->view().as_of), *kind);
 }
 
 void Controller::plan_done(sched::Plan plan) {
   SPUR_CHECK(planning_);
-  // Planning may use half of a core, not all of it: after a long cycle, a pause of the same length lets requests through.
-  const Duration now = doors_.clock.monotonic();
-  plan_not_before_ = now + (now - plan_asked_);
+  pace_.answered(plan, doors_.clock.monotonic());
   plan_wake_at_ = plan.wake_at;
-  if (plan.more) plan_wanted_ = true;
 
   state::SetReasons reasons;
   auto expected = std::make_shared<std::unordered_map<JobId, Time>>();
@@ -148,7 +144,7 @@ void Controller::plan_done(sched::Plan plan) {
     const auto* job = cluster_->view().pending.find(wait.job.value);
     if (job && (*job)->reason != wait.reason) reasons.rows.push_back({wait.job, wait.reason, wait.expected_start});
   }
-  expected_starts_ = std::move(expected);
+  if (!plan.more) expected_starts_ = std::move(expected);  // else nothing was said about those who wait
 
   starts_open_ = plan.starts.size() + 1;
   const auto settled = [this](const state::Outcome&) {
@@ -158,7 +154,7 @@ void Controller::plan_done(sched::Plan plan) {
     commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation)},
                   [this, settled](const state::Outcome& outcome) {
                     // A stale proposal: the world moved on while planning. Plan again on the new picture.
-                    if (!outcome.status) plan_wanted_ = true;
+                    if (!outcome.status) pace_.want();
                     settled(outcome);
                   });
   }
@@ -185,11 +181,11 @@ void Controller::on_timer() {
   const Duration mono = doors_.clock.monotonic();
   if (mono >= tick_at_) {  // ages priorities, and makes sure that no lost wake-up lasts
     tick_at_ = mono + Duration(config().scheduler_tick) * (cluster_->view().pending.empty() ? 60 : 1);
-    if (!cluster_->view().pending.empty()) plan_wanted_ = true;
+    if (!cluster_->view().pending.empty()) pace_.want();
   }
   if (is_set(plan_wake_at_) && now >= plan_wake_at_) {
     plan_wake_at_ = {};
-    plan_wanted_ = true;
+    pace_.want();
   }
   maybe_plan();
   commits_.pump();
@@ -205,7 +201,7 @@ Duration Controller::next_timer() const {
   };
   at_wall(clocks_.next());
   at_wall(plan_wake_at_);
-  if (plan_wanted_ && !planning_) next = std::min(next, plan_not_before_);
+  if (!planning_) next = std::min(next, pace_.next());
   return next;
 }
 

@@ -19,6 +19,7 @@
 #include "ctld/commit_queue.h"
 #include "ctld/dispatch.h"
 #include "ctld/job_clocks.h"
+#include "ctld/plan_pace.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "io/journal.h"
@@ -52,8 +53,8 @@ class Controller {
     std::function<void(std::function<void()>)> in_background;
     // A new picture is out. Called on the core thread after each applied batch.
     std::function<void(std::shared_ptr<const Picture>)> publish;
-    // Planning is wanted: call plan_done() on the core thread later with sched::plan(picture->view, ..., now).
-    std::function<void(std::shared_ptr<const Picture>, Time now)> request_plan;
+    // Planning is wanted: show an engine the view and call plan_done() on the core thread later with what it answers.
+    std::function<void(std::shared_ptr<const Picture>, Time now, PlanKind)> request_plan;
     // The journal failed: nothing more can be acknowledged, the process must end.
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
@@ -98,7 +99,7 @@ class Controller {
 
   const state::Cluster& cluster() const { return *cluster_; }
   std::shared_ptr<const Picture> picture() const { return picture_; }
-  bool idle() const { return ready_ && commits_.idle() && !planning_ && !plan_wanted_; }
+  bool idle() const { return ready_ && commits_.idle() && !planning_ && pace_.idle(); }
 
  private:
   void on_applied(const std::vector<state::Effect>& effects);
@@ -131,10 +132,9 @@ class Controller {
   std::multimap<JobId, Waiter> waiters_;
 
   bool ready_ = false;
-  bool plan_wanted_ = false;        // something changed since the last plan was asked for
+  PlanPace pace_;
   bool planning_ = false;           // a plan is being made or its starts are not applied yet
   std::size_t starts_open_ = 0;
-  Duration plan_asked_{0}, plan_not_before_{0};
   Time plan_wake_at_;
   Duration tick_at_{0};
   bool snapshotting_ = false;

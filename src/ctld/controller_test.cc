@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ctld/test_doors.h"
-#include "sched/plan.h"
+#include "sched/engine.h"
 #include "state/test_world.h"
 
 namespace spur::ctld {
@@ -33,8 +33,8 @@ class ControllerTest : public testing::Test {
         .post = [](std::function<void()> f) { f(); },
         .in_background = [](std::function<void()> f) { f(); },
         .publish = [this](std::shared_ptr<const Picture> picture) { published_ = std::move(picture); },
-        .request_plan = [this](std::shared_ptr<const Picture> picture,
-                               Time now) { plan_ = {std::move(picture), now}; },
+        .request_plan = [this](std::shared_ptr<const Picture> picture, Time now,
+                               PlanKind kind) { plan_ = {std::move(picture), now, kind}; },
         .fatal = [this](const Error& error) { fatal_ = error.message; },
         .log = [](const std::string&) {}});
     model::ClusterConfig config;
@@ -58,10 +58,12 @@ class ControllerTest : public testing::Test {
   }
   // Until nothing is left to write or to plan.
   void settle() {
-    for (int i = 0; i < 100 && (!journal_.open.empty() || plan_.first); ++i) {
+    for (int i = 0; i < 100 && (!journal_.open.empty() || plan_.picture); ++i) {
       journal_.complete_all();
-      if (auto [picture, now] = std::exchange(plan_, {}); picture)
-        controller_->plan_done(sched::plan(picture->view, {}, now));
+      if (auto [picture, now, kind] = std::exchange(plan_, {}); picture) {
+        engine_.see(picture->view);
+        controller_->plan_done(kind == PlanKind::Full ? engine_.plan(now) : engine_.respond(now));
+      }
       clock_.pass(seconds(1));
       controller_->on_timer();
     }
@@ -98,7 +100,13 @@ class ControllerTest : public testing::Test {
   TestJournal journal_;
   TestAgents agents_;
   std::shared_ptr<const Picture> published_;
-  std::pair<std::shared_ptr<const Picture>, Time> plan_;
+  struct Question {
+    std::shared_ptr<const Picture> picture;
+    Time now;
+    PlanKind kind = PlanKind::Full;
+  };
+  Question plan_;
+  sched::Engine engine_;
   std::string fatal_;
   std::unique_ptr<Controller> controller_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <future>
+#include <string>
 #include <utility>
 
 namespace spur::ctld {
@@ -53,17 +54,27 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
             picture_.swap(picture);
           },
       .request_plan =
-          [this](std::shared_ptr<const Picture> picture, Time now) {
-            planner_.post([this, picture = std::move(picture), now] {
-              auto plan = std::make_shared<sched::Plan>(sched::plan(picture->view, {}, now));
-              post([plan](Controller& controller) { controller.plan_done(std::move(*plan)); });
-            });
+          [this](std::shared_ptr<const Picture> picture, Time now, PlanKind kind) {
+            planner_.post([this, picture = std::move(picture), now, kind] { plan(*picture, now, kind); });
           },
       .fatal = doors_.fatal,
       .log = doors_.log});
 }
 
 CoreThread::~CoreThread() { stop(); }
+
+// On the planner's thread.
+void CoreThread::plan(const Picture& picture, Time now, PlanKind kind) {
+  engine_.see(picture.view);
+  auto plan = std::make_shared<sched::Plan>(kind == PlanKind::Full ? engine_.plan(now) : engine_.respond(now));
+  const std::uint64_t lost = std::exchange(lost_track_, engine_.lost_track());
+  post([this, plan, again = lost != lost_track_, times = lost_track_](Controller& controller) {
+    if (again)
+      doors_.log("error: the scheduler left free resources unused and starts anew from the current state (" +
+                 std::to_string(times) + " times so far)");
+    controller.plan_done(std::move(*plan));
+  });
+}
 
 Status CoreThread::start(model::ClusterConfig config, std::string public_key) {
   controller_->set_public_key(std::move(public_key));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ctld/controller.h"
+#include "sched/engine.h"
 
 namespace spur::ctld {
 
@@ -57,6 +58,7 @@ class CoreThread {
     std::thread thread_;
   };
   void run();
+  void plan(const Picture& picture, Time now, PlanKind kind);
 
   Doors doors_;
   std::unique_ptr<Controller> controller_;
@@ -66,6 +68,8 @@ class CoreThread {
   bool stopping_ = false;
   mutable std::mutex picture_mutex_;
   std::shared_ptr<const Picture> picture_;
+  sched::Engine engine_;         // the planner's alone
+  std::uint64_t lost_track_ = 0;  // ... how often it had to start anew
   Worker planner_, background_;
   std::thread thread_;
 };

@@ -50,7 +50,7 @@ void Engine::rebuild(const model::View& view) {
     if (job->allocation && !job->spec->licenses.empty()) s.profile.set_license_holder(*job);
     if (counts_as_array_task(*job)) s.backlog.count_array_task(job->array_job, 1);
   });
-  s.view.pending.for_each([&](std::uint32_t, const JobPtr& job) { s.backlog.add(*job); });
+  // The pending jobs are added by the first call, which knows the time: most of them need no begin time then.
 }
 
 // False if the view differs in what everything else is built on.
@@ -64,7 +64,7 @@ bool Engine::take_in(const model::View& view) {
   take_in_nodes(view, dirty, columns_changed);
   if (columns_changed) return false;
   take_in_active(view, dirty);
-  take_in_pending(view);
+  if (s.backlog_filled) take_in_pending(view);
   // Lanes and the profile point into the partitions that they were made with.
   model::View next = view;
   next.config = s.view.config;
@@ -147,6 +147,8 @@ void Engine::prepare(Time now) {
   last_now_ = now;
   state_->profile.begin(now);
   state_->backlog.begin(now);
+  if (!std::exchange(state_->backlog_filled, true))
+    state_->view.pending.for_each([&](std::uint32_t, const JobPtr& job) { state_->backlog.add(*job); });
   make_lanes();
 }
 
@@ -218,6 +220,7 @@ void Engine::adopt(std::vector<PlannedStart> planned) {
   drop_holds(true);
   for (auto& one : planned) {
     const JobId job = one.job;
+    one.no_room.clear();  // of another engine
     const auto [at, added] = state_->planned.insert_or_assign(job, std::move(one));
     state_->profile.add(at->second.hold);
   }

@@ -38,6 +38,7 @@ struct EngineState {
   Params params;
   Profile profile;
   Backlog backlog;
+  bool backlog_filled = false;                     // before the first call there is none
   std::vector<std::unique_ptr<LaneRecord>> lanes;  // by lane; null: free
   std::vector<std::uint32_t> free_lanes;
   std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk

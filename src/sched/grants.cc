@@ -101,8 +101,8 @@ void grant_counted(const CountedGres& counted, const Columns& columns, Amount co
 }  // namespace
 
 Grants::Bits& Grants::bits_of(NodeNumber n) {
-  if (slot_[n] >= 0) return bits_[static_cast<std::size_t>(slot_[n])];
-  slot_[n] = static_cast<std::int32_t>(bits_.size());
+  const auto [found, added] = slot_.try_emplace(n, static_cast<std::uint32_t>(bits_.size()));
+  if (!added) return bits_[found->second];
   const auto& node = capacity_.node(n);
   const auto& layout = capacity_.layout(n);
   Bits& bits = bits_.emplace_back();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "model/allocation.h"
@@ -15,7 +16,7 @@ namespace spur::sched {
 
 class Grants {
  public:
-  explicit Grants(const Capacity& capacity) : capacity_(capacity), slot_(capacity.size(), -1) {}
+  explicit Grants(const Capacity& capacity) : capacity_(capacity) {}
 
   // The numbers for `take`, a row that take_of_share made for what is free on the node: of each socket the cores near
   // the devices first, then the lowest; of GRES without devices the lowest.
@@ -30,7 +31,7 @@ class Grants {
   std::vector<std::uint16_t> take_cpus(Bits& bits, NodeNumber node, const Amount* take) const;
 
   const Capacity& capacity_;
-  std::vector<std::int32_t> slot_;  // by node: position in bits_, or -1
+  std::unordered_map<NodeNumber, std::uint32_t> slot_;  // position in bits_; look-up only
   std::vector<Bits> bits_;
 };
 

@@ -187,12 +187,17 @@ std::vector<Share> Lane::fit_now_without(Profile& profile, const Hold& own) {
   return shares;
 }
 
-bool Lane::stays_full(const Profile& profile) {
-  const auto gained = full_ ? profile.gains().since(*full_) : std::nullopt;
-  if (!gained) return false;
+bool Lane::can_use_gains(const Profile& profile, std::uint64_t since) const {
+  const auto gained = profile.gains().since(since);
+  if (!gained) return true;
   const NodeGroups& groups = profile.groups();
-  for (const NodeNumber n : *gained)
-    if (profile.free_cpus(n) >= reach_.cpus[groups.sort_of(n)] && groups.usable(n)) return false;
+  return std::ranges::any_of(*gained, [&](NodeNumber n) {
+    return profile.free_cpus(n) >= reach_.cpus[groups.sort_of(n)] && groups.usable(n);
+  });
+}
+
+bool Lane::stays_full(const Profile& profile) {
+  if (!full_ || can_use_gains(profile, *full_)) return false;
   full_ = profile.gains().end();
   return true;
 }

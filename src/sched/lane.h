@@ -38,7 +38,9 @@ class Lane {
   // Whether fit_now() and fit_later() are known to fail.
   bool is_full(const Profile& profile) const { return full_ && *full_ == profile.gains().end(); }
   bool has_no_time(const Profile& profile) const { return no_time_ && *no_time_ == profile.gains().end(); }
-  // Whether it was full and nothing came since that would change it: a glance, mostly enough.
+  // Whether any node that gained since that place of the log may be of use. A glance, mostly enough.
+  bool can_use_gains(const Profile& profile, std::uint64_t since) const;
+  // Whether it was full and nothing came since that would change it.
   bool stays_full(const Profile& profile);
   // A new call: times found in the last one mean nothing.
   void begin() { no_time_.reset(), planned_.reset(); }

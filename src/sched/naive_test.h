@@ -163,7 +163,7 @@ class Naive : NaiveWorld {
     using model::Reason;
     std::map<JobId, Reason> reasons;
     std::set<JobId> could_run;
-    std::set<std::string> taken;  // partitions in which somebody waits for resources
+    std::map<std::string, JobId> first = quick_ ? told_to_be_first(records) : std::map<std::string, JobId>{};
     view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
       const Reason own = own_reason(*job, now_);
       reasons[job->id] = own != Reason::None                  ? own
@@ -181,13 +181,28 @@ class Naive : NaiveWorld {
         else if (!licensed(*request, now_, request->end_of_run(now_)))
           reason = Reason::Licenses;
         else
-          reason = taken.insert(record.partition->config.name).second ? Reason::Resources : Reason::Priority;
+          reason = first.try_emplace(record.partition->config.name, id).first->second == id ? Reason::Resources
+                                                                                            : Reason::Priority;
         if (could_run.insert(id).second) reasons[id] = reason;  // the first partition in which it can run speaks
       } else if (reasons[id] == Reason::None) {
         reasons[id] = reason;
       }
     }
     return reasons;
+  }
+
+  // In a quick call, whoever waited for resources goes on doing so.
+  std::map<std::string, JobId> told_to_be_first(const std::vector<Record>& records) {
+    std::map<std::string, JobId> first;
+    std::set<JobId> could_run;
+    for (const Record& record : records) {
+      const auto request = request_of(record);
+      if (gone_.contains(record.job->id) || never_runs(record, request) != model::Reason::None) continue;
+      if (!could_run.insert(record.job->id).second || record.job->reason != model::Reason::Resources) continue;
+      if (at_array_limit(*record.job) || !licensed(*request, now_, request->end_of_run(now_))) continue;
+      first.try_emplace(record.partition->config.name, record.job->id);
+    }
+    return first;
   }
 
   // ---- why never

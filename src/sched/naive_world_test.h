@@ -246,6 +246,7 @@ class NaiveWorld {
       for (const Time t : {held.from, held.to})
         if (held.node == n && from < t && t < to) free.lower_to(free_at(n, t));
     free.at_least_nothing();  // a hold may be kept for longer than the node can keep it
+    std::erase_if(free.gres, [&](const auto& gres) { return !nodes_[n].total.gres.contains(gres.first); });
     return free;
   }
   bool licensed(const Request& request, Time from, Time to) const {

@@ -218,7 +218,7 @@ void Profile::remove(const Hold& hold) {
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
     const NodeNumber n = hold.shares[i].node;
     HeldNode& held = held_[held_at_[n]];
-    if (!held.outdated) take_on(held, hold, i, true);
+    if (!held.outdated && held.holds.size() > 1) take_on(held, hold, i, true);
     drop_from(n, hold);
     gains_.add(n);
   }

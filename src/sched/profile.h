@@ -87,6 +87,8 @@ class Profile {
   const Amount* least(NodeNumber node, Time from, Time to);
   // Whether the licences are there during all of that time.
   bool licenses_suffice(const Request& request, Time from, Time to);
+  // Of a node with holds.
+  const Timeline& timeline_of(NodeNumber node) { return timeline(node); }
   // The next moment after `at` at which least(node, t, t + run) of a node with holds may differ.
   Time next_change(const Request& request, NodeNumber node, Time at);
   Time next_license_change(const Request& request, Time at);

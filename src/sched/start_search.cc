@@ -66,8 +66,22 @@ bool StartSearch::take_ends(Time until) {
 }
 
 bool StartSearch::look_at_held(NodeNumber n, Time at) {
-  const bool more = offers_.set(n, profile_.least(n, at, request_.end_of_run(at)));
-  const Time due = profile_.next_change(request_, n, at);
+  const Timeline& timeline = profile_.timeline_of(n);
+  const Time end = request_.end_of_run(at);
+  const std::int32_t need = reach_.cpus[profile_.groups().sort_of(n)];
+  // A step with too few CPUs inside the run: none that begins before that step is over can do it.
+  std::optional<std::size_t> in_the_way;
+  for (std::size_t step = timeline.step_of(at); step < timeline.steps() && timeline.begin_of(step) < end; ++step)
+    if (timeline.row(step)[Columns::kCpu] < need) in_the_way = step;
+  bool more = false;
+  Time due = Time::max();
+  if (in_the_way) {
+    offers_.set(n, timeline.row(*in_the_way));
+    if (*in_the_way + 1 < timeline.steps()) due = timeline.begin_of(*in_the_way + 1);
+  } else {
+    more = offers_.set(n, profile_.least(n, at, end));
+    due = profile_.next_change(request_, n, at);
+  }
   if (due != Time::max()) {
     due_.emplace_back(due, n);
     std::ranges::push_heap(due_, std::greater{});

@@ -28,27 +28,46 @@ Reason Walk::reason_of_class(std::uint32_t number, std::uint32_t* speaks) const 
   return reason;
 }
 
-// Who waits for resources in each partition.
+// Who waits for resources in each partition: the first in the queue. In a quick call whoever was told so goes on
+// doing so; else all priorities would have to be compared for it.
 void Walk::find_firsts() {
-  std::vector<std::optional<Position>> firsts(s_.view.partitions->size());
-  first_of_partition_.assign(firsts.size(), kNone);
+  first_of_partition_.assign(s_.view.partitions->size(), kNone);
   lacks_licenses_.assign(s_.lanes.size(), false);
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
-    if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
-    const LaneRecord& record = *s_.lanes[l];
-    const Request& request = record.lane.request();
+    if (!s_.lanes[l] || s_.lanes[l]->lane.request().licenses.empty()) continue;
+    const Request& request = s_.lanes[l]->lane.request();
     lacks_licenses_[l] = !s_.profile.licenses_suffice(request, now_, request.end_of_run(now_));
-    if (lacks_licenses_[l]) continue;
+  }
+  std::vector<std::optional<Position>> firsts(first_of_partition_.size());
+  const auto consider = [&](const LaneRecord& record, const Turn& turn) {
+    const Position position = position_of(turn, record);
+    auto& first = firsts[record.partition];
+    if (first && !(position < *first)) return;
+    first = position;
+    first_of_partition_[record.partition] = turn.slot;
+  };
+  const auto waits = [&](std::uint32_t slot) {
+    return !started(slot) && s_.backlog.slot(slot).state == Backlog::State::Queued &&
+           (array_starts_.empty() || !at_cap(*s_.backlog.slot(slot).job));
+  };
+  const auto& classes = s_.backlog.classes();
+  for (std::uint32_t c = 0; mode_ == Mode::Quick && c < classes.size(); ++c) {
+    for (const auto& [said, first] : classes[c].by_reason) {
+      std::uint32_t speaks = kNone;
+      if (said != Reason::Resources || first == kNone || reason_of_class(c, &speaks) != Reason::Priority) continue;
+      for (std::uint32_t slot = first; slot != kNone; slot = s_.backlog.slot(slot).next)
+        if (waits(slot))
+          consider(*s_.lanes[speaks], {s_.backlog.slot(slot).since, s_.backlog.slot(slot).job->id, slot});
+    }
+  }
+  const std::vector<std::uint32_t> told = first_of_partition_;
+  for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
+    if (!s_.lanes[l] || told[s_.lanes[l]->partition] != kNone || lacks_licenses_[l]) continue;
+    const LaneRecord& record = *s_.lanes[l];
+    if (s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     for (const auto& group : class_of(record).groups) {
-      const auto at = std::ranges::find_if(group.turns, [&](const Turn& turn) {
-        return !started(turn.slot) && (array_starts_.empty() || !at_cap(*s_.backlog.slot(turn.slot).job));
-      });
-      if (at == group.turns.end()) continue;
-      const Position position = position_of(*at, record);
-      auto& first = firsts[record.partition];
-      if (first && !(position < *first)) continue;
-      first = position;
-      first_of_partition_[record.partition] = at->slot;
+      const auto at = std::ranges::find_if(group.turns, [&](const Turn& turn) { return waits(turn.slot); });
+      if (at != group.turns.end()) consider(record, *at);
     }
   }
 }

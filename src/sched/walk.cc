@@ -36,11 +36,16 @@ Plan Walk::run() {
 // Most lanes are full, and were when we last looked. They join when something is given back.
 bool Walk::may_matter(std::uint32_t lane) const {
   LaneRecord& record = *s_.lanes[lane];
-  if (mode_ == Mode::Full || !record.lane.stays_full(s_.profile) || held_of_class_.contains(record.of_class))
-    return true;
+  return mode_ == Mode::Full || !record.lane.stays_full(s_.profile) || held_of_class_.contains(record.of_class) ||
+         has_newcomers(record);
+}
+
+// Jobs that a quick call may make a hold for.
+bool Walk::has_newcomers(const LaneRecord& lane) const {
   return s_.planned.size() < s_.params.reservations &&
-         std::ranges::any_of(class_of(record).by_reason,
-                             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
+         std::ranges::any_of(
+             class_of(lane).by_reason,
+             [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
 }
 
 const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
@@ -130,7 +135,8 @@ void Walk::leave(std::uint32_t lane) {
 void Walk::all_join_again() {
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || cursors_[l].in_walk || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
-    join(l, &*last_);
+    if (mode_ == Mode::Full || !s_.lanes[l]->lane.stays_full(s_.profile) || has_newcomers(*s_.lanes[l]))
+      join(l, &*last_);
   }
 }
 
@@ -170,7 +176,7 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
       give_back(planned);
       return true;
     }
-    const auto shares = planned ? lane.fit_now_without(s_.profile, planned->hold) : lane.fit_now(s_.profile);
+    const auto shares = planned ? fit_without_hold(item, *planned) : lane.fit_now(s_.profile);
     if (shares.empty()) return false;
     if (plan_.starts.size() >= s_.params.max_starts) {
       plan_.more = stop = true;
@@ -180,6 +186,22 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
     start(item, shares);
   }
   return true;
+}
+
+// A job must not stand in its own way. Where it found no room even so, it finds none until some node gains.
+std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planned) {
+  LaneRecord& record = *s_.lanes[item.lane];
+  const std::uint64_t now = s_.profile.gains().end();
+  auto note = std::ranges::find(planned.no_room, record.partition, &std::pair<std::size_t, std::uint64_t>::first);
+  if (note != planned.no_room.end() && !record.lane.can_use_gains(s_.profile, note->second)) {
+    note->second = now;
+    return {};
+  }
+  auto shares = record.lane.fit_now_without(s_.profile, planned.hold);
+  if (!shares.empty() || !record.lane.request().licenses.empty()) return shares;  // licences come without nodes
+  if (note == planned.no_room.end()) note = planned.no_room.insert(note, {record.partition, now});
+  note->second = now;
+  return {};
 }
 
 void Walk::give_back(PlannedStart*& planned) {

@@ -54,6 +54,7 @@ class Walk {
   Position position_of(const Turn& turn, const LaneRecord& lane) const;
   const Backlog::JobClass& class_of(const LaneRecord& lane) const;
   bool may_matter(std::uint32_t lane) const;
+  bool has_newcomers(const LaneRecord& lane) const;
   void join(std::uint32_t lane, const Position* after);
   void push_next(std::uint32_t lane);
   void push_alone(std::uint32_t lane, std::uint32_t slot);
@@ -65,6 +66,7 @@ class Walk {
   bool visit(const Item& item);  // false: enough starts, stop
   bool try_to_start(const Item& item, PlannedStart*& planned, bool& stop);
   void plan_later(const Item& item, PlannedStart* planned);
+  std::vector<Share> fit_without_hold(const Item& item, PlannedStart& planned);
   bool may_get_hold(std::uint32_t slot) const;
   void keep(const Item& item, Hold hold);
   void give_back(PlannedStart*& planned);
@@ -85,8 +87,8 @@ class Walk {
   std::vector<Cursor> cursors_;  // by lane
   std::vector<Item> heap_;
   std::optional<Position> last_;
-  std::unordered_map<std::uint32_t, Done> done_;  // by slot; look-up only
-  std::map<JobId, std::uint32_t> array_starts_;   // of arrays with a limit
+  std::unordered_map<std::uint32_t, Done> done_;                                 // by slot; look-up only
+  std::map<JobId, std::uint32_t> array_starts_;                                  // of arrays with a limit
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> held_of_class_;  // slots that have or had a hold
   std::optional<Grants> grants_;
   std::vector<Amount> rows_;                                      // scratch

@@ -155,9 +155,13 @@ void World::start_controller() {
             if (controller_->logic) checker_.on_published(controller_->logic->cluster());
           },
       .request_plan =
-          [this, if_alive](std::shared_ptr<const ctld::Picture> picture, Time now) {
-            events_.after(Duration(random_.between(100, 20'000)), if_alive([this, picture, now] {
-                            controller_->logic->plan_done(sched::plan(picture->view, {}, now));
+          [this, if_alive](std::shared_ptr<const ctld::Picture> picture, Time now, ctld::PlanKind kind) {
+            events_.after(Duration(random_.between(100, 20'000)), if_alive([this, picture, now, kind] {
+                            auto& engine = controller_->engine;
+                            engine.see(picture->view);
+                            const bool full = kind == ctld::PlanKind::Full;
+                            controller_->logic->plan_done(full ? engine.plan(now) : engine.respond(now));
+                            if (engine.lost_track() > 0) checker_.violate("progress: the scheduler lost track");
                           }));
           },
       .fatal = [this](const Error& error) { checker_.violate("the journal failed: " + error.message); },

@@ -14,6 +14,7 @@
 
 #include "agent/agent.h"
 #include "ctld/controller.h"
+#include "sched/engine.h"
 #include "sim/checker.h"
 #include "sim/event_queue.h"
 #include "sim/machine.h"
@@ -69,6 +70,7 @@ class World {
     SimJournal journal;
     std::unique_ptr<io::AgentPort> agents;
     std::unique_ptr<ctld::Controller> logic;
+    sched::Engine engine;
     bool ready = false;
     ControllerProcess(EventQueue& events, Random random, Disk& disk, Duration skew)
         : clock(events, skew), journal(events, random, disk) {}

@@ -1,3 +1,5 @@
 # Load generators and micro-benchmarks of bench/; built with everything, run by bench/run.
 add_executable(spur-submit-load ${CMAKE_SOURCE_DIR}/bench/submit_load.cc)
 target_link_libraries(spur-submit-load PRIVATE spur_warnings spur_proto_grpc spur_wire spur_config)
+add_executable(topology_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/topology_bench.cc)
+target_link_libraries(topology_bench PRIVATE spur_warnings spur_sched)

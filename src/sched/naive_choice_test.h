@@ -287,15 +287,22 @@ class NaiveChoice : protected NaiveNode {
       return static_cast<Amount>(chosen.size()) < wanted || tasks_left > 0 ||
              std::ranges::any_of(gres_left, [](Amount left) { return left > 0; });
     };
-    const auto counts = request.features.counts;
-    std::size_t counted = 0;  // counts of features that are satisfied
-    const auto counts_for = [&](const Offer& offer) {
-      return holds(request.features, counts[counted].term, offer.node);
+    // How many of the features that too few nodes have so far this one has.
+    const auto missing = [&](const Offer& offer) {
+      int found = 0;
+      for (const auto& count : request.features.counts) {
+        const auto has = [&](const Offer& one) { return holds(request.features, count.term, one.node); };
+        if (std::ranges::count_if(chosen, has) < Amount{count.nodes} && has(offer)) ++found;
+      }
+      return found;
+    };
+    const auto lacks = [&](const FeatureCount& count) {
+      const auto has = [&](const Offer& one) { return holds(request.features, count.term, one.node); };
+      return std::ranges::count_if(chosen, has) < Amount{count.nodes};
     };
     for (;;) {
-      while (counted < counts.size() && std::ranges::count_if(chosen, counts_for) >= Amount{counts[counted].nodes})
-        ++counted;
-      if (counted == counts.size() && !open()) break;
+      const bool counting = std::ranges::any_of(request.features.counts, lacks);
+      if (!counting && !open()) break;
       if (chosen.size() >= request.max_nodes) return {};
       const auto tasks = next_tasks();
       const auto gres = next_gres();
@@ -309,11 +316,12 @@ class NaiveChoice : protected NaiveNode {
           room += std::min(has, gres[g]);
         }
         const Amount useful = std::min(offer.tasks, tasks);
-        return std::tuple(all ? 0 : 1, all ? 0 : -room, all ? 0 : -useful, fit(request, offer, useful, gres));
+        return std::tuple(counting ? -missing(offer) : 0, all ? 0 : 1, all ? 0 : -room, all ? 0 : -useful,
+                          fit(request, offer, useful, gres));
       };
       std::size_t best = offers.size();
       for (std::size_t i = 0; i < offers.size(); ++i)
-        if (counted == counts.size() || counts_for(offers[i]))
+        if (!counting || missing(offers[i]) > 0)
           if (best == offers.size() || rank(offers[i]) < rank(offers[best])) best = i;
       if (best == offers.size()) return {};
       take(best);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <optional>
 
 #include "sched/leaf_choice.h"
@@ -66,19 +67,22 @@ class Picker {
     return true;
   }
 
-  // Features that so many nodes must have.
+  // Features that so many nodes must have: nodes first that have most of what is missing.
   bool take_counted() {
-    for (std::size_t i = 0; i < request_.features.counts.size(); ++i) {
-      const FeatureBits bit = FeatureBits{1} << (16 + i);
-      const auto has = [&](const Offer* offer) { return (offer->features & bit) != 0; };
-      auto missing = less<std::int64_t>(request_.features.counts[i].nodes, std::ranges::count_if(chosen_, has));
-      for (; missing > 0; --missing) {
-        const std::size_t at = next_node(for_next(), bit);
-        if (at == left_.size() || taken() >= request_.max_nodes) return false;
-        take(at);
+    const auto& counts = request_.features.counts;
+    for (;;) {
+      FeatureBits missing = 0;
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        const FeatureBits bit = FeatureBits{1} << (16 + i);
+        const auto has = std::ranges::count_if(chosen_, [&](const Offer* o) { return (o->features & bit) != 0; });
+        if (has < std::int64_t{counts[i].nodes}) missing |= bit;
       }
+      if (missing == 0) return true;
+      int most = 0;
+      for (const Offer* offer : left_) most = std::max(most, std::popcount(offer->features & missing));
+      if (most == 0 || taken() >= request_.max_nodes) return false;
+      take(next_node(for_next(), missing, most));
     }
-    return true;
   }
 
   // What the next node has to take so that one task and one of each GRES remain for every node after it.
@@ -119,12 +123,12 @@ class Picker {
     return true;
   }
 
-  // With one of the features, if any are given; left_.size() if there is none.
-  std::size_t next_node(const Rest& next, FeatureBits features = 0) const {
+  // With so many of the features, if any are given.
+  std::size_t next_node(const Rest& next, FeatureBits features = 0, int most = 0) const {
     std::size_t best = left_.size();
     bool best_ends = false;
     for (std::size_t i = 0; i < left_.size(); ++i) {
-      if (features != 0 && (left_[i]->features & features) == 0) continue;
+      if (std::popcount(left_[i]->features & features) != most) continue;
       const bool ends = ends_it(*left_[i], next);
       if (best != left_.size()) {
         if (best_ends && !ends) continue;

@@ -337,5 +337,14 @@ def sched_scale():
         yield {**json.loads(line), "better": "lower"}
 
 
+def topology():
+    """Wide jobs on 64 random trees of switches; Slurm has no counterpart that can be asked without running jobs."""
+    subprocess.run(["ninja", "-C", str(BIN.parent), "topology_bench"], check=True, stdout=subprocess.DEVNULL)
+    out = subprocess.run([BIN / "topology_bench"], check=True, capture_output=True, text=True).stdout
+    count, share, each = re.match(r"(\d+) placements, ([\d.]+) % on the fewest leaves, ([\d.]+) us each", out).groups()
+    yield {"spur": float(share), "unit": f"% of {count} placements on the fewest leaf switches possible"}
+    yield {"bench": "topology_time", "spur": float(each), "unit": "us per placement", "better": "lower"}
+
+
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
-                               ctld_restart, sched_scale, quality_swf, quality_gpu)}
+                               ctld_restart, sched_scale, quality_swf, quality_gpu, topology)}

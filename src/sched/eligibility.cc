@@ -37,6 +37,8 @@ Request size_of(const Request& request) {
   size.gres_per_task.clear();
   size.gres_per_job.clear();
   size.features = {};
+  size.contiguous = false;
+  size.most_leaves = size.segment = 0;
   size.required.clear();
   size.excluded.clear();
   return size;
@@ -99,7 +101,9 @@ bool suffice(const Request& request, const Capacity& capacity, const std::vector
   if (nodes.size() < request.min_nodes || !std::ranges::includes(nodes, request.required)) return false;
   if (request.tasks_fixed && tasks < request.tasks) return false;
   // With no upper limit on nodes, enough in all is enough.
-  if (request.gres_per_job.empty() && (request.max_nodes == kNoLimit || !request.tasks_fixed)) return true;
+  if (request.gres_per_job.empty() && request.places_freely() &&
+      (request.max_nodes == kNoLimit || !request.tasks_fixed))
+    return true;
   std::vector<Offer> offers;
   for (const NodeNumber node : nodes)
     offers.push_back(make_offer(request, capacity, node, capacity.total(node), capacity.total(node)));

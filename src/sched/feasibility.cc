@@ -8,6 +8,8 @@
 namespace spur::sched {
 namespace {
 
+constexpr std::uint32_t kNotPreferred = 1u << 31;
+
 Amount round_up(Amount value, Amount unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -122,7 +124,9 @@ Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber no
   if (offer.tasks == 0) return offer;
   const NodeLayout& layout = capacity.layout(node);
   const Amount* total = capacity.total(node);
-  offer.weight = capacity.weight(node);
+  offer.weight = std::min(capacity.weight(node), kNotPreferred - 1);
+  if (!request.prefer.empty() && !has_features(capacity.node(node), request.prefer)) offer.weight += kNotPreferred;
+  if (!request.features.is_per_node()) offer.features = feature_bits(capacity.node(node), request.features);
   offer.unit = static_cast<std::int32_t>(layout.unit);
   offer.cpus = static_cast<std::int32_t>(judged[Columns::kCpu]);
   if (!layout.groups.empty() || !layout.counted.empty())

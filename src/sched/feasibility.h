@@ -18,11 +18,12 @@ bool node_allowed(const Request& request, const Capacity& capacity, NodeNumber n
 // What a node can give out of a row of free amounts. Small, as there is one per node and lane.
 struct Offer {
   NodeNumber node = 0;
-  std::uint32_t weight = 0;
+  std::uint32_t weight = 0;         // those without what the job prefers come behind all others
   std::uint32_t tasks = 0;          // of the job, at most; 0: the node is of no use
   std::int32_t cpus = 0, gres = 0;  // in all, before the job: what best fit is judged by
   std::int32_t unit = 1;
-  JobGres job_gres{};  // free of each of Request::gres_per_job
+  JobGres job_gres{};        // free of each of Request::gres_per_job
+  FeatureBits features = 0;  // of the groups of Request::features
 };
 
 // How many tasks fit into `row`, or 0 where the node's own part of the request (CPUs, memory, GRES per node) does

@@ -79,7 +79,8 @@ bool Lane::suffices_when_empty(const Request& request, const Profile& profile, N
   std::uint64_t nodes = 0, tasks = 0;
   std::vector<Offer> offers;
   std::size_t required = 0;
-  const bool lay_out = !request.gres_per_job.empty() || (request.max_nodes != kNoLimit && request.tasks_fixed);
+  const bool lay_out = !request.gres_per_job.empty() || (request.max_nodes != kNoLimit && request.tasks_fixed) ||
+                       !request.places_freely();
   for (const NodeSort& sort : groups.sorts()) {
     if (!groups.in_partition(sort, partition_number_)) continue;
     if (sort.usable.empty() && (which == Nodes::Usable || sort.unusable.empty())) continue;

@@ -11,12 +11,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/view.h"
+#include "sched/topology.h"
 
 namespace spur::sched {
 
@@ -39,11 +41,14 @@ class Columns {
   std::vector<GresId> gres_ids(std::string_view name, std::string_view type) const;
   // 0 if the partition has no such limit. `partition` is a position in View::partitions.
   std::size_t partition_limit(std::size_t partition) const { return partition_limit_[partition]; }
+  // Null if the cluster is flat.
+  const std::shared_ptr<const Topology>& topology() const { return topology_; }
 
  private:
   std::vector<std::pair<std::string, std::string>> gres_;
   std::vector<std::size_t> partition_limit_;
   std::size_t first_of_node_ = 0, width_ = 0;
+  std::shared_ptr<const Topology> topology_;
 };
 
 // Names of GRES that are shares of GPUs.

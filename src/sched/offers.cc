@@ -6,6 +6,8 @@
 namespace spur::sched {
 
 std::uint32_t most_nodes(const Request& request) {
+  // Where it matters which nodes they are, all of them have to be seen.
+  if (!request.places_freely() || request.topology) return kNoLimit;
   std::uint32_t most = request.min_nodes;
   if (request.tasks_fixed) most = std::max(most, request.tasks);
   if (request.spread && !request.tasks_fixed) most = std::max(most, request.max_nodes);

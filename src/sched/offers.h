@@ -69,7 +69,7 @@ class Offers {
   std::map<std::uint32_t, std::int64_t, std::greater<>> by_tasks_;  // how many nodes offer so many
 };
 
-// No placement takes more nodes than that.
+// No placement looks at more nodes of a group than that.
 std::uint32_t most_nodes(const Request& request);
 
 }  // namespace spur::sched

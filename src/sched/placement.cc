@@ -2,9 +2,11 @@
 #include "sched/placement.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <optional>
 
-#include "base/check.h"
+#include "sched/leaf_choice.h"
 
 namespace spur::sched {
 namespace {
@@ -28,21 +30,27 @@ N less(N from, N amount) {
   return from > amount ? from - amount : N{0};
 }
 
+// Nodes to take out of so many: what is asked for, or all that are allowed where as many as there are is meant.
+std::uint32_t nodes_wanted(const Request& request, std::size_t available) {
+  std::uint32_t most = std::min(request.max_nodes, static_cast<std::uint32_t>(available));
+  if (request.tasks_fixed) most = std::min(most, request.tasks);
+  if (request.segment > 1) most = most / request.segment * request.segment;
+  return std::max(request.min_nodes, request.spread ? most : 0);
+}
+
 // Picks the nodes out of one set of offers.
 class Picker {
  public:
-  Picker(const Request& request, std::vector<const Offer*> offers) : request_(request), left_(std::move(offers)) {}
+  Picker(const Request& request, OfferList offers) : request_(request), left_(std::move(offers)) {}
 
-  std::optional<std::vector<const Offer*>> pick() {
-    const auto available = static_cast<std::uint32_t>(left_.size());
-    if (available < request_.min_nodes) return std::nullopt;
-    std::uint32_t most = std::min(request_.max_nodes, available);
-    if (request_.tasks_fixed) most = std::min(most, request_.tasks);
-    wanted_ = std::max(request_.min_nodes, request_.spread ? most : 0);
-    if (wanted_ > request_.max_nodes || request_.required.size() > wanted_) return std::nullopt;
+  // So many nodes at least.
+  std::optional<OfferList> pick(std::uint32_t wanted) {
+    wanted_ = wanted;
+    if (left_.size() < wanted_ || wanted_ > request_.max_nodes || request_.required.size() > wanted_)
+      return std::nullopt;
     rest_ = whole_job(request_);
-    if (!take_required()) return std::nullopt;
-    if (request_.tasks_fixed || !request_.gres_per_job.empty() ? fill() : take_best(wanted_ - taken()))
+    if (!take_required() || !take_counted()) return std::nullopt;
+    if (request_.tasks_fixed || !request_.gres_per_job.empty() ? fill() : take_best(less(wanted_, taken())))
       return std::move(chosen_);
     return std::nullopt;
   }
@@ -57,6 +65,24 @@ class Picker {
       take(static_cast<std::size_t>(at - left_.begin()));
     }
     return true;
+  }
+
+  // Features that so many nodes must have: nodes first that have most of what is missing.
+  bool take_counted() {
+    const auto& counts = request_.features.counts;
+    for (;;) {
+      FeatureBits missing = 0;
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        const FeatureBits bit = FeatureBits{1} << (16 + i);
+        const auto has = std::ranges::count_if(chosen_, [&](const Offer* o) { return (o->features & bit) != 0; });
+        if (has < std::int64_t{counts[i].nodes}) missing |= bit;
+      }
+      if (missing == 0) return true;
+      int most = 0;
+      for (const Offer* offer : left_) most = std::max(most, std::popcount(offer->features & missing));
+      if (most == 0 || taken() >= request_.max_nodes) return false;
+      take(next_node(for_next(), missing, most));
+    }
   }
 
   // What the next node has to take so that one task and one of each GRES remain for every node after it.
@@ -97,10 +123,12 @@ class Picker {
     return true;
   }
 
-  std::size_t next_node(const Rest& next) const {
+  // With so many of the features, if any are given.
+  std::size_t next_node(const Rest& next, FeatureBits features = 0, int most = 0) const {
     std::size_t best = left_.size();
     bool best_ends = false;
     for (std::size_t i = 0; i < left_.size(); ++i) {
+      if (std::popcount(left_[i]->features & features) != most) continue;
       const bool ends = ends_it(*left_[i], next);
       if (best != left_.size()) {
         if (best_ends && !ends) continue;
@@ -144,18 +172,105 @@ class Picker {
     Rest each;
     each.tasks = request_.tasks_fixed ? 1 : request_.tasks_per_node;
     for (std::size_t i = 0; i < request_.gres_per_job.size(); ++i) each.gres[i] = 1;
-    const auto middle = left_.begin() + count;
-    std::partial_sort(left_.begin(), middle, left_.end(),
-                      [&](const Offer* a, const Offer* b) { return better_fit(*a, *b, each); });
-    chosen_.insert(chosen_.end(), left_.begin(), middle);
+    std::vector<std::pair<FitKey, const Offer*>> order;
+    order.reserve(left_.size());
+    for (const Offer* offer : left_) order.emplace_back(key(*offer, each), offer);
+    std::ranges::nth_element(order, order.begin() + count);
+    for (std::uint32_t i = 0; i < count; ++i) chosen_.push_back(order[i].second);
     return true;
   }
 
   const Request& request_;
-  std::vector<const Offer*> left_, chosen_;
+  OfferList left_, chosen_;
   std::uint32_t wanted_ = 0;  // nodes, at least
   Rest rest_;
 };
+
+// A run of neighbours that will do: the shortest, of those in the shortest row of free neighbours, then the first.
+class RunPicker {
+ public:
+  RunPicker(const Request& request, const OfferList& offers, std::uint32_t wanted)
+      : request_(request), offers_(offers), wanted_(wanted) {}
+
+  std::optional<OfferList> pick() const {
+    std::vector<Run> runs;
+    for (std::size_t first = 0; first < offers_.size();) {
+      std::size_t last = first + 1;
+      while (last < offers_.size() && offers_[last]->node == offers_[last - 1]->node + 1) ++last;
+      for (std::size_t from = first; from < last; ++from)
+        if (const std::size_t size = shortest(from, last)) runs.push_back({size, last - first, from});
+      first = last;
+    }
+    std::ranges::sort(runs);
+    for (const Run& run : runs) {
+      OfferList window(offers_.begin() + static_cast<std::ptrdiff_t>(run.from),
+                       offers_.begin() + static_cast<std::ptrdiff_t>(run.from + run.size));
+      if (auto picked = Picker(request_, std::move(window)).pick(static_cast<std::uint32_t>(run.size))) return picked;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Run {
+    std::size_t size, row, from;
+    friend auto operator<=>(const Run&, const Run&) = default;
+  };
+
+  // Nodes from there on that are enough together; 0: they are not.
+  std::size_t shortest(std::size_t from, std::size_t last) const {
+    std::int64_t tasks = 0;
+    std::array<std::int64_t, kMaxJobGres> gres{};
+    std::size_t required = 0;
+    for (std::size_t i = from; i < last && i - from < request_.max_nodes; ++i) {
+      tasks += offers_[i]->tasks;
+      for (std::size_t g = 0; g < gres.size(); ++g) gres[g] += offers_[i]->job_gres[g];
+      required += std::ranges::binary_search(request_.required, offers_[i]->node);
+      bool enough = i + 1 - from >= wanted_ && required == request_.required.size() &&
+                    (!request_.tasks_fixed || tasks >= request_.tasks);
+      for (std::size_t g = 0; g < request_.gres_per_job.size(); ++g)
+        enough = enough && gres[g] >= request_.gres_per_job[g].count;
+      if (enough) return i + 1 - from;
+    }
+    return 0;
+  }
+
+  const Request& request_;
+  const OfferList& offers_;
+  std::uint32_t wanted_;
+};
+
+// Whether one node will do: then near and far do not matter.
+bool one_node_suffices(const Request& request, const OfferList& offers, std::uint32_t wanted) {
+  if (wanted > 1 || !request.required.empty() || !request.features.is_per_node()) return false;
+  return std::ranges::any_of(offers, [&](const Offer* offer) {
+    for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+      if (offer->job_gres[i] < request.gres_per_job[i].count) return false;
+    return offer->tasks >= request.tasks;
+  });
+}
+
+std::optional<OfferList> pick_nodes(const Request& request, const OfferList& offers, std::uint32_t wanted) {
+  if (one_node_suffices(request, offers, wanted)) return Picker(request, offers).pick(wanted);
+  if (request.contiguous) return RunPicker(request, offers, wanted).pick();
+  if (request.topology && request.max_nodes > 1)
+    return pick_by_leaves(request, offers, wanted, [&](OfferList some, std::uint32_t nodes) {
+      return Picker(request, std::move(some)).pick(nodes);
+    });
+  return Picker(request, offers).pick(wanted);
+}
+
+std::optional<OfferList> pick_nodes(const Request& request, const OfferList& offers) {
+  std::uint32_t wanted = nodes_wanted(request, offers.size());
+  // Nodes that must be neighbours may be fewer than there are.
+  const std::uint32_t step = std::max(1u, request.segment);
+  for (; !request.places_freely() && wanted >= request.min_nodes + step; wanted -= step)
+    if (auto picked = pick_nodes(request, offers, wanted)) return picked;
+  if (request.segment <= 1) return pick_nodes(request, offers, wanted);
+  // Whole segments until the tasks have room.
+  for (; wanted <= std::min<std::size_t>(request.max_nodes, offers.size()); wanted += step)
+    if (auto picked = pick_nodes(request, offers, wanted)) return picked;
+  return std::nullopt;
+}
 
 // Gives one to each where there are enough, then fills the first up, then the second...
 template <class N, class RoomOf, class Give>
@@ -181,13 +296,13 @@ void deal_out(std::uint32_t count, std::span<const Offer* const> nodes, std::vec
   }
 }
 
-std::vector<Share> lay_out(const Request& request, std::vector<const Offer*> nodes) {
+std::vector<Share> lay_out(const Request& request, OfferList nodes) {
   std::ranges::sort(nodes, {}, &Offer::node);
   std::vector<Share> shares(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) shares[i].node = nodes[i]->node;
   if (!request.tasks_fixed) {
     for (auto& share : shares) share.tasks = request.tasks_per_node;
-  } else if (request.exclusive) {
+  } else if (request.exclusive || request.even) {
     deal_out(request.tasks, nodes, shares);
   } else {
     fill_in_order<std::uint32_t>(
@@ -224,7 +339,9 @@ FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, 
 bool prefers_one_node(const Request& request, bool one_weight) {
   if (request.min_nodes != 1 || request.spread || !request.required.empty() || !request.gres_per_job.empty())
     return false;
-  return !request.tasks_fixed || request.tasks == 1 || request.max_nodes == 1 || one_weight;
+  if (!request.features.is_per_node()) return false;
+  return !request.tasks_fixed || request.tasks == 1 || request.max_nodes == 1 ||
+         (one_weight && request.prefer.empty());
 }
 
 std::vector<Share> choose(const Request& request, std::span<const Offer> offers) {
@@ -234,16 +351,22 @@ std::vector<Share> choose(const Request& request, std::span<const Offer> offers)
   std::ranges::sort(weights);
   weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
 
-  for (const std::uint32_t weight : weights) {
-    std::vector<const Offer*> allowed;
-    std::uint64_t tasks = 0;
-    for (const auto& offer : offers) {
-      if (offer.weight > weight && !std::ranges::binary_search(request.required, offer.node)) continue;
-      allowed.push_back(&offer);
-      tasks += offer.tasks;
+  // Where all nodes must have the same of several features, they are tried in the order given.
+  const std::size_t alternatives = std::max<std::size_t>(1, request.features.one_of.size());
+  for (std::size_t alternative = 0; alternative < alternatives; ++alternative) {
+    const FeatureBits needed = request.features.one_of.empty() ? 0 : FeatureBits{1} << alternative;
+    for (const std::uint32_t weight : weights) {
+      OfferList allowed;
+      std::uint64_t tasks = 0;
+      for (const auto& offer : offers) {
+        if ((offer.features & needed) != needed) continue;
+        if (offer.weight > weight && !std::ranges::binary_search(request.required, offer.node)) continue;
+        allowed.push_back(&offer);
+        tasks += offer.tasks;
+      }
+      if (allowed.size() < request.min_nodes || (request.tasks_fixed && tasks < request.tasks)) continue;
+      if (auto nodes = pick_nodes(request, allowed)) return lay_out(request, std::move(*nodes));
     }
-    if (allowed.size() < request.min_nodes || (request.tasks_fixed && tasks < request.tasks)) continue;
-    if (auto nodes = Picker(request, std::move(allowed)).pick()) return lay_out(request, std::move(*nodes));
   }
   return {};
 }

@@ -34,7 +34,9 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
   request.min_nodes =
       std::max({1u, spec.min_nodes, partition.min_nodes, static_cast<std::uint32_t>(request.required.size())});
   if (spec.max_nodes) request.max_nodes = std::max(*spec.max_nodes, spec.min_nodes);
-  request.spread = spec.max_nodes && *spec.max_nodes > spec.min_nodes;
+  request.spread = spec.max_nodes && *spec.max_nodes > spec.min_nodes && !spec.fewest_nodes;
+  // Over as many nodes as there are tasks or as -N allows.
+  if (spec.spread_nodes) request.spread = request.even = spec.tasks || spec.max_nodes;
   if (partition.max_nodes) request.max_nodes = std::min(request.max_nodes, *partition.max_nodes);
   request.tasks_fixed = spec.tasks.has_value();
   request.tasks_per_node = spec.tasks_per_node;
@@ -50,6 +52,28 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
   request.least_loaded = partition.lln;
 }
 
+// Which nodes go together.
+Status add_places(const model::View& view, const Columns& columns, const model::JobSpec& spec, Request& request) {
+  request.contiguous = spec.contiguous;
+  request.min_nodes = std::max(request.min_nodes, request.features.least_nodes());
+  const auto& topology = view.config->topology;
+  if (!topology.optional || spec.switches > 0 || spec.segment > 0) request.topology = columns.topology();
+  if (request.topology && topology.kind == model::TopologyKind::Tree) {
+    request.most_leaves = spec.switches;
+    request.leaf_wait = std::min<Duration>(
+        seconds(spec.switch_wait_seconds.value_or(static_cast<std::uint32_t>(view.config->max_switch_wait.count()))),
+        view.config->max_switch_wait);
+  }
+  if (spec.segment == 0) return {};
+  if (topology.kind != model::TopologyKind::Block)
+    return fail(ErrorCode::InvalidArgument, "--segment needs a cluster with blocks");
+  if (request.min_nodes % spec.segment != 0)
+    return fail(ErrorCode::InvalidNodeCount,
+                fmt::format("{} nodes are no multiple of segments of {}", request.min_nodes, spec.segment));
+  request.segment = spec.segment;
+  return {};
+}
+
 bool wants_gpus(const model::JobSpec& spec) {
   if (spec.tasks_per_gpu > 0) return true;
   return std::ranges::any_of(spec.gres,
@@ -61,6 +85,11 @@ bool wants_gpus(const model::JobSpec& spec) {
 Time Request::end_of_run(Time start) const {
   if (!limit.is_finite()) return std::max(start, kNever) + seconds(1);
   return start + std::max<Duration>(minutes(1), limit.duration());
+}
+
+Request without_leaf_limit(Request request) {
+  request.most_leaves = 0;
+  return request;
 }
 
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job) {
@@ -130,12 +159,15 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   if (config.exclusive_user)
     return fail(ErrorCode::NotSupported,
                 fmt::format("partition {}: ExclusiveUser is not supported yet", config.name));
-  if (spec.contiguous) return fail(ErrorCode::NotSupported, "--contiguous is not supported yet");
   SPUR_ASSIGN(request.required, resolve_nodes(view, spec.required_nodes));
   SPUR_ASSIGN(request.excluded, resolve_nodes(view, spec.excluded_nodes));
   SPUR_ASSIGN(request.features, parse_features(spec.features));
+  SPUR_ASSIGN(request.prefer, parse_features(spec.prefer));
+  if (!request.prefer.is_per_node())
+    return fail(ErrorCode::InvalidFeature, fmt::format("--prefer takes no counts or brackets: \"{}\"", spec.prefer));
   SPUR_TRY(add_licenses(view, spec, request));
   add_size(config, spec, request);
+  SPUR_TRY(add_places(view, columns, spec, request));
 
   const MemoryWish memory = memory_wish(*view.config, config, spec);
   request.memory = memory.need;
@@ -158,6 +190,8 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.cpus_per_gpu == b.cpus_per_gpu && a.memory_per_gpu_mib == b.memory_per_gpu_mib &&
          a.cpus_per_task_given == b.cpus_per_task_given && a.gres_flags == b.gres_flags && a.licenses == b.licenses &&
          a.exclusive == b.exclusive && a.overcommit == b.overcommit && a.contiguous == b.contiguous &&
+         a.spread_nodes == b.spread_nodes && a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
+         a.switch_wait_seconds == b.switch_wait_seconds && a.segment == b.segment && a.prefer == b.prefer &&
          a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
          a.deadline == b.deadline;
 }
@@ -192,7 +226,10 @@ std::uint64_t wish_hash(const model::JobSpec& spec) {
     text(license.name);
     number(license.count);
   }
+  number(std::uint64_t{spec.switches} << 34 | std::uint64_t{spec.segment} << 3 | spec.contiguous << 2 |
+         spec.spread_nodes << 1 | spec.fewest_nodes);
   text(spec.features);
+  text(spec.prefer);
   text(spec.required_nodes);
   text(spec.excluded_nodes);
   return hash;

@@ -14,6 +14,7 @@
 #include "model/view.h"
 #include "sched/capacity.h"
 #include "sched/features.h"
+#include "sched/topology.h"
 
 namespace spur::sched {
 
@@ -65,12 +66,23 @@ struct Request {
   bool counts_gpus() const { return cpus_per_gpu > 0 || memory == MemoryNeed::PerGpu; }
   std::vector<std::pair<std::size_t, Amount>> licenses;  // position in ClusterConfig::licenses, count
 
-  FeatureRequest features;
+  FeatureRequest features, prefer;
+  bool contiguous = false;                   // nodes whose numbers follow each other
+  bool even = false;                         // --spread-job: tasks dealt out evenly
+  std::shared_ptr<const Topology> topology;  // null: near and far are the same
+  // --switches: at most so many leaves (0: any), as long as the job has not waited longer than that. A request
+  // without the limit is `without_leaf_limit`; who plans decides which of them is in force.
+  std::uint32_t most_leaves = 0;
+  Duration leaf_wait{0};
+  std::uint32_t segment = 0;                   // nodes that must be in one block together
   std::vector<NodeNumber> required, excluded;  // ascending
   std::size_t limit_column = 0;                // of the partition's MaxCPUsPerNode; 0: none
 
   TimeLimit limit;
   Time deadline;
+
+  // Whether enough nodes that suit are enough, whichever they are.
+  bool places_freely() const { return !contiguous && features.is_per_node() && most_leaves == 0 && segment == 0; }
 
   // When a run that starts then ends at the latest.
   Time end_of_run(Time start) const;
@@ -80,6 +92,9 @@ struct Request {
 // licence, unsupported features); the plan then says BadConstraints, a submit is refused with it.
 Result<Request> make_request(const model::View& view, const Columns& columns, const model::JobSpec& spec,
                              std::size_t partition, TimeLimit limit);
+
+// The request once its job has waited long enough for few switches.
+Request without_leaf_limit(Request request);
 
 // The limit in force in that partition: the job's, else the partition's default, else its maximum.
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job);

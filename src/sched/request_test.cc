@@ -192,9 +192,6 @@ TEST_F(RequestTest, TimeLimit) {
 
 TEST_F(RequestTest, NotSupportedYet) {
   model::JobSpec spec;
-  spec.contiguous = true;
-  EXPECT_EQ(refusal(spec), ErrorCode::NotSupported);
-  spec = {};
   spec.exclusive = model::Exclusive::User;
   EXPECT_EQ(refusal(spec), ErrorCode::NotSupported);
   spec = {};
@@ -221,6 +218,17 @@ TEST_F(RequestTest, WishesThatDiffer) {
       [](auto& s) { s.exclusive = model::Exclusive::Node; },
       [](auto& s) { s.overcommit = true; },
       [](auto& s) { s.contiguous = true; },
+      [](auto& s) { s.tasks_per_gpu = 1; },
+      [](auto& s) { s.cpus_per_gpu = 1; },
+      [](auto& s) { s.memory_per_gpu_mib = 1; },
+      [](auto& s) { s.cpus_per_task_given = true; },
+      [](auto& s) { s.gres_flags = 1; },
+      [](auto& s) { s.spread_nodes = true; },
+      [](auto& s) { s.fewest_nodes = true; },
+      [](auto& s) { s.switches = 1; },
+      [](auto& s) { s.switch_wait_seconds = 1; },
+      [](auto& s) { s.segment = 1; },
+      [](auto& s) { s.prefer = "a"; },
       [](auto& s) { s.features = "a"; },
       [](auto& s) { s.required_nodes = "n1"; },
       [](auto& s) { s.excluded_nodes = "n1"; },

@@ -139,9 +139,10 @@ Status check_max_memory(const model::ClusterConfig& config, const Partition& par
 
 // Nothing that only some nodes may have.
 bool any_node_will_do(const JobSpec& spec) {
-  return spec.gres.empty() && spec.tasks_per_gpu == 0 && spec.features.empty() && spec.required_nodes.empty() && spec.excluded_nodes.empty() &&
-         spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No && spec.licenses.empty() &&
-         !spec.contiguous && spec.reservation.empty();
+  return spec.gres.empty() && spec.tasks_per_gpu == 0 && spec.features.empty() && spec.required_nodes.empty() &&
+         spec.excluded_nodes.empty() && spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No &&
+         spec.licenses.empty() && !spec.contiguous && spec.reservation.empty() && spec.prefer.empty() &&
+         spec.segment == 0;
 }
 
 // Most submits end here: plain jobs that a node of the partition can run, seen without looking at all nodes.
@@ -205,8 +206,12 @@ Status check_nodes(const View& view, const Capacity& capacity, const Partition& 
 
 // Names are checked against the whole cluster, before any node is looked at for what it has.
 Status check_names(const View& view, const JobSpec& spec) {
-  SPUR_ASSIGN(const FeatureRequest features, parse_features(spec.features));
-  for (const auto& feature : features.names) {
+  SPUR_ASSIGN(FeatureRequest features, parse_features(spec.features));
+  SPUR_ASSIGN(const FeatureRequest prefer, parse_features(spec.prefer));
+  features.terms.insert(features.terms.end(), prefer.terms.begin(), prefer.terms.end());
+  for (const auto& term : features.terms) {
+    if (term.op != FeatureTerm::Op::Name) continue;
+    const std::string& feature = term.name;
     bool known = false;
     view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
       known = std::ranges::find(node->features, feature) != node->features.end() ||

@@ -67,7 +67,7 @@ TEST_F(SubmitCheck, Refuses) {
       {"all excluded", [](auto& s) { s.excluded_nodes = "n[1-4]"; }, NodeConfigUnavailable},
       {"unknown feature", [](auto& s) { s.features = "blue"; }, InvalidFeature},
       {"one unknown feature", [](auto& s) { s.features = "red|blue"; }, InvalidFeature},
-      {"feature grammar", [](auto& s) { s.features = "[red]"; }, InvalidFeature},
+      {"feature grammar", [](auto& s) { s.features = "red&"; }, InvalidFeature},
       {"feature of too few nodes", [](auto& s) { s.features = "red", s.min_nodes = 2; }, NodeConfigUnavailable},
       {"unknown gres", [](auto& s) { s.gres = {{"disk", "", 1, Per::Node}}; }, InvalidGres},
       {"unknown type", [](auto& s) { s.gres = {{"gpu", "b", 1, Per::Node}}; }, InvalidGres},
@@ -94,7 +94,6 @@ TEST_F(SubmitCheck, Refuses) {
       {"no tasks", [](auto& s) { s.tasks = 0; }, TooManyTasks},
       {"nodes upside down", [](auto& s) { s.min_nodes = 3, s.max_nodes = 2; }, InvalidNodeCount},
       {"reservation", [](auto& s) { s.reservation = "r"; }, InvalidReservation},
-      {"contiguous", [](auto& s) { s.contiguous = true; }, NotSupported},
       {"time-min", [](auto& s) { s.time_min = TimeLimit::of_minutes(1); }, NotSupported},
       {"exclusive=user", [](auto& s) { s.exclusive = model::Exclusive::User; }, NotSupported},
   };

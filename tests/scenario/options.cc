@@ -302,6 +302,11 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"name", word(&Spec::name)},
       {"overcommit", flag(&Spec::overcommit)},
       {"contiguous", flag(&Spec::contiguous)},
+      {"spread", flag(&Spec::spread_nodes)},
+      {"fewest_nodes", flag(&Spec::fewest_nodes)},
+      {"switches", number(&Spec::switches)},
+      {"segment", number(&Spec::segment)},
+      {"prefer", word(&Spec::prefer)},
       {"hold", flag(&Spec::hold)},
       {"priority", number(&Spec::priority)},
       {"depends", [&context](Spec& spec, const std::string& value) { return set_dependency(spec, context, value); }},
@@ -361,8 +366,9 @@ Status apply_config_options(const Line& line, model::ClusterConfig& config) {
 Status apply_job_options(const Line& line, const JobContext& context, model::JobSpec& spec) {
   SPUR_TRY(apply_table(job_table(context), line, 1, spec));
   const bool says_what_of_a_node = std::ranges::any_of(line.options, [](const auto& option) {
-    for (const std::string_view key : {"tasks", "tasks_per_node", "cpus", "min_cpus", "mem", "mem_per_cpu", "gres",
-                                       "gpus", "gpus_per_job", "gpus_per_task", "gres_per_task", "tasks_per_gpu", "exclusive"})
+    for (const std::string_view key :
+         {"tasks", "tasks_per_node", "cpus", "min_cpus", "mem", "mem_per_cpu", "gres", "gpus", "gpus_per_job",
+          "gpus_per_task", "gres_per_task", "tasks_per_gpu", "exclusive"})
       if (option.first == key) return true;
     return false;
   });

@@ -18,6 +18,8 @@ const std::map<std::string, Scenario::Handler>& Scenario::handlers() {
   static const std::map<std::string, Handler> table{
       {"nodes", &Scenario::nodes},
       {"partition", &Scenario::partition},
+      {"switch", &Scenario::add_switch},
+      {"block", &Scenario::add_block},
       {"config", &Scenario::config},
       {"reconfigure", &Scenario::reconfigure},
       {"register", &Scenario::register_node},
@@ -55,7 +57,8 @@ Result<std::string> Scenario::play(const std::string& text) {
   const Line line = parse_line(text);
   const auto handler = handlers().find(line.directive);
   if (handler == handlers().end()) return fail(ErrorCode::InvalidArgument, "unknown directive " + line.directive);
-  const bool shapes = line.directive == "nodes" || line.directive == "partition" || line.directive == "config";
+  const bool shapes = line.directive == "nodes" || line.directive == "partition" || line.directive == "config" ||
+                      line.directive == "switch" || line.directive == "block";
   if (!shapes) SPUR_TRY(set_up());
   SPUR_TRY((this->*handler->second)(line));
   if (is_set_up_) SPUR_TRY(cluster_.check_invariants());

@@ -31,6 +31,8 @@ class Scenario {
   // ---- the cluster's shape (shape.cc)
   Status nodes(const Line& line);
   Status partition(const Line& line);
+  Status add_switch(const Line& line);
+  Status add_block(const Line& line);
   Status config(const Line& line);
   Status reconfigure(const Line& line);
   Status set_up();  // before the first directive that needs a cluster

@@ -62,6 +62,23 @@ Status Scenario::partition(const Line& line) {
   return {};
 }
 
+Status Scenario::add_switch(const Line& line) {
+  if (is_set_up_) return fail(ErrorCode::InvalidArgument, "switches come first");
+  SPUR_ASSIGN(const std::string name, only_word(line));
+  config_.topology.kind = model::TopologyKind::Tree;
+  const auto list = [&](const char* key) { return line.option(key) ? *line.option(key) : std::string(); };
+  config_.topology.switches.push_back({name, list("nodes"), list("switches"), 0});
+  return {};
+}
+
+Status Scenario::add_block(const Line& line) {
+  SPUR_TRY(add_switch(line));
+  config_.topology.kind = model::TopologyKind::Block;
+  config_.topology.blocks.push_back(std::move(config_.topology.switches.back()));
+  config_.topology.switches.pop_back();
+  return {};
+}
+
 // Before the cluster is there; reservations=N is the scheduler's.
 Status Scenario::config(const Line& line) {
   if (is_set_up_) return fail(ErrorCode::InvalidArgument, "use reconfigure");

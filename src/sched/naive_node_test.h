@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// The naive scheduler's view of one node: what it can do for a request, counted up one by one, and what a job takes
+// of it, found by looking at every choice.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "sched/naive_world_test.h"
+
+namespace spur::sched {
+
+class NaiveNode : protected NaiveWorld {
+ protected:
+  NaiveNode(const model::View& view, Time now) : NaiveWorld(view, now), columns_(view) {}
+
+  struct Offer {
+    std::uint32_t node = 0;
+    Amount tasks = 0;
+    Amounts free;
+    Amounts judged;  // by what best fit is judged: free now, or the whole node for later
+  };
+  struct Part {
+    std::uint32_t node;
+    Amount tasks;
+    std::vector<Amount> job_gres;
+  };
+  // ---- one node
+  bool allowed(const Request& request, std::uint32_t n) const {
+    const auto& node = *nodes_[n].record;
+    if (std::ranges::find(request.excluded, n) != request.excluded.end()) return false;
+    if (static_cast<Amount>(node.hardware.tmp_disk_mib) < request.tmp_disk_mib) return false;
+    for (const auto term : request.features.all)
+      if (!holds(request.features, term, n)) return false;
+    bool any = request.features.one_of.empty();
+    for (const auto term : request.features.one_of) any = any || holds(request.features, term, n);
+    return any;
+  }
+  bool holds(const FeatureRequest& features, std::uint32_t at, std::uint32_t n) const {
+    const auto& has = nodes_[n].record->active_features;
+    const auto& term = features.terms[at];
+    if (term.op == FeatureTerm::Op::Name) return std::ranges::count(has, term.name) > 0;
+    if (term.op == FeatureTerm::Op::Not) return !holds(features, term.left, n);
+    const bool left = holds(features, term.left, n), right = holds(features, term.right, n);
+    return term.op == FeatureTerm::Op::And ? left && right : left || right;
+  }
+  bool wanted(const GresNeed& need, const std::string& name, const std::string& type) const {
+    for (const auto id : need.gres)
+      if (columns_.gres_name(id) == name && columns_.gres_type(id) == type) return true;
+    return false;
+  }
+  // Free of a need: devices that nobody uses, or a count; of shares, the most that one device has.
+  Amount gres_of(const GresNeed& need, const Node& node, const Amounts& free) const {
+    Amount sum = 0;
+    for (const auto& [kind, count] : free.gres)
+      if (!need.is_shares() && wanted(need, kind.first, kind.second)) sum += count;
+    for (const auto& [name, device] : node.devices) {
+      if (!wanted(need, name.first, device.type)) continue;
+      if (!need.is_shares())
+        sum += free.device.at(name) == node.total.device.at(name);
+      else if (node.shares == need.shares_of)
+        sum = std::max(sum, free.device.at(name));
+    }
+    return sum;
+  }
+  // Shares for one task after the other.
+  bool shares_fit(const Request& request, const GresNeed& need, const Node& node, Amounts free, Amount tasks) const {
+    for (; tasks > 0; --tasks) {
+      bool found = false;
+      for (auto& [name, left] : free.device) {
+        if (found || node.shares != need.shares_of || !wanted(need, name.first, node.devices.at(name).type)) continue;
+        if (left < need.count) continue;
+        found = true;
+        left -= request.one_task_per_device ? left : need.count;
+      }
+      if (!found) return false;
+    }
+    return true;
+  }
+  Amount gpus_of(const Request& request, const std::vector<Amount>& job_gres) const {
+    Amount gpus = 0;
+    for (std::size_t i = 0; i < job_gres.size(); ++i)
+      if (request.gres_per_job[i].is_gpu) gpus += job_gres[i];
+    return gpus;
+  }
+  // What an offer has for the i-th need per job, with CPUs and memory for it.
+  Amount job_gres_of(const Request& request, std::size_t i, const Node& node, const Amounts& free) const {
+    Amount most = gres_of(request.gres_per_job[i], node, free);
+    std::vector<Amount> job_gres(request.gres_per_job.size());
+    for (; most > 0 && request.gres_per_job[i].is_gpu; --most) {
+      job_gres[i] = most;
+      const bool memory = request.memory != MemoryNeed::PerGpu || free.mem >= request.memory_mib * most;
+      if (memory && cpus_fit(request, free, cpus_needed(request, node, 1, job_gres))) break;
+    }
+    return most;
+  }
+  Amount cpus_needed(const Request& request, const Node& node, Amount tasks,
+                     const std::vector<Amount>& job_gres = {}) const {
+    Amount cpus =
+        std::max(request.cpus_per_task * (request.overcommit ? 1 : std::max<Amount>(tasks, 1)), request.min_cpus);
+    cpus = std::max(cpus, request.cpus_per_gpu * gpus_of(request, job_gres));
+    while (cpus % node.unit != 0) ++cpus;
+    return cpus;
+  }
+  // Counts upwards: do so many tasks fit, and one more?
+  bool tasks_fit(const Request& request, const Node& node, const Amounts& free, Amount tasks) const {
+    const Amount cpus = cpus_needed(request, node, tasks);
+    if (!cpus_fit(request, free, cpus)) return false;
+    if (request.exclusive &&
+        (free.cpu != node.total.cpu || free.gres != node.total.gres || free.device != node.total.device))
+      return false;
+    if (request.memory == MemoryNeed::PerNode && free.mem < request.memory_mib) return false;
+    if (request.memory == MemoryNeed::WholeNode && free.mem < node.total.mem) return false;
+    if (request.memory == MemoryNeed::PerTask && free.mem < request.memory_mib * tasks) return false;
+    for (const auto& need : request.gres_per_node)
+      if (gres_of(need, node, free) < need.count) return false;
+    for (const auto& need : request.gres_per_task)
+      if (need.is_shares() ? !shares_fit(request, need, node, free, tasks)
+                           : gres_of(need, node, free) < need.count * tasks)
+        return false;
+    for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+      if (job_gres_of(request, i, node, free) < 1) return false;
+    return true;
+  }
+  bool cpus_fit(const Request& request, const Amounts& free, Amount cpus) const {
+    if (cpus > free.cpu) return false;
+    const std::string& partition = (*view_.partitions)[request.partition].config.name;
+    if (!request.exclusive && free.partition_cpu.contains(partition) && cpus > free.partition_cpu.at(partition))
+      return false;
+    return request.memory != MemoryNeed::PerCpu || free.mem >= request.memory_mib * cpus;
+  }
+  Amount most_tasks(const Request& request, const Node& node, const Amounts& free) const {
+    if (!request.tasks_fixed)
+      return tasks_fit(request, node, free, request.tasks_per_node) ? request.tasks_per_node : 0;
+    Amount most = request.tasks;
+    if (request.tasks_per_node) most = std::min<Amount>(most, request.tasks_per_node);
+    Amount tasks = 0;
+    while (tasks < most && tasks_fit(request, node, free, tasks + 1)) ++tasks;
+    return tasks;
+  }
+
+  // What a part takes out of `free`.
+  Amounts amounts_of(const Request& request, const Part& part, const Amounts& free) {
+    const Node& node = nodes_[part.node];
+    Amounts take;
+    const Amount cpus = cpus_needed(request, node, part.tasks, part.job_gres);
+    take.cpu = request.exclusive ? node.total.cpu : cpus;
+    const std::string& partition = (*view_.partitions)[request.partition].config.name;
+    if (node.total.partition_cpu.contains(partition)) take.partition_cpu[partition] = take.cpu;
+    const Amount tasks = std::max<Amount>(part.tasks, 1);
+    if (consumable()) {
+      if (request.memory == MemoryNeed::PerNode) take.mem = request.memory_mib;
+      if (request.memory == MemoryNeed::WholeNode) take.mem = node.total.mem;
+      if (request.memory == MemoryNeed::PerCpu) take.mem = request.memory_mib * cpus;
+      if (request.memory == MemoryNeed::PerTask) take.mem = request.memory_mib * tasks;
+      if (request.memory == MemoryNeed::PerGpu) take.mem = request.memory_mib * gpus_of(request, part.job_gres);
+    }
+    if (request.exclusive) {
+      take.gres = node.total.gres;
+      take.device = node.total.device;
+      take.socket = node.total.socket;
+      return take;
+    }
+    std::map<std::string, std::vector<std::pair<const GresNeed*, Amount>>> whole;  // by name
+    const auto want = [&](const GresNeed& need, Amount count, Amount lots) {
+      if (count == 0) return;
+      if (need.is_shares())
+        for (; lots > 0; --lots) take_shares(request, need, count, node, free, take);
+      else
+        whole[columns_.gres_name(need.gres[0])].emplace_back(&need, count * lots);
+    };
+    for (const auto& need : request.gres_per_node) want(need, need.count, 1);
+    for (const auto& need : request.gres_per_task) want(need, need.count, tasks);
+    for (std::size_t g = 0; g < part.job_gres.size(); ++g) want(request.gres_per_job[g], part.job_gres[g], 1);
+    for (const auto& [name, wishes] : whole) take_devices(name, wishes, node, free, take);
+    take_sockets(node, part.node, free, take);
+    return take;
+  }
+  // From the device that has the least beyond.
+  void take_shares(const Request& request, const GresNeed& need, Amount count, const Node& node, const Amounts& free,
+                   Amounts& take) const {
+    std::optional<std::tuple<Amount, std::string, DeviceName>> best;
+    const bool apart = request.one_task_per_device && &need >= request.gres_per_task.data() &&
+                       &need < request.gres_per_task.data() + request.gres_per_task.size();
+    for (const auto& [name, device] : node.devices) {
+      if (node.shares != need.shares_of || !wanted(need, name.first, device.type)) continue;
+      const Amount left = free.device.at(name) - (take.device.contains(name) ? take.device.at(name) : 0);
+      if (left < count || (apart && take.device.contains(name))) continue;
+      const std::tuple candidate{left - count, device.type, name};
+      if (!best || candidate < *best) best = candidate;
+    }
+    take.device[std::get<2>(*best)] += count;
+  }
+  // Every choice of so many devices, and the best of them; what is counted comes first.
+  void take_devices(const std::string& name, const std::vector<std::pair<const GresNeed*, Amount>>& wishes,
+                    const Node& node, const Amounts& free, Amounts& take) const {
+    std::vector<Amount> left;
+    for (const auto& [need, count] : wishes) {
+      left.push_back(count);
+      for (const auto& [kind, has] : free.gres)
+        for (; kind.first == name && wanted(*need, name, kind.second) && left.back() > 0 && take.gres[kind] < has;
+             --left.back())
+          ++take.gres[kind];
+    }
+    std::vector<std::uint32_t> open;
+    for (const auto& [device, what] : node.devices)
+      if (device.first == name && free.device.at(device) == node.total.device.at(device))
+        open.push_back(device.second);
+    using Score = std::tuple<int, std::size_t, int, std::vector<std::uint32_t>>;
+    std::optional<Score> best;
+    for (std::uint32_t mask = 1; mask < 1u << open.size(); ++mask) {
+      std::vector<std::uint32_t> in, out;
+      for (std::size_t i = 0; i < open.size(); ++i) (mask >> i & 1 ? in : out).push_back(open[i]);
+      bool right = true;
+      std::size_t all = 0;
+      for (std::size_t w = 0; w < wishes.size(); ++w) {
+        const auto here = std::ranges::count_if(
+            in, [&](std::uint32_t d) { return wanted(*wishes[w].first, name, node.devices.at({name, d}).type); });
+        right = right && here == left[w];
+        all += static_cast<std::size_t>(here);
+      }
+      if (!right || all != in.size()) continue;
+      std::set<int> sockets;
+      for (const auto d : in) {
+        const auto& near = node.devices.at({name, d}).sockets;
+        sockets.insert(near.begin(), near.end());
+        for (int s = 0; near.empty() && s < 64; ++s) sockets.insert(s);
+      }
+      const Score score{-links(name, node, in), sockets.size(), -links(name, node, out), in};
+      if (!best || score < *best) best = score;
+    }
+    if (best)
+      for (const auto d : std::get<3>(*best)) take.device[{name, d}] = node.total.device.at({name, d});
+  }
+  static int links(const std::string& name, const Node& node, const std::vector<std::uint32_t>& devices) {
+    const auto told = [&](std::uint32_t from, std::uint32_t to) {
+      const auto& links = node.devices.at({name, from}).links;
+      return to < links.size() ? std::max(0, links[to]) : 0;
+    };
+    int sum = 0;
+    for (const auto a : devices)
+      for (const auto b : devices)
+        if (a < b) sum += std::max(told(a, b), told(b, a));
+    return sum;
+  }
+  void take_sockets(const Node& node, std::uint32_t n, const Amounts& free, Amounts& take) const {
+    if (!node.cpus_per_socket) return;
+    std::set<int> near;
+    bool says = false;
+    for (const auto& [name, amount] : take.device) {
+      const auto& sockets = node.devices.at(name).sockets;
+      says = says || amount > 0;
+      near.insert(sockets.begin(), sockets.end());
+      for (const auto& [s, all] : node.total.socket)
+        if (sockets.empty()) near.insert(s);
+    }
+    for (const auto& [s, all] : node.total.socket)
+      if (!says) near.insert(s);
+    Amount left = take.cpu;
+    // All that is left from the fullest socket that has it; else all of the emptiest.
+    while (left > 0) {
+      std::vector<std::tuple<bool, bool, Amount, int>> order;
+      for (const auto& [s, all] : node.total.socket) {
+        const Amount room = free.socket.at(s) - take.socket[s];
+        if (room > 0) order.emplace_back(!near.contains(s), room < left, room < left ? -room : room, s);
+      }
+      if (order.empty()) break;
+      const int s = std::get<3>(*std::ranges::min_element(order));
+      const Amount here = std::min(left, free.socket.at(s) - take.socket[s]);
+      take.socket[s] += here;
+      left -= here;
+    }
+    for (const auto& most : {unused_now(n).socket, node.total.socket})
+      for (const auto& [s, has] : most) {
+        const Amount here = std::max<Amount>(0, std::min(left, has - take.socket[s]));
+        take.socket[s] += here;
+        left -= here;
+      }
+  }
+
+  model::NodeGrant grant(const Request& request, const Part& part, const Amounts& take) {
+    Node& node = nodes_[part.node];
+    model::NodeGrant grant;
+    grant.node = NodeIndex(part.node);
+    grant.tasks = static_cast<std::uint32_t>(part.tasks) * request.lot;
+    grant.memory_mib = static_cast<std::uint64_t>(take.mem);
+    std::set<int> near;
+    for (const auto& [name, amount] : take.device)
+      if (amount > 0) near.insert(node.devices.at(name).near_cpus.begin(), node.devices.at(name).near_cpus.end());
+    const Amount all = node.record->hardware.cpus;
+    if (node.cpus_per_socket)
+      for (const auto& [s, count] : take.socket)
+        take_cores(node, s * node.cpus_per_socket, (s + 1) * node.cpus_per_socket, count, near, grant.cpus);
+    else
+      take_cores(node, 0, all, take.cpu, near, grant.cpus);
+    std::ranges::sort(grant.cpus);
+    std::map<Gres, model::DeviceGrant> devices;
+    for (const auto& [name, amount] : take.device) {
+      if (amount == 0) continue;
+      const bool shares = !request.exclusive && takes_shares(request) && name.first == "gpu";
+      const Gres kind{shares ? node.shares : name.first, node.devices.at(name).type};
+      auto& made = devices[kind];
+      made.gres = kind.first;
+      made.type = kind.second;
+      made.indices.push_back(name.second);
+      if (shares) made.shares.push_back(static_cast<std::uint32_t>(amount));
+    }
+    for (const auto& [kind, count] : take.gres) {
+      for (Amount i = 0; i < count; ++i) {
+        auto& free = node.numbers_free[kind];
+        devices[kind].gres = kind.first;
+        devices[kind].type = kind.second;
+        devices[kind].indices.push_back(*free.begin());
+        free.erase(free.begin());
+      }
+    }
+    for (auto& [kind, made] : devices) grant.devices.push_back(std::move(made));
+    return grant;
+  }
+  static bool takes_shares(const Request& request) {
+    for (const auto& needs : {request.gres_per_node, request.gres_per_task, request.gres_per_job})
+      for (const auto& need : needs)
+        if (need.is_shares()) return true;
+    return false;
+  }
+  static void take_cores(Node& node, Amount first, Amount last, Amount count, const std::set<int>& near,
+                         std::vector<std::uint16_t>& cpus) {
+    for (const bool far : {false, true})
+      for (Amount core = first; core < last && count > 0; core += node.unit) {
+        if (!far && !near.empty() && !near.contains(static_cast<int>(core))) continue;
+        bool free = true;
+        for (Amount cpu = core; cpu < core + node.unit; ++cpu)
+          free = free && node.cpus_free.contains(static_cast<int>(cpu));
+        for (Amount cpu = core; free && cpu < core + node.unit; ++cpu, --count) {
+          cpus.push_back(static_cast<std::uint16_t>(cpu));
+          node.cpus_free.erase(static_cast<int>(cpu));
+        }
+      }
+  }
+
+  Columns columns_;
+};
+
+}  // namespace spur::sched

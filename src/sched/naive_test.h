@@ -153,6 +153,7 @@ class Naive : NaiveChoice {
     Request size = *request;
     size.memory = MemoryNeed::None;
     size.tmp_disk_mib = 0;
+    size.min_sockets = size.min_cores = size.min_threads = 0;
     size.features = {};
     size.contiguous = false;
     size.most_leaves = size.segment = 0;

@@ -250,6 +250,14 @@ class RandomLife {
     if (dice_.one_in(3)) spec.cpus_per_task = dice_.between(1, 4);
     if (dice_.one_in(8)) spec.min_cpus_per_node = dice_.between(1, 4);
     spec.overcommit = dice_.one_in(12);
+    if (dice_.one_in(flavour_.sockets || flavour_.threads ? 3 : 20)) {
+      if (dice_.one_in(3)) spec.tasks_per_core = dice_.between(1, 2);
+      if (dice_.one_in(3)) spec.tasks_per_socket = dice_.between(1, 3);
+      if (dice_.one_in(4)) spec.threads_per_core = dice_.between(1, 2);
+      if (dice_.one_in(5)) spec.hint = model::Hint::NoMultithread;
+      if (dice_.one_in(6)) spec.sockets_per_node = 2;
+      if (dice_.one_in(6)) spec.cores_per_socket = 3;
+    }
     if (flavour_.exclusive && dice_.one_in(4)) spec.exclusive = model::Exclusive::Node;
     if (dice_.one_in(3))
       spec.memory_per_node_mib = dice_.below(6) * 100;

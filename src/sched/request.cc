@@ -46,6 +46,13 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
     request.tasks = request.tasks_per_node = std::max(1u, spec.tasks_per_node);
   request.cpus_per_task = std::max(1u, spec.cpus_per_task);
   request.min_cpus = std::max(1u, spec.min_cpus_per_node.value_or(1));
+  const bool one_thread = spec.hint == model::Hint::NoMultithread || spec.hint == model::Hint::ComputeBound;
+  request.threads = spec.threads_per_core > 0 ? spec.threads_per_core : one_thread ? 1 : 0;
+  request.tasks_per_core = spec.tasks_per_core;
+  request.tasks_per_socket = spec.tasks_per_socket;
+  request.min_sockets = spec.sockets_per_node;
+  request.min_cores = spec.cores_per_socket;
+  request.min_threads = spec.threads_per_core;
   request.overcommit = spec.overcommit;
   request.exclusive =
       spec.exclusive != model::Exclusive::No || partition.oversubscribe == model::OverSubscribe::Exclusive;
@@ -190,7 +197,10 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.cpus_per_gpu == b.cpus_per_gpu && a.memory_per_gpu_mib == b.memory_per_gpu_mib &&
          a.cpus_per_task_given == b.cpus_per_task_given && a.gres_flags == b.gres_flags && a.licenses == b.licenses &&
          a.exclusive == b.exclusive && a.overcommit == b.overcommit && a.contiguous == b.contiguous &&
-         a.spread_nodes == b.spread_nodes && a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
+         a.tasks_per_core == b.tasks_per_core && a.tasks_per_socket == b.tasks_per_socket && a.hint == b.hint &&
+         a.sockets_per_node == b.sockets_per_node && a.cores_per_socket == b.cores_per_socket &&
+         a.threads_per_core == b.threads_per_core && a.spread_nodes == b.spread_nodes &&
+         a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
          a.switch_wait_seconds == b.switch_wait_seconds && a.segment == b.segment && a.prefer == b.prefer &&
          a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
          a.deadline == b.deadline;
@@ -228,6 +238,10 @@ std::uint64_t wish_hash(const model::JobSpec& spec) {
   }
   number(std::uint64_t{spec.switches} << 34 | std::uint64_t{spec.segment} << 3 | spec.contiguous << 2 |
          spec.spread_nodes << 1 | spec.fewest_nodes);
+  number(std::uint64_t{spec.tasks_per_core} << 40 | std::uint64_t{spec.tasks_per_socket} << 20 |
+         static_cast<std::uint64_t>(spec.hint));
+  number(std::uint64_t{spec.sockets_per_node} << 40 | std::uint64_t{spec.cores_per_socket} << 20 |
+         spec.threads_per_core);
   text(spec.features);
   text(spec.prefer);
   text(spec.required_nodes);

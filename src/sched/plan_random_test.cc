@@ -47,6 +47,7 @@ std::string show(const Plan& plan) {
     for (const auto& grant : start.allocation->nodes) {
       out += fmt::format(" node {} tasks {} mem {} cpus", grant.node.value, grant.tasks, grant.memory_mib);
       for (const auto cpu : grant.cpus) out += fmt::format(" {}", cpu);
+      for (const auto task : grant.task_ids) out += fmt::format(" t{}", task);
       for (const auto& devices : grant.devices) {
         out += fmt::format(" {}:{}", devices.gres, devices.type);
         for (const auto index : devices.indices) out += fmt::format(" {}", index);
@@ -272,6 +273,11 @@ class RandomLife {
                                     "[red*1&big*1]", "red|big&!fast",  "!(red|big)", "big*1&fast*1"};
       spec.features = wishes[dice_.below(16)];
       if (dice_.one_in(3)) spec.prefer = wishes[dice_.below(8)];
+    }
+    if (dice_.one_in(6)) {
+      spec.distribution.nodes =
+          dice_.one_in(2) ? model::Distribution::Nodes::Cyclic : model::Distribution::Nodes::Plane;
+      spec.distribution.plane_size = dice_.between(1, 3);
     }
     spec.contiguous = flavour_.multi_node && dice_.one_in(10);
     spec.spread_nodes = flavour_.multi_node && dice_.one_in(12);

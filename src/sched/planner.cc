@@ -7,6 +7,7 @@
 #include "sched/eligibility.h"
 #include "sched/feasibility.h"
 #include "sched/occupancy.h"
+#include "sched/task_numbers.h"
 
 namespace spur::sched {
 namespace {
@@ -200,6 +201,7 @@ void Planner::start(Slot& slot, const Request& request, const std::vector<Share>
     take_of_share(request, capacity_, shares[i], profile_.least(shares[i].node, now_, end), take);
     allocation->nodes.push_back(grants_.grant(request, shares[i], take));
   }
+  number_tasks(request.distribution, allocation->nodes);
   profile_.start(request, shares, rows_);
 
   const model::Job& job = *slot.job;

@@ -99,6 +99,15 @@ Request without_leaf_limit(Request request) {
   return request;
 }
 
+TimeLimit limit_until(const Request& request, Time start, Time until) {
+  if (request.end_of_run(start) <= until) return request.limit;
+  if (!request.least_limit.is_finite() || until <= start) return {};
+  const auto most = std::chrono::duration_cast<minutes>(until - start).count();
+  const auto least = std::max<std::int64_t>(1, request.least_limit.minutes_value());
+  if (most < least) return {};
+  return TimeLimit::of_minutes(static_cast<std::uint32_t>(most));
+}
+
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job) {
   if (of_job.is_set()) return of_job;
   return partition.default_time.is_set() ? partition.default_time : partition.max_time;
@@ -184,7 +193,11 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   request.tmp_disk_mib = static_cast<Amount>(std::min<std::uint64_t>(spec.tmp_disk_mib, std::uint64_t{1} << 50));
   request.limit_column = columns.partition_limit(partition);
   request.limit = limit_in(config, limit);
+  request.least_limit = spec.time_min;
   request.deadline = spec.deadline;
+  if (spec.distribution.nodes == model::Distribution::Nodes::Arbitrary)
+    return fail(ErrorCode::NotSupported, "--distribution=arbitrary is not supported yet");
+  request.distribution = spec.distribution;
   return request;
 }
 
@@ -203,7 +216,7 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
          a.switch_wait_seconds == b.switch_wait_seconds && a.segment == b.segment && a.prefer == b.prefer &&
          a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
-         a.deadline == b.deadline;
+         a.deadline == b.deadline && a.time_min == b.time_min && a.distribution == b.distribution;
 }
 
 std::uint64_t wish_hash(const model::JobSpec& spec) {

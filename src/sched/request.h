@@ -83,7 +83,9 @@ struct Request {
   std::vector<NodeNumber> required, excluded;  // ascending
   std::size_t limit_column = 0;                // of the partition's MaxCPUsPerNode; 0: none
 
-  TimeLimit limit;
+  model::Distribution distribution;
+
+  TimeLimit limit, least_limit;  // least_limit: --time-min, not set if the limit is not to be cut
   Time deadline;
 
   // Whether enough nodes that suit are enough, whichever they are.
@@ -100,6 +102,10 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
 
 // The request once its job has waited long enough for few switches.
 Request without_leaf_limit(Request request);
+
+// The limit for a run that starts then and has to end by `until`: the request's own if that fits, else the longest
+// whole number of minutes that is not below --time-min; not set if the job cannot run there.
+TimeLimit limit_until(const Request& request, Time start, Time until);
 
 // The limit in force in that partition: the job's, else the partition's default, else its maximum.
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job);

@@ -315,6 +315,18 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"hold", flag(&Spec::hold)},
       {"priority", number(&Spec::priority)},
       {"depends", [&context](Spec& spec, const std::string& value) { return set_dependency(spec, context, value); }},
+      {"dist",
+       [](Spec& spec, const std::string& value) -> Status {
+         using enum model::Distribution::Nodes;
+         const auto colon = value.find(':');
+         SPUR_ASSIGN(spec.distribution.nodes,
+                     one_of<model::Distribution::Nodes>(value.substr(0, colon),
+                                                        {{"block", Block}, {"cyclic", Cyclic}, {"plane", Plane}}));
+         if (colon == std::string::npos) return {};
+         SPUR_ASSIGN(const std::uint64_t size, parse_number(value.substr(colon + 1)));
+         spec.distribution.plane_size = static_cast<std::uint32_t>(size);
+         return {};
+       }},
       {"exclusive",
        [](Spec& spec, const std::string& value) -> Status {
          using enum model::Exclusive;

@@ -32,7 +32,7 @@ OptionStatus unsupported(Value option) {
 }
 
 OptionStatus exclusive_memory(Request& r) {
-  if (!r.mem_given || !r.mem_per_cpu_given) return {};
+  if (r.mem_given + r.mem_per_cpu_given + r.mem_per_gpu_given < 2) return {};
   return std::unexpected(BadOption{"--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.", 1, {}, true});
 }
 
@@ -147,6 +147,7 @@ OptionStatus set_mem(Request& r, Value v) {
   if (!mib) return invalid_specification("mem");
   r.spec.memory_per_node_mib = *mib;
   r.spec.memory_per_cpu_mib.reset();
+  r.spec.memory_per_gpu_mib.reset();
   r.mem_given = true;
   return exclusive_memory(r);
 }
@@ -156,8 +157,88 @@ OptionStatus set_mem_per_cpu(Request& r, Value v) {
   if (!mib) return invalid_specification("mem-per-cpu");
   r.spec.memory_per_cpu_mib = *mib;
   r.spec.memory_per_node_mib.reset();
+  r.spec.memory_per_gpu_mib.reset();
   r.mem_per_cpu_given = true;
   return exclusive_memory(r);
+}
+
+OptionStatus set_mem_per_gpu(Request& r, Value v) {
+  const auto mib = text::parse_memory_mib(v);
+  if (!mib) return invalid_specification("mem-per-gpu");
+  r.spec.memory_per_gpu_mib = *mib;
+  r.spec.memory_per_node_mib.reset();
+  r.spec.memory_per_cpu_mib.reset();
+  r.mem_per_gpu_given = true;
+  return exclusive_memory(r);
+}
+
+OptionStatus set_cpus_per_gpu(Request& r, Value v) {
+  return take(r.spec.cpus_per_gpu, positive_number(v, "cpus-per-gpu"));
+}
+OptionStatus set_ntasks_per_core(Request& r, Value v) {
+  return take(r.spec.tasks_per_core, positive_number(v, "ntasks-per-core"));
+}
+OptionStatus set_ntasks_per_gpu(Request& r, Value v) {
+  return take(r.spec.tasks_per_gpu, positive_number(v, "ntasks-per-gpu"));
+}
+OptionStatus set_ntasks_per_socket(Request& r, Value v) {
+  return take(r.spec.tasks_per_socket, positive_number(v, "ntasks-per-socket"));
+}
+OptionStatus set_sockets_per_node(Request& r, Value v) {
+  return take(r.spec.sockets_per_node, positive_number(v, "sockets-per-node"));
+}
+OptionStatus set_cores_per_socket(Request& r, Value v) {
+  return take(r.spec.cores_per_socket, positive_number(v, "cores-per-socket"));
+}
+OptionStatus set_threads_per_core(Request& r, Value v) {
+  return take(r.spec.threads_per_core, positive_number(v, "threads-per-core"));
+}
+OptionStatus set_segment(Request& r, Value v) {
+  return take(r.spec.segment, positive_number(v, "segment"));
+}
+
+// "2", "2:4", "2:4:1"; '*' for any.
+OptionStatus set_extra_node_info(Request& r, Value v) {
+  const auto parts = text::split(v, ':');
+  if (parts.empty() || parts.size() > 3) return invalid_specification("extra-node-info");
+  std::uint32_t* const fields[] = {&r.spec.sockets_per_node, &r.spec.cores_per_socket, &r.spec.threads_per_core};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto number = parts[i] == "*" ? std::optional<std::uint32_t>(0) : text::parse_decimal32(parts[i]);
+    if (!number || (*number == 0 && parts[i] != "*")) return invalid_specification("extra-node-info");
+    *fields[i] = *number;
+  }
+  return {};
+}
+
+OptionStatus set_hint(Request& r, Value v) {
+  if (v == "compute_bound")
+    r.spec.hint = model::Hint::ComputeBound;
+  else if (v == "multithread")
+    r.spec.hint = model::Hint::Multithread;
+  else if (v == "nomultithread")
+    r.spec.hint = model::Hint::NoMultithread;
+  else if (v == "memory_bound")
+    return unsupported("--hint=memory_bound");
+  else
+    return invalid_specification("hint");
+  return {};
+}
+
+OptionStatus set_gres_flags(Request& r, Value v) {
+  r.spec.gres_flags = 0;
+  for (const Value flag : text::split(v, ',')) {
+    if (text::equal_ignoring_case(flag, "disable-binding"))
+      r.spec.gres_flags |= model::kGresDisableBinding;
+    else if (text::equal_ignoring_case(flag, "one-task-per-sharing"))
+      r.spec.gres_flags |= model::kGresOneTaskPerSharing;
+    else if (text::equal_ignoring_case(flag, "multiple-tasks-per-sharing"))
+      r.spec.gres_flags |= model::kGresManyTasksPerSharing;
+    else if (text::equal_ignoring_case(flag, "enforce-binding"))
+      return unsupported("--gres-flags=enforce-binding");
+    else
+      return invalid_specification("gres-flags");
+  }
+  return {};
 }
 
 OptionStatus set_tmp(Request& r, Value v) {

@@ -24,7 +24,7 @@ constexpr JobOption kOptions[] = {
     {{{"acctg-freq", 0, V}}, kBoth, "SBATCH_ACCTG_FREQ", "SLURM_ACCTG_FREQ"},
     {{{"array", 'a', V, "indexes", "job array index values"}, set_array}, kSbatch, "SBATCH_ARRAY_INX"},
     {{{"batch", 0, V}}, kSbatch, "SBATCH_BATCH"},
-    {{{"bb", 0, V}}, kBoth, nullptr, "SLURM_BURST_BUFFER"},
+    {{{"bb", 0, V, "spec", "burst buffer specification, kept with the job"}, set_text<&Spec::burst_buffer>}, kBoth, nullptr, "SLURM_BURST_BUFFER"},
     {{{"bbf", 0, V}}, kBoth},
     {{{"bcast", 0, M}}, kSrun, nullptr, "SLURM_BCAST"},
     {{{"bcast-exclude", 0, V}}, kSrun, nullptr, "SLURM_BCAST_EXCLUDE"},
@@ -40,10 +40,10 @@ constexpr JobOption kOptions[] = {
     {{{"container-id", 0, V}}, kBoth, "SBATCH_CONTAINER_ID", "SLURM_CONTAINER_ID"},
     {{{"contiguous", 0, N, nullptr, "demand a contiguous range of nodes"}, set_flag<&Spec::contiguous>}},
     {{{"core-spec", 'S', V}}, kBoth, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC"},
-    {{{"cores-per-socket", 0, V}}},
+    {{{"cores-per-socket", 0, V, "n", "number of cores per socket to allocate"}, set_cores_per_socket}},
     {{{"cpu-bind", 0, V, "type", "bind tasks to CPUs: only none and quiet yet"}, set_cpu_bind}, kSrun},
     {{{"cpu-freq", 0, V}}, kBoth, "SBATCH_CPU_FREQ_REQ", "SLURM_CPU_FREQ_REQ"},
-    {{{"cpus-per-gpu", 0, V}}, kBoth, "SBATCH_CPUS_PER_GPU", "SLURM_CPUS_PER_GPU"},
+    {{{"cpus-per-gpu", 0, V, "n", "number of CPUs required per allocated GPU"}, set_cpus_per_gpu}, kBoth, "SBATCH_CPUS_PER_GPU", "SLURM_CPUS_PER_GPU"},
     {{{"cpus-per-task", 'c', V, "ncpus", "number of cpus required per task"}, set_cpus_per_task}, kBoth, nullptr, "SRUN_CPUS_PER_TASK"},
     {{{"deadline", 0, V, "time", "remove the job if no ending possible before\nthis deadline (start > (deadline - time[-min]))"}, set_deadline}},
     {{{"delay-boot", 0, V}}, kBoth, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT"},
@@ -59,7 +59,7 @@ constexpr JobOption kOptions[] = {
     {{{"export-file", 0, V, "file|fd", "specify environment variables file or file\ndescriptor to export"}, set_request_text<&JobRequest::export_file>}, kSbatch},
     {{{"external-launcher", 0, N}}, kSrun},
     {{{"extra", 0, V, "string", "arbitrary string kept with the job"}, set_text<&Spec::extra>}},
-    {{{"extra-node-info", 'B', V}}},
+    {{{"extra-node-info", 'B', V, "S[:C[:T]]", "sockets per node, cores per socket and threads per\ncore that nodes must have"}, set_extra_node_info}},
     {{{"get-user-env", 0, M}}, kSbatch, "SBATCH_GET_USER_ENV"},
     {{{"gid", 0, V, "group_id", "group ID to run job as (user root only)"}, set_gid}},
     {{{"gpu-bind", 0, V}}, kBoth, "SBATCH_GPU_BIND", "SLURM_GPU_BIND"},
@@ -69,9 +69,9 @@ constexpr JobOption kOptions[] = {
     {{{"gpus-per-socket", 0, V, "n", "number of GPUs required per allocated socket"}, set_gpus_per_socket}, kBoth, "SBATCH_GPUS_PER_SOCKET", "SLURM_GPUS_PER_SOCKET"},
     {{{"gpus-per-task", 0, V, "n", "number of GPUs required per spawned task"}, set_gpus_per_task}, kBoth, "SBATCH_GPUS_PER_TASK", "SLURM_GPUS_PER_TASK"},
     {{{"gres", 0, V, "list", "required generic resources"}, set_gres}, kBoth, "SBATCH_GRES", "SLURM_GRES"},
-    {{{"gres-flags", 0, V}}, kBoth, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS"},
+    {{{"gres-flags", 0, V, "opts", "disable-binding, one-task-per-sharing,\nmultiple-tasks-per-sharing"}, set_gres_flags}, kBoth, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS"},
     {{{"het-group", 0, V}}, kSrun},
-    {{{"hint", 0, V}}, kBoth, "SBATCH_HINT", "SLURM_HINT"},
+    {{{"hint", 0, V, "type", "compute_bound, multithread or nomultithread"}, set_hint}, kBoth, "SBATCH_HINT", "SLURM_HINT"},
     {{{"hold", 'H', N, nullptr, "submit job in held state"}, set_flag<&Spec::hold>}},
     {{{"ignore-pbs", 0, N, nullptr, "ignore #PBS and #BSUB options in the batch script"}, set_request_flag<&JobRequest::ignore_pbs>}, kSbatch, "SBATCH_IGNORE_PBS"},
     {{{"immediate", 'I', M, "secs", "exit if resources not available in \"secs\""}, set_immediate}, kSrun, nullptr, "SLURM_IMMEDIATE"},
@@ -88,7 +88,7 @@ constexpr JobOption kOptions[] = {
     {{{"mem", 0, V, "MB", "minimum amount of real memory"}, set_mem}, kBoth, "SBATCH_MEM_PER_NODE", "SLURM_MEM_PER_NODE"},
     {{{"mem-bind", 0, V}}, kBoth, "SBATCH_MEM_BIND", "SLURM_MEM_BIND"},
     {{{"mem-per-cpu", 0, V, "MB", "maximum amount of real memory per allocated cpu\nrequired by the job"}, set_mem_per_cpu}, kBoth, "SBATCH_MEM_PER_CPU", "SLURM_MEM_PER_CPU"},
-    {{{"mem-per-gpu", 0, V}}, kBoth, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU"},
+    {{{"mem-per-gpu", 0, V, "MB", "real memory required per allocated GPU"}, set_mem_per_gpu}, kBoth, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU"},
     {{{"mincpus", 0, V, "n", "minimum number of logical processors per node"}, set_mincpus}},
     {{{"mpi", 0, V, "type", "type of MPI being used: only none yet"}, set_mpi}, kSrun, nullptr, "SLURM_MPI_TYPE"},
     {{{"msg-timeout", 0, V}}, kSrun},
@@ -102,10 +102,10 @@ constexpr JobOption kOptions[] = {
     {{{"nodelist", 'w', V, "hosts...", "request a specific list of hosts"}, set_nodelist}},
     {{{"nodes", 'N', V, "N", "number of nodes on which to run (N = min[-max])"}, set_nodes}, kBoth, nullptr, "SLURM_JOB_NUM_NODES"},
     {{{"ntasks", 'n', V, "ntasks", "number of tasks to run"}, set_ntasks}, kBoth, nullptr, "SLURM_NTASKS"},
-    {{{"ntasks-per-core", 0, V}}, kBoth, nullptr, "SLURM_NTASKS_PER_CORE"},
-    {{{"ntasks-per-gpu", 0, V}}, kBoth, nullptr, "SLURM_NTASKS_PER_GPU"},
+    {{{"ntasks-per-core", 0, V, "n", "number of tasks to invoke on each core", "tasks-per-core"}, set_ntasks_per_core}, kBoth, nullptr, "SLURM_NTASKS_PER_CORE"},
+    {{{"ntasks-per-gpu", 0, V, "n", "number of tasks to invoke for each GPU", "tasks-per-gpu"}, set_ntasks_per_gpu}, kBoth, nullptr, "SLURM_NTASKS_PER_GPU"},
     {{{"ntasks-per-node", 0, V, "n", "number of tasks to invoke on each node", "tasks-per-node"}, set_ntasks_per_node}, kBoth, nullptr, "SLURM_NTASKS_PER_NODE"},
-    {{{"ntasks-per-socket", 0, V}}, kBoth, nullptr, "SLURM_NTASKS_PER_SOCKET"},
+    {{{"ntasks-per-socket", 0, V, "n", "number of tasks to invoke on each socket", "tasks-per-socket"}, set_ntasks_per_socket}, kBoth, nullptr, "SLURM_NTASKS_PER_SOCKET"},
     {{{"oom-kill-step", 0, M}}, kBoth, "SBATCH_OOM_KILL_STEP", "SLURM_OOM_KILL_STEP"},
     {{{"open-mode", 0, V, "append|truncate", "open mode of output and error files"}, set_open_mode}, kBoth, "SBATCH_OPEN_MODE", "SLURM_OPEN_MODE"},
     {{{"output", 'o', V, "out", "file for standard output"}, set_output}, kBoth, "SBATCH_OUTPUT", "SLURM_STDOUTMODE"},
@@ -114,7 +114,7 @@ constexpr JobOption kOptions[] = {
     {{{"oversubscribe", 's', N, nullptr, "over subscribe resources with other jobs", "share"}, set_oversubscribe}},
     {{{"parsable", 0, N, nullptr, "outputs only the jobid on successful submission"}, set_request_flag<&JobRequest::parsable>}, kSbatch},
     {{{"partition", 'p', V, "partition", "partition requested"}, set_partition}, kBoth, "SBATCH_PARTITION", "SLURM_PARTITION"},
-    {{{"prefer", 0, V}}, kBoth, "SBATCH_PREFER", "SLURM_PREFER"},
+    {{{"prefer", 0, V, "list", "features desired but not required by the job"}, set_text<&Spec::prefer>}, kBoth, "SBATCH_PREFER", "SLURM_PREFER"},
     {{{"preserve-env", 'E', N}}, kSrun},
     {{{"priority", 0, V, "value", "set the priority of the job to value"}, set_priority}},
     {{{"profile", 0, V}}, kBoth, "SBATCH_PROFILE", "SLURM_PROFILE"},
@@ -129,12 +129,12 @@ constexpr JobOption kOptions[] = {
     {{{"requeue", 0, N, nullptr, "if set, permit the job to be requeued"}, set_requeue}, kSbatch, "SBATCH_REQUEUE"},
     {{{"reservation", 0, V, "name", "allocate resources from named reservation"}, set_text<&Spec::reservation>}, kBoth, "SBATCH_RESERVATION", "SLURM_RESERVATION"},
     {{{"resv-ports", 0, M}}, kBoth, nullptr, "SLURM_RESV_PORTS"},
-    {{{"segment", 0, V}}, kBoth, "SBATCH_SEGMENT_SIZE", "SLURM_SEGMENT_SIZE"},
+    {{{"segment", 0, V, "n", "nodes of each part of the job that must be in one\nblock"}, set_segment}, kBoth, "SBATCH_SEGMENT_SIZE", "SLURM_SEGMENT_SIZE"},
     {{{"send-libs", 0, M}}, kSrun, nullptr, "SLURM_SEND_LIBS"},
     {{{"signal", 0, V, "[B:]num[@time]", "send signal when time limit within time seconds"}, set_signal}, kBoth, "SBATCH_SIGNAL", "SLURM_SIGNAL"},
     {{{"slurmd-debug", 0, V}}, kSrun, nullptr, "SLURMD_DEBUG"},
-    {{{"sockets-per-node", 0, V}}},
-    {{{"spread-job", 0, N}}, kBoth, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB"},
+    {{{"sockets-per-node", 0, V, "n", "number of sockets per node to allocate"}, set_sockets_per_node}},
+    {{{"spread-job", 0, N, nullptr, "spread job across as many nodes as possible"}, set_flag<&Spec::spread_nodes>}, kBoth, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB"},
     {{{"spread-segments", 0, N}}, kBoth},
     {{{"stepmgr", 0, N}}, kBoth},
     {{{"switches", 0, V}}, kBoth, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH"},
@@ -143,7 +143,7 @@ constexpr JobOption kOptions[] = {
     {{{"test-only", 0, N, nullptr, "validate the request and say when it would start"}, set_request_flag<&JobRequest::test_only>}},
     {{{"thread-spec", 0, V}}, kBoth, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC"},
     {{{"threads", 'T', V}}, kSrun, nullptr, "SLURM_THREADS"},
-    {{{"threads-per-core", 0, V}}, kBoth, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE"},
+    {{{"threads-per-core", 0, V, "n", "number of threads per core to allocate"}, set_threads_per_core}, kBoth, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE"},
     {{{"time", 't', V, "minutes", "time limit"}, set_time}, kBoth, "SBATCH_TIMELIMIT", "SLURM_TIMELIMIT"},
     {{{"time-min", 0, V, "minutes", "minimum time limit (if distinct)"}, set_time_min}},
     {{{"tmp", 0, V, "MB", "minimum amount of temporary disk"}, set_tmp}},
@@ -152,7 +152,7 @@ constexpr JobOption kOptions[] = {
     {{{"tres-per-task", 0, V}}, kBoth, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK"},
     {{{"uid", 0, V, "user_id", "user ID to run job as (user root only)"}, set_uid}, kSbatch},
     {{{"unbuffered", 'u', N, nullptr, "do not line-buffer stdout/err"}, set_request_flag<&JobRequest::unbuffered>}, kSrun, nullptr, "SLURM_UNBUFFEREDIO"},
-    {{{"use-min-nodes", 0, N}}, kBoth, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES"},
+    {{{"use-min-nodes", 0, N, nullptr, "if a range of node counts is given, prefer the\nsmaller count"}, set_flag<&Spec::fewest_nodes>}, kBoth, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES"},
     {{{"verbose", 'v', N, nullptr, "verbose mode (multiple -v's increase verbosity)"}, set_verbose}, kBoth, "SBATCH_DEBUG", "SLURM_DEBUG"},
     {{{"wait", 'W', N, nullptr, "wait for completion of submitted job"}, set_request_flag<&JobRequest::wait>}, kSbatch, "SBATCH_WAIT"},
     {{{"wait", 'W', V, "sec", "seconds to wait after first task exits\nbefore killing the step"}, set_wait_seconds}, kSrun, nullptr, "SLURM_WAIT"},
@@ -211,14 +211,39 @@ OptionStatus reconcile(Context& context, JobRequest& request) {
     spec.min_nodes = *spec.tasks;
     spec.max_nodes = *spec.tasks;
   }
+  if (spec.cpus_per_gpu > 0 && spec.cpus_per_task_given)
+    return bad_option("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
+  if (spec.tasks_per_gpu > 0 && !request.gpus_per_task.empty())
+    return bad_option("--ntasks-per-gpu is mutually exclusive with --gpus-per-task", 1);
+  if (spec.hint != model::Hint::None && (spec.tasks_per_core > 0 || spec.threads_per_core > 0))
+    return bad_option("--hint is mutually exclusive with --ntasks-per-core and --threads-per-core", 1);
   return {};
 }
+
+namespace {
+
+// Tasks that follow from a number of GPUs; nothing if they do not.
+std::optional<std::uint32_t> tasks_by_gpus(const JobRequest& request) {
+  std::uint64_t gpus = 0;
+  for (const auto& wish : request.gpus) gpus += wish.count;
+  if (gpus == 0 && request.spec.nodes_given && request.spec.max_nodes == request.spec.min_nodes)
+    for (const auto& wish : request.gpus_per_node) gpus += wish.count * request.spec.min_nodes;
+  std::uint64_t tasks = gpus * request.spec.tasks_per_gpu;
+  if (request.gpus_per_task.size() == 1 && request.gpus_per_task[0].count > 0 &&
+      gpus % request.gpus_per_task[0].count == 0)
+    tasks = gpus / request.gpus_per_task[0].count;
+  if (tasks == 0 || tasks > 0x7fffffffu) return std::nullopt;
+  return static_cast<std::uint32_t>(tasks);
+}
+
+}  // namespace
 
 void JobRequest::finish() {
   spec.gres.clear();
   for (const auto* part : {&gres, &gpus, &gpus_per_node, &gpus_per_task, &gpus_per_socket})
     for (const model::GresRequest& request : *part)
       if (request.count > 0) spec.gres.push_back(request);
+  if (!spec.tasks) spec.tasks = tasks_by_gpus(*this);
 }
 
 }  // namespace spur::cli

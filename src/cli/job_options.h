@@ -35,8 +35,8 @@ struct JobRequest {
   // Generic resources by option: each option replaces only its own earlier value.
   std::vector<model::GresRequest> gres, gpus, gpus_per_node, gpus_per_task, gpus_per_socket;
 
-  // Which of --mem and --mem-per-cpu was given on the source being read (reset by begin_source).
-  bool mem_given = false, mem_per_cpu_given = false;
+  // Which of --mem, --mem-per-cpu and --mem-per-gpu was given on the source being read (reset by begin_source).
+  bool mem_given = false, mem_per_cpu_given = false, mem_per_gpu_given = false;
 
   // sbatch
   bool parsable = false, wait = false, ignore_pbs = false;
@@ -51,7 +51,7 @@ struct JobRequest {
 
   // Call before reading each of directives, environment and command line: a later source replaces an earlier one,
   // while within one source contradictions are errors.
-  void begin_source() { mem_given = mem_per_cpu_given = false; }
+  void begin_source() { mem_given = mem_per_cpu_given = mem_per_gpu_given = false; }
   // Joins what several options said together into the specification. Call once, after all sources.
   void finish();
 };

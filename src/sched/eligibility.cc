@@ -33,6 +33,7 @@ Request size_of(const Request& request) {
   Request size = request;
   size.memory = MemoryNeed::None;
   size.tmp_disk_mib = 0;
+  size.min_sockets = size.min_cores = size.min_threads = 0;
   size.gres_per_node.clear();
   size.gres_per_task.clear();
   size.gres_per_job.clear();

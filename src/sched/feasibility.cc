@@ -93,12 +93,14 @@ Amount job_gpus(const Request& request, const JobGres& job_gres) {
 bool node_allowed(const Request& request, const Capacity& capacity, NodeNumber node) {
   const auto& record = capacity.node(node);
   return static_cast<Amount>(record.hardware.tmp_disk_mib) >= request.tmp_disk_mib &&
-         has_features(record, request.features);
+         record.hardware.sockets >= request.min_sockets && record.hardware.cores_per_socket >= request.min_cores &&
+         record.hardware.threads_per_core >= request.min_threads && has_features(record, request.features);
 }
 
 Amount cpus_for(const Request& request, Amount unit, std::uint32_t tasks, const JobGres& job_gres) {
   const Amount running = request.overcommit ? 1 : std::max<Amount>(1, tasks);
-  Amount cpus = std::max(running * request.cpus_per_task, request.min_cpus);
+  Amount cpus = request.counts_cores() ? cpus_in_cores(request, unit, running) : running * request.cpus_per_task;
+  cpus = std::max(cpus, request.min_cpus);
   if (request.cpus_per_gpu > 0) cpus = std::max(cpus, request.cpus_per_gpu * job_gpus(request, job_gres));
   return round_up(cpus, unit);
 }
@@ -109,6 +111,7 @@ std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, N
   if (request.exclusive && !all_free(capacity, node, row)) return 0;
 
   Amount tasks = request.overcommit ? kNoLimit : cpus / request.cpus_per_task;
+  if (request.counts_cores()) tasks = std::min(tasks, tasks_by_cores(request, capacity.layout(node), row, cpus));
   if (request.memory == MemoryNeed::PerTask) tasks = std::min(tasks, row[Columns::kMemory] / request.memory_mib);
   if (request.wants_gres()) tasks = std::min(tasks, tasks_by_gres(request, capacity, node, row, cpus));
   if (!request.tasks_fixed) return tasks >= request.tasks_per_node ? request.tasks_per_node : 0;
@@ -166,7 +169,10 @@ void take_of_share(const Request& request, const Capacity& capacity, const Share
   }
   std::uint64_t near = ~std::uint64_t{0};
   if (request.wants_gres()) near = take_gres(request, layout, total, share, row, take);
-  if (layout.first_socket) take_sockets(layout, {capacity.free(share.node), total, row}, near, take);
+  if (!layout.first_socket) return;
+  const SocketRows rows{capacity.free(share.node), total, row};
+  if (request.tasks_per_socket > 0) take_tasks_by_socket(request, layout, rows, share.tasks, near, take);
+  take_sockets(layout, rows, near, take);
 }
 
 }  // namespace spur::sched

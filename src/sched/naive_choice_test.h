@@ -338,14 +338,13 @@ class NaiveChoice : protected NaiveNode {
     // One for each while there are some; what remains goes to the first that have room (evenly on whole nodes).
     Amount tasks = request.tasks_fixed ? request.tasks : 0;
     for (std::size_t i = 0; i < parts.size() && tasks > 0; ++i) ++parts[i].tasks, --tasks;
-    while (tasks > 0) {
-      for (std::size_t i = 0; i < parts.size() && tasks > 0; ++i) {
-        Amount more = std::min(tasks, chosen[i].tasks - parts[i].tasks);
-        if (request.exclusive || request.even) more = std::min<Amount>(more, 1);
-        parts[i].tasks += more;
-        tasks -= more;
-      }
-    }
+    using Nodes = model::Distribution::Nodes;
+    Amount step = request.exclusive || request.even || request.distribution.nodes == Nodes::Cyclic ? 1 : 1'000'000;
+    if (request.distribution.nodes == Nodes::Plane)
+      step = std::max<Amount>(1, request.distribution.plane_size / request.lot);
+    for (Amount up_to = step; tasks > 0; up_to += step)
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        for (; tasks > 0 && parts[i].tasks < std::min(up_to, chosen[i].tasks); --tasks) ++parts[i].tasks;
     for (std::size_t g = 0; g < request.gres_per_job.size(); ++g) {
       Amount left = request.gres_per_job[g].count;
       for (auto& part : parts)

@@ -36,6 +36,9 @@ class NaiveNode : protected NaiveWorld {
     const auto& node = *nodes_[n].record;
     if (std::ranges::find(request.excluded, n) != request.excluded.end()) return false;
     if (static_cast<Amount>(node.hardware.tmp_disk_mib) < request.tmp_disk_mib) return false;
+    if (node.hardware.sockets < request.min_sockets || node.hardware.cores_per_socket < request.min_cores ||
+        node.hardware.threads_per_core < request.min_threads)
+      return false;
     for (const auto term : request.features.all)
       if (!holds(request.features, term, n)) return false;
     bool any = request.features.one_of.empty();
@@ -100,10 +103,41 @@ class NaiveNode : protected NaiveWorld {
     }
     return most;
   }
+  // Fills core after core; each takes so many threads and tasks.
+  Amount cores_for(const Request& request, const Node& node, Amount tasks) const {
+    const Amount threads = request.threads ? std::min(request.threads, node.unit) : node.unit;
+    Amount cores = 0;
+    while (cores * threads < tasks * request.cpus_per_task) ++cores;
+    while (request.tasks_per_core && cores * request.tasks_per_core < tasks) ++cores;
+    return cores;
+  }
+  // Where sockets are limited, tasks share no cores.
+  Amount cpus_of_task(const Request& request, const Node& node) const {
+    Request one = request;
+    one.tasks_per_core = 0;
+    return cores_for(one, node, 1) * node.unit;
+  }
+  // Tasks that the sockets take, one after the other.
+  Amount tasks_on_sockets(const Request& request, const Node& node, const Amounts& free) const {
+    const Amount each = cpus_of_task(request, node);
+    std::vector<Amount> sockets;
+    for (const auto& [s, cpus] : free.socket) sockets.push_back(cpus);
+    if (sockets.empty() && node.record->hardware.sockets > 1)
+      sockets.assign(static_cast<std::size_t>(std::max<Amount>(0, free.cpu / node.unit)), node.unit);
+    else if (sockets.empty())
+      sockets.push_back(free.cpu);
+    Amount all = 0;
+    for (Amount left : sockets)
+      for (Amount tasks = 0; tasks < request.tasks_per_socket && left >= each; ++tasks, ++all)
+        left -= request.overcommit ? 0 : each;
+    return all;
+  }
   Amount cpus_needed(const Request& request, const Node& node, Amount tasks,
                      const std::vector<Amount>& job_gres = {}) const {
-    Amount cpus =
-        std::max(request.cpus_per_task * (request.overcommit ? 1 : std::max<Amount>(tasks, 1)), request.min_cpus);
+    const Amount running = request.overcommit ? 1 : std::max<Amount>(tasks, 1);
+    Amount cpus = std::max(request.tasks_per_socket > 0 ? running * cpus_of_task(request, node)
+                                                        : cores_for(request, node, running) * node.unit,
+                           request.min_cpus);
     cpus = std::max(cpus, request.cpus_per_gpu * gpus_of(request, job_gres));
     while (cpus % node.unit != 0) ++cpus;
     return cpus;
@@ -112,6 +146,7 @@ class NaiveNode : protected NaiveWorld {
   bool tasks_fit(const Request& request, const Node& node, const Amounts& free, Amount tasks) const {
     const Amount cpus = cpus_needed(request, node, tasks);
     if (!cpus_fit(request, free, cpus)) return false;
+    if (request.tasks_per_socket && tasks > tasks_on_sockets(request, node, free)) return false;
     if (request.exclusive &&
         (free.cpu != node.total.cpu || free.gres != node.total.gres || free.device != node.total.device))
       return false;
@@ -179,7 +214,7 @@ class NaiveNode : protected NaiveWorld {
     for (const auto& need : request.gres_per_task) want(need, need.count, tasks);
     for (std::size_t g = 0; g < part.job_gres.size(); ++g) want(request.gres_per_job[g], part.job_gres[g], 1);
     for (const auto& [name, wishes] : whole) take_devices(name, wishes, node, free, take);
-    take_sockets(node, part.node, free, take);
+    take_sockets(request, node, part, free, take);
     return take;
   }
   // From the device that has the least beyond.
@@ -249,7 +284,8 @@ class NaiveNode : protected NaiveWorld {
         if (a < b) sum += std::max(told(a, b), told(b, a));
     return sum;
   }
-  void take_sockets(const Node& node, std::uint32_t n, const Amounts& free, Amounts& take) const {
+  void take_sockets(const Request& request, const Node& node, const Part& part, const Amounts& free,
+                    Amounts& take) const {
     if (!node.cpus_per_socket) return;
     std::set<int> near;
     bool says = false;
@@ -263,6 +299,14 @@ class NaiveNode : protected NaiveWorld {
     for (const auto& [s, all] : node.total.socket)
       if (!says) near.insert(s);
     Amount left = take.cpu;
+    const Amount each = cpus_of_task(request, node);
+    Amount tasks = request.tasks_per_socket == 0 ? 0 : request.overcommit ? 1 : std::max<Amount>(part.tasks, 1);
+    for (const bool far : {false, true})
+      for (const auto& [s, room] : free.socket)
+        for (Amount here = 0;
+             tasks > 0 && near.contains(s) != far && here < request.tasks_per_socket && room - take.socket[s] >= each;
+             ++here, --tasks, left -= each)
+          take.socket[s] += each;
     // All that is left from the fullest socket that has it; else all of the emptiest.
     while (left > 0) {
       std::vector<std::tuple<bool, bool, Amount, int>> order;
@@ -276,7 +320,7 @@ class NaiveNode : protected NaiveWorld {
       take.socket[s] += here;
       left -= here;
     }
-    for (const auto& most : {unused_now(n).socket, node.total.socket})
+    for (const auto& most : {unused_now(part.node).socket, node.total.socket})
       for (const auto& [s, has] : most) {
         const Amount here = std::max<Amount>(0, std::min(left, has - take.socket[s]));
         take.socket[s] += here;

@@ -208,6 +208,7 @@ class Naive : NaiveChoice {
     Request size = *request;
     size.memory = MemoryNeed::None;
     size.tmp_disk_mib = 0;
+    size.min_sockets = size.min_cores = size.min_threads = 0;
     size.features = {};
     size.contiguous = false;
     size.most_leaves = size.segment = 0;
@@ -259,6 +260,7 @@ class Naive : NaiveChoice {
       taken.push_back({part.node, now_, end, take, {}});
       allocation->nodes.push_back(grant(request, part, take));
     }
+    number(request, allocation->nodes);
     held_.insert(held_.end(), taken.begin(), taken.end());
     held_licenses_.push_back({now_, end, {request.licenses.begin(), request.licenses.end()}, {}});
     std::optional<std::uint32_t> task;
@@ -270,6 +272,20 @@ class Naive : NaiveChoice {
     if (!task || tasks_[job.id].empty()) gone_.insert(job.id);
     starts_.push_back({job.id, task, std::move(allocation)});
   }
+  // One task, or a plane of them, for each node in turn, as long as the node has room.
+  static void number(const Request& request, std::vector<model::NodeGrant>& nodes) {
+    using Nodes = model::Distribution::Nodes;
+    const auto way = request.distribution.nodes;
+    if ((way != Nodes::Cyclic && way != Nodes::Plane) || nodes.size() == 1) return;
+    const std::uint32_t step = way == Nodes::Cyclic ? 1 : std::max(1u, request.distribution.plane_size);
+    std::uint32_t all = 0, next = 0;
+    for (const auto& grant : nodes) all += grant.tasks;
+    while (next < all)
+      for (auto& grant : nodes)
+        for (std::uint32_t i = 0; i < step && grant.task_ids.size() < grant.tasks; ++i)
+          grant.task_ids.push_back(next++);
+  }
+
   std::optional<std::pair<Time, std::vector<Part>>> earliest(const Record& record, const Request& request) {
     std::set<Time> moments{now_};
     for (const auto& held : held_) moments.insert(held.to);

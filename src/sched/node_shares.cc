@@ -199,8 +199,57 @@ std::uint64_t take_gres(const Request& request, const NodeLayout& layout, const 
   return near == 0 ? ~std::uint64_t{0} : near;
 }
 
+Amount cpus_in_cores(const Request& request, Amount unit, Amount tasks) {
+  const Amount threads = request.threads > 0 ? std::min(request.threads, unit) : unit;
+  const auto cores = [&](Amount cpus) { return (cpus + threads - 1) / threads; };
+  if (request.tasks_per_socket > 0) return tasks * cores(request.cpus_per_task) * unit;
+  Amount needed = cores(tasks * request.cpus_per_task);
+  if (request.tasks_per_core > 0)
+    needed = std::max(needed, (tasks + request.tasks_per_core - 1) / request.tasks_per_core);
+  return needed * unit;
+}
+
+Amount tasks_by_cores(const Request& request, const NodeLayout& layout, const Amount* row, Amount cpus) {
+  const Amount each = cpus_in_cores(request, layout.unit, 1);
+  if (request.overcommit && request.tasks_per_socket == 0) return cpus >= each ? kNoLimit : 0;
+  if (request.tasks_per_socket == 0) {
+    const Amount cores = cpus / layout.unit;
+    const Amount threads = request.threads > 0 ? std::min(request.threads, layout.unit) : layout.unit;
+    const Amount tasks = cores * threads / request.cpus_per_task;
+    return request.tasks_per_core > 0 ? std::min(tasks, cores * request.tasks_per_core) : tasks;
+  }
+  const auto on_socket = [&](Amount free) {
+    if (free < each) return Amount{0};
+    return request.overcommit ? request.tasks_per_socket : std::min(request.tasks_per_socket, free / each);
+  };
+  Amount tasks = 0;
+  if (layout.first_socket)
+    for (std::uint32_t s = 0; s < layout.sockets; ++s) tasks += on_socket(row[layout.first_socket + s]);
+  else if (layout.sockets > 1)  // a core each
+    tasks = row[Columns::kCpu] / layout.unit * on_socket(layout.unit);
+  else
+    tasks = on_socket(row[Columns::kCpu]);
+  return request.overcommit ? tasks : std::min(tasks, cpus / each);
+}
+
+void take_tasks_by_socket(const Request& request, const NodeLayout& layout, const SocketRows& rows,
+                          std::uint32_t tasks, std::uint64_t near, Amount* take) {
+  const Amount each = cpus_in_cores(request, layout.unit, 1);
+  Amount left = request.overcommit ? 1 : std::max<Amount>(1, tasks);
+  for (const bool of_near : {true, false})
+    for (std::uint32_t s = 0; s < layout.sockets && left > 0; ++s) {
+      if (((near >> s & 1) != 0) != of_near) continue;
+      const std::size_t c = layout.first_socket + s;
+      const Amount here =
+          std::min({left, request.tasks_per_socket, std::max<Amount>(0, rows.row[c] - take[c]) / each});
+      take[c] += here * each;
+      left -= here;
+    }
+}
+
 void take_sockets(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount* take) {
   Amount left = take[Columns::kCpu];
+  for (std::uint32_t s = 0; s < layout.sockets; ++s) left -= take[layout.first_socket + s];
   const auto at = [&](std::uint32_t socket) { return layout.first_socket + socket; };
   for (const bool of_near : {true, false}) {
     while (left > 0) {

@@ -31,6 +31,12 @@ Amount devices_to_break(const Request& request, const NodeLayout& layout, const 
 std::uint64_t take_gres(const Request& request, const NodeLayout& layout, const Amount* total, const Share& share,
                         const Amount* row, Amount* take);
 
+// CPUs of the cores that so many tasks need, where a core takes only so many threads or tasks. With a limit per
+// socket every task has cores of its own, so that it does not matter which socket it is on.
+Amount cpus_in_cores(const Request& request, Amount unit, Amount tasks);
+// Tasks that the cores and sockets in `row` take, out of `cpus`.
+Amount tasks_by_cores(const Request& request, const NodeLayout& layout, const Amount* row, Amount cpus);
+
 // Splits take[kCpu] over the sockets: those near first, there the one that fits best, else the emptiest first.
 // `row` is the least that is free during the run. A socket may have less then than the node as a whole has, because
 // plans for later name sockets that can still be changed; so what is missing comes from what is free now, and, for
@@ -41,5 +47,8 @@ struct SocketRows {
   const Amount* row;
 };
 void take_sockets(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount* take);
+// Before that: the tasks of a request with a limit per socket, near sockets first, then in order.
+void take_tasks_by_socket(const Request& request, const NodeLayout& layout, const SocketRows& rows,
+                          std::uint32_t tasks, std::uint64_t near, Amount* take);
 
 }  // namespace spur::sched

@@ -283,17 +283,29 @@ void fill_in_order(N count, std::size_t nodes, RoomOf room_of, Give give) {
   }
 }
 
-// A whole node has room for all its CPUs' tasks, so Slurm spreads them evenly there.
-void deal_out(std::uint32_t count, std::span<const Offer* const> nodes, std::vector<Share>& shares) {
-  for (bool moved = true; count > 0 && moved;) {
-    moved = false;
+// So many tasks at a time go to a node, round after round, and one to each where there are enough.
+void deal_out(std::uint32_t count, std::uint32_t at_a_time, const OfferList& nodes, std::vector<Share>& shares) {
+  for (std::size_t i = 0; i < nodes.size() && count > 0; ++i, --count) shares[i].tasks = 1;
+  std::uint64_t up_to = at_a_time;
+  for (bool room = true; count > 0 && room; up_to += at_a_time) {
+    room = false;
     for (std::size_t i = 0; i < nodes.size() && count > 0; ++i) {
-      if (shares[i].tasks >= nodes[i]->tasks) continue;
-      ++shares[i].tasks;
-      --count;
-      moved = true;
+      const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(nodes[i]->tasks, up_to));
+      const std::uint32_t more = std::min(count, less(most, shares[i].tasks));
+      shares[i].tasks += more;
+      count -= more;
+      room |= shares[i].tasks < nodes[i]->tasks;
     }
   }
+}
+
+// 0: each node as many as it takes before the next one. A whole node has room for tasks on all its CPUs, so Slurm
+// spreads them evenly there.
+std::uint32_t dealt_at_a_time(const Request& request) {
+  using Nodes = model::Distribution::Nodes;
+  if (request.distribution.nodes == Nodes::Plane) return std::max(1u, request.distribution.plane_size / request.lot);
+  if (request.distribution.nodes == Nodes::Cyclic) return 1;
+  return request.exclusive || request.even ? 1 : 0;
 }
 
 std::vector<Share> lay_out(const Request& request, OfferList nodes) {
@@ -302,8 +314,8 @@ std::vector<Share> lay_out(const Request& request, OfferList nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) shares[i].node = nodes[i]->node;
   if (!request.tasks_fixed) {
     for (auto& share : shares) share.tasks = request.tasks_per_node;
-  } else if (request.exclusive || request.even) {
-    deal_out(request.tasks, nodes, shares);
+  } else if (const std::uint32_t at_a_time = dealt_at_a_time(request)) {
+    deal_out(request.tasks, at_a_time, nodes, shares);
   } else {
     fill_in_order<std::uint32_t>(
         request.tasks, nodes.size(), [&](std::size_t i) { return nodes[i]->tasks; },

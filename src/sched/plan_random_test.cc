@@ -61,6 +61,7 @@ std::string show(const Plan& plan) {
     for (const auto& grant : start.allocation->nodes) {
       out += fmt::format(" node {} tasks {} mem {} cpus", grant.node.value, grant.tasks, grant.memory_mib);
       for (const auto cpu : grant.cpus) out += fmt::format(" {}", cpu);
+      for (const auto task : grant.task_ids) out += fmt::format(" t{}", task);
       for (const auto& devices : grant.devices) {
         out += fmt::format(" {}:{}", devices.gres, devices.type);
         for (const auto index : devices.indices) out += fmt::format(" {}", index);
@@ -305,6 +306,14 @@ class RandomLife {
     if (dice_.one_in(3)) spec.cpus_per_task = dice_.between(1, 4);
     if (dice_.one_in(8)) spec.min_cpus_per_node = dice_.between(1, 4);
     spec.overcommit = dice_.one_in(12);
+    if (dice_.one_in(flavour_.sockets || flavour_.threads ? 3 : 20)) {
+      if (dice_.one_in(3)) spec.tasks_per_core = dice_.between(1, 2);
+      if (dice_.one_in(3)) spec.tasks_per_socket = dice_.between(1, 3);
+      if (dice_.one_in(4)) spec.threads_per_core = dice_.between(1, 2);
+      if (dice_.one_in(5)) spec.hint = model::Hint::NoMultithread;
+      if (dice_.one_in(6)) spec.sockets_per_node = 2;
+      if (dice_.one_in(6)) spec.cores_per_socket = 3;
+    }
     if (flavour_.exclusive && dice_.one_in(4)) spec.exclusive = model::Exclusive::Node;
     if (dice_.one_in(3))
       spec.memory_per_node_mib = dice_.below(6) * 100;
@@ -319,6 +328,11 @@ class RandomLife {
                                     "[red*1&big*1]", "red|big&!fast",  "!(red|big)", "big*1&fast*1"};
       spec.features = wishes[dice_.below(16)];
       if (dice_.one_in(3)) spec.prefer = wishes[dice_.below(8)];
+    }
+    if (dice_.one_in(6)) {
+      spec.distribution.nodes =
+          dice_.one_in(2) ? model::Distribution::Nodes::Cyclic : model::Distribution::Nodes::Plane;
+      spec.distribution.plane_size = dice_.between(1, 3);
     }
     spec.contiguous = flavour_.multi_node && dice_.one_in(10);
     spec.spread_nodes = flavour_.multi_node && dice_.one_in(12);

@@ -46,6 +46,13 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
     request.tasks = request.tasks_per_node = std::max(1u, spec.tasks_per_node);
   request.cpus_per_task = std::max(1u, spec.cpus_per_task);
   request.min_cpus = std::max(1u, spec.min_cpus_per_node.value_or(1));
+  const bool one_thread = spec.hint == model::Hint::NoMultithread || spec.hint == model::Hint::ComputeBound;
+  request.threads = spec.threads_per_core > 0 ? spec.threads_per_core : one_thread ? 1 : 0;
+  request.tasks_per_core = spec.tasks_per_core;
+  request.tasks_per_socket = spec.tasks_per_socket;
+  request.min_sockets = spec.sockets_per_node;
+  request.min_cores = spec.cores_per_socket;
+  request.min_threads = spec.threads_per_core;
   request.overcommit = spec.overcommit;
   request.exclusive =
       spec.exclusive != model::Exclusive::No || partition.oversubscribe == model::OverSubscribe::Exclusive;
@@ -90,6 +97,15 @@ Time Request::end_of_run(Time start) const {
 Request without_leaf_limit(Request request) {
   request.most_leaves = 0;
   return request;
+}
+
+TimeLimit limit_until(const Request& request, Time start, Time until) {
+  if (request.end_of_run(start) <= until) return request.limit;
+  if (!request.least_limit.is_finite() || until <= start) return {};
+  const auto most = std::chrono::duration_cast<minutes>(until - start).count();
+  const auto least = std::max<std::int64_t>(1, request.least_limit.minutes_value());
+  if (most < least) return {};
+  return TimeLimit::of_minutes(static_cast<std::uint32_t>(most));
 }
 
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job) {
@@ -177,7 +193,11 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   request.tmp_disk_mib = static_cast<Amount>(std::min<std::uint64_t>(spec.tmp_disk_mib, std::uint64_t{1} << 50));
   request.limit_column = columns.partition_limit(partition);
   request.limit = limit_in(config, limit);
+  request.least_limit = spec.time_min;
   request.deadline = spec.deadline;
+  if (spec.distribution.nodes == model::Distribution::Nodes::Arbitrary)
+    return fail(ErrorCode::NotSupported, "--distribution=arbitrary is not supported yet");
+  request.distribution = spec.distribution;
   return request;
 }
 
@@ -190,10 +210,13 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.cpus_per_gpu == b.cpus_per_gpu && a.memory_per_gpu_mib == b.memory_per_gpu_mib &&
          a.cpus_per_task_given == b.cpus_per_task_given && a.gres_flags == b.gres_flags && a.licenses == b.licenses &&
          a.exclusive == b.exclusive && a.overcommit == b.overcommit && a.contiguous == b.contiguous &&
-         a.spread_nodes == b.spread_nodes && a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
+         a.tasks_per_core == b.tasks_per_core && a.tasks_per_socket == b.tasks_per_socket && a.hint == b.hint &&
+         a.sockets_per_node == b.sockets_per_node && a.cores_per_socket == b.cores_per_socket &&
+         a.threads_per_core == b.threads_per_core && a.spread_nodes == b.spread_nodes &&
+         a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
          a.switch_wait_seconds == b.switch_wait_seconds && a.segment == b.segment && a.prefer == b.prefer &&
          a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
-         a.deadline == b.deadline;
+         a.deadline == b.deadline && a.time_min == b.time_min && a.distribution == b.distribution;
 }
 
 std::uint64_t wish_hash(const model::JobSpec& spec) {
@@ -228,6 +251,10 @@ std::uint64_t wish_hash(const model::JobSpec& spec) {
   }
   number(std::uint64_t{spec.switches} << 34 | std::uint64_t{spec.segment} << 3 | spec.contiguous << 2 |
          spec.spread_nodes << 1 | spec.fewest_nodes);
+  number(std::uint64_t{spec.tasks_per_core} << 40 | std::uint64_t{spec.tasks_per_socket} << 20 |
+         static_cast<std::uint64_t>(spec.hint));
+  number(std::uint64_t{spec.sockets_per_node} << 40 | std::uint64_t{spec.cores_per_socket} << 20 |
+         spec.threads_per_core);
   text(spec.features);
   text(spec.prefer);
   text(spec.required_nodes);

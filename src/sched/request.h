@@ -49,9 +49,12 @@ struct Request {
   std::uint32_t lot = 1;                   // --ntasks-per-gpu: all counts of tasks here are of lots of so many tasks
   std::uint32_t tasks_per_node = 0;        // with tasks_fixed: at most so many on one node (0: no limit)
   Amount cpus_per_task = 1, min_cpus = 1;  // min_cpus: per node
-  bool overcommit = false;                 // CPUs as for one task per node
-  bool exclusive = false;                  // whole nodes
-  bool least_loaded = false;               // LLN: the emptiest node first
+  // Threads of a core that tasks may use, tasks on one core and on one socket; 0: as many as there are.
+  Amount threads = 0, tasks_per_core = 0, tasks_per_socket = 0;
+  std::uint32_t min_sockets = 0, min_cores = 0, min_threads = 0;  // that a node must have: per node, socket, core
+  bool overcommit = false;                                        // CPUs as for one task per node
+  bool exclusive = false;                                         // whole nodes
+  bool least_loaded = false;                                      // LLN: the emptiest node first
 
   MemoryNeed memory = MemoryNeed::None;
   Amount memory_mib = 0;
@@ -61,6 +64,8 @@ struct Request {
   bool one_task_per_device = false;  // of shared devices: no two tasks on one
   bool bind_to_gres = false;         // --gres-flags=enforce-binding: CPUs only of sockets near the devices
 
+  // CPUs are not simply the sum of what the tasks need.
+  bool counts_cores() const { return threads > 0 || tasks_per_core > 0 || tasks_per_socket > 0; }
   bool wants_gres() const { return !gres_per_node.empty() || !gres_per_task.empty() || !gres_per_job.empty(); }
   // By the number of GPUs on the node, or by which they are.
   bool counts_gpus() const { return cpus_per_gpu > 0 || memory == MemoryNeed::PerGpu; }
@@ -78,7 +83,9 @@ struct Request {
   std::vector<NodeNumber> required, excluded;  // ascending
   std::size_t limit_column = 0;                // of the partition's MaxCPUsPerNode; 0: none
 
-  TimeLimit limit;
+  model::Distribution distribution;
+
+  TimeLimit limit, least_limit;  // least_limit: --time-min, not set if the limit is not to be cut
   Time deadline;
 
   // Whether enough nodes that suit are enough, whichever they are.
@@ -95,6 +102,10 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
 
 // The request once its job has waited long enough for few switches.
 Request without_leaf_limit(Request request);
+
+// The limit for a run that starts then and has to end by `until`: the request's own if that fits, else the longest
+// whole number of minutes that is not below --time-min; not set if the job cannot run there.
+TimeLimit limit_until(const Request& request, Time start, Time until);
 
 // The limit in force in that partition: the job's, else the partition's default, else its maximum.
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job);

@@ -190,6 +190,23 @@ TEST_F(RequestTest, TimeLimit) {
   EXPECT_GT(request.end_of_run(kNever + seconds(5)), kNever + seconds(5));
 }
 
+TEST_F(RequestTest, LimitThatFits) {
+  Request request;
+  request.limit = TimeLimit::of_minutes(60);
+  const Time start = at_minute(0);
+  EXPECT_EQ(limit_until(request, start, at_minute(60)), TimeLimit::of_minutes(60));
+  EXPECT_EQ(limit_until(request, start, at_minute(59)), TimeLimit());  // it is not to be cut
+  request.least_limit = TimeLimit::of_minutes(20);
+  EXPECT_EQ(limit_until(request, start, at_minute(90)), TimeLimit::of_minutes(60));
+  EXPECT_EQ(limit_until(request, start, at_minute(59)), TimeLimit::of_minutes(59));
+  EXPECT_EQ(limit_until(request, start, at_minute(30) + seconds(59)), TimeLimit::of_minutes(30));
+  EXPECT_EQ(limit_until(request, start, at_minute(20)), TimeLimit::of_minutes(20));
+  EXPECT_EQ(limit_until(request, start, at_minute(20) - seconds(1)), TimeLimit());
+  EXPECT_EQ(limit_until(request, start, start), TimeLimit());
+  request.limit = TimeLimit::unlimited();
+  EXPECT_EQ(limit_until(request, start, at_minute(25)), TimeLimit::of_minutes(25));
+}
+
 TEST_F(RequestTest, NotSupportedYet) {
   model::JobSpec spec;
   spec.exclusive = model::Exclusive::User;
@@ -219,6 +236,14 @@ TEST_F(RequestTest, WishesThatDiffer) {
       [](auto& s) { s.overcommit = true; },
       [](auto& s) { s.contiguous = true; },
       [](auto& s) { s.tasks_per_gpu = 1; },
+      [](auto& s) { s.tasks_per_core = 1; },
+      [](auto& s) { s.time_min = TimeLimit::of_minutes(1); },
+      [](auto& s) { s.distribution.plane_size = 1; },
+      [](auto& s) { s.tasks_per_socket = 1; },
+      [](auto& s) { s.hint = model::Hint::NoMultithread; },
+      [](auto& s) { s.sockets_per_node = 1; },
+      [](auto& s) { s.cores_per_socket = 1; },
+      [](auto& s) { s.threads_per_core = 1; },
       [](auto& s) { s.cpus_per_gpu = 1; },
       [](auto& s) { s.memory_per_gpu_mib = 1; },
       [](auto& s) { s.cpus_per_task_given = true; },

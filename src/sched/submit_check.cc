@@ -147,7 +147,9 @@ bool any_node_will_do(const JobSpec& spec) {
 
 // Most submits end here: plain jobs that a node of the partition can run, seen without looking at all nodes.
 bool is_plainly_possible(const View& view, const Partition& partition, const JobSpec& spec) {
-  if (!any_node_will_do(spec) || spec.min_nodes > 1 || partition.config.exclusive_user) return false;
+  const bool shaped = spec.tasks_per_core || spec.tasks_per_socket || spec.threads_per_core ||
+                      spec.sockets_per_node || spec.cores_per_socket || spec.hint != model::Hint::None;
+  if (!any_node_will_do(spec) || shaped || spec.min_nodes > 1 || partition.config.exclusive_user) return false;
   const MemoryWish memory = memory_wish(*view.config, partition.config, spec);
   const std::uint64_t tasks = spec.overcommit ? 1 : std::max(1u, spec.tasks.value_or(spec.tasks_per_node));
   const std::uint64_t cpus =

@@ -6,6 +6,7 @@
 
 #include "sched/feasibility.h"
 #include "sched/plan.h"
+#include "sched/task_numbers.h"
 
 namespace spur::sched {
 
@@ -274,6 +275,7 @@ void Walk::start(const Item& item, const std::vector<Share>& shares) {
     take_of_share(request, capacity, shares[i], s_.profile.least(shares[i].node, now_, end), take);
     allocation->nodes.push_back(grants_->grant(request, shares[i], take));
   }
+  number_tasks(request.distribution, allocation->nodes);
   s_.profile.start(request, shares, rows_);
 
   const model::Job& job = *s_.backlog.slot(item.slot).job;

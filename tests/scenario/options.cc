@@ -288,6 +288,11 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"gpus_per_task", gres(Per::Task, "gpu:")},
       {"gres_per_task", gres(Per::Task, "")},
       {"tasks_per_gpu", number(&Spec::tasks_per_gpu)},
+      {"tasks_per_core", number(&Spec::tasks_per_core)},
+      {"tasks_per_socket", number(&Spec::tasks_per_socket)},
+      {"threads_per_core", number(&Spec::threads_per_core)},
+      {"sockets_per_node", number(&Spec::sockets_per_node)},
+      {"cores_per_socket", number(&Spec::cores_per_socket)},
       {"cpus_per_gpu", number(&Spec::cpus_per_gpu)},
       {"mem_per_gpu", memory(&Spec::memory_per_gpu_mib)},
       {"licenses", add_licenses},
@@ -310,6 +315,18 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"hold", flag(&Spec::hold)},
       {"priority", number(&Spec::priority)},
       {"depends", [&context](Spec& spec, const std::string& value) { return set_dependency(spec, context, value); }},
+      {"dist",
+       [](Spec& spec, const std::string& value) -> Status {
+         using enum model::Distribution::Nodes;
+         const auto colon = value.find(':');
+         SPUR_ASSIGN(spec.distribution.nodes,
+                     one_of<model::Distribution::Nodes>(value.substr(0, colon),
+                                                        {{"block", Block}, {"cyclic", Cyclic}, {"plane", Plane}}));
+         if (colon == std::string::npos) return {};
+         SPUR_ASSIGN(const std::uint64_t size, parse_number(value.substr(colon + 1)));
+         spec.distribution.plane_size = static_cast<std::uint32_t>(size);
+         return {};
+       }},
       {"exclusive",
        [](Spec& spec, const std::string& value) -> Status {
          using enum model::Exclusive;

@@ -222,6 +222,7 @@ Status Scenario::allocation(const Line& line) {
             fmt::format("{} {} tasks={} cpus={}", name_of(*job),
                         (*cluster_.view().nodes.find(grant.node.value))->name, grant.tasks, ranges(grant.cpus));
         if (grant.memory_mib) text += fmt::format(" mem={}", grant.memory_mib);
+        if (!grant.task_ids.empty()) text += fmt::format(" numbers={}", ranges(grant.task_ids));
         for (const auto& devices : grant.devices)
           text += fmt::format(" {}{}{}={}{}{}", devices.gres, devices.type.empty() ? "" : ":", devices.type,
                               ranges(devices.indices), devices.shares.empty() ? "" : " of each ",

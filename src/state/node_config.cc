@@ -64,6 +64,9 @@ void set_hardware(model::Node& node, const model::NodeConfig* declared) {
     hardware.memory_mib = declared->memory_mib.value_or(hardware.memory_mib);
     hardware.tmp_disk_mib = declared->tmp_disk_mib.value_or(hardware.tmp_disk_mib);
     if (!declared->gres.empty()) hardware.gres = declared->gres;
+    hardware.spec_cores = declared->spec_cores.value_or(0);
+    hardware.spec_cpus = declared->spec_cpus;
+    hardware.spec_memory_mib = declared->spec_memory_mib.value_or(0);
   }
   node.hardware = std::move(hardware);
   fit_books(node);

@@ -16,6 +16,7 @@
 #include "sched/eligibility.h"
 #include "sched/naive_world_test.h"
 #include "sched/plan.h"
+#include "sched/priority.h"
 #include "sched/request.h"
 
 namespace spur::sched {
@@ -68,6 +69,7 @@ class Naive : NaiveWorld {
   // ---- the queue
   std::vector<Record> queue() {
     std::vector<Record> records;
+    const PriorityScale scale(view_);
     view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
       reason_[job->id] = own_reason(*job, now_);
       if (reason_[job->id] != model::Reason::None) return;
@@ -81,7 +83,7 @@ class Naive : NaiveWorld {
         if (!partition) continue;
         reason_[job->id] = model::Reason::None;
         records.push_back({job.get(), partition, partition->config.priority_tier,
-                           priority_at(*job, *view_.config, now_), static_cast<std::uint32_t>(left_[job->id]++)});
+                           scale.priority(*job, *partition, now_), static_cast<std::uint32_t>(left_[job->id]++)});
       }
     });
     std::ranges::stable_sort(records, [](const Record& a, const Record& b) {

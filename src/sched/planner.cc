@@ -44,6 +44,7 @@ Plan Planner::run() {
 void Planner::gather() {
   slots_.reserve(view_.pending.size());
   queue_.reserve(view_.pending.size());
+  const PriorityScale scale(view_);
   view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
     const auto slot_number = static_cast<std::uint32_t>(slots_.size());
     Slot& slot = slots_.emplace_back();
@@ -58,9 +59,9 @@ void Planner::gather() {
 
     const auto& lanes = classes_[class_of(*job)].lanes;
     if (lanes.empty()) slot.reason = Reason::PartitionConfig;  // its partitions were taken away
-    const std::uint32_t priority = priority_at(*job, *view_.config, now_);
     for (std::uint32_t nth = 0; nth < lanes.size(); ++nth) {
       const auto& partition = (*view_.partitions)[lanes_[lanes[nth]].request().partition];
+      const std::uint32_t priority = scale.priority(*job, partition, now_);
       queue_.push_back({partition.config.priority_tier, priority, job->id, slot_number, lanes[nth], nth});
     }
     slot.entries_left = static_cast<std::uint32_t>(lanes.size());

@@ -264,15 +264,20 @@ struct SortKey {
 std::expected<std::vector<SortKey>, char> parse_sort(std::string_view text) {
   std::vector<SortKey> keys;
   bool descending = false;
+  char bad = 0;
   for (const char c : text) {
     if (c == '-') descending = true;
     if (c == '+' || c == ',') descending = false;
     if (c == ',' || c == '-' || c == '+') continue;
     const auto column = std::ranges::find(kColumns, c, &PriorityColumn::letter);
-    if (column == std::end(kColumns)) return std::unexpected(c);
+    if (column == std::end(kColumns)) {
+      bad = c;  // Slurm reads from the end and complains about the first it meets
+      continue;
+    }
     keys.push_back({column, descending});
     descending = false;
   }
+  if (bad != 0) return std::unexpected(bad);
   // As Slurm: the key written first counts most.
   return keys;
 }

@@ -23,7 +23,8 @@ bool take_partition_key(Scontrol& run, const std::string& word, config::Target& 
   const KeyValue pair = split_pair(word);
   const config::Key* key = pair.has_value ? config::find_slurm_key(config::Scope::Partition, pair.key) : nullptr;
   if (key == nullptr || key->set == nullptr) {
-    run.fail("scontrol: error: Update of this parameter is not supported: {}\n", word);
+    run.fail("scontrol: error: Update of this parameter is not supported: {}", word);
+    run.fail("{}", "");
     run.fail("scontrol: error: Request aborted");
     return false;
   }

@@ -105,16 +105,21 @@ bool set_core_count(Input& in, ReservationChange& change, Value value) {
   return true;
 }
 bool set_tres(Input& in, ReservationChange& change, Value value) {
+  const auto unknown = [&in](std::string_view name) {
+    in.run.fail("scontrol: error: couldn't identify configured TRES '{}'", name);
+    return false;
+  };
   const auto items = text::parse_tres(value);
-  if (!items) return refuse(in, "{}", items.error().message);
+  if (!items) {
+    for (const std::string& word : list_of(value))
+      if (!text::parse_tres(word)) return unknown(std::string_view(word).substr(0, word.find('=')));
+    return unknown(value);
+  }
   for (const text::Tres& item : *items) {
     const std::string name = item.name.empty() ? item.type : item.type + "/" + item.name;
     const bool known =
         name == "cpu" || name == "node" || ((item.type == "gres" || item.type == "license") && !item.name.empty());
-    if (!known) {
-      in.run.fail("scontrol: error: couldn't identify configured TRES '{}'", name);
-      return false;
-    }
+    if (!known) return unknown(name);
     change.tres.push_back({name, item.count});
   }
   return true;

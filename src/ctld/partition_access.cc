@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "text/hostlist.h"
 
@@ -45,13 +44,15 @@ class Access {
 
  private:
   bool in_group(const std::vector<std::string>& allowed) {
-    if (!groups_) groups_ = groups_of_ ? groups_of_(spec_.uid, spec_.gid) : std::vector<std::string>{};
-    return std::ranges::any_of(*groups_, [&](const std::string& group) { return has(allowed, group); });
+    if (!asked_ && groups_of_) groups_ = groups_of_(spec_.uid, spec_.gid);
+    asked_ = true;
+    return std::ranges::any_of(groups_, [&](const std::string& group) { return has(allowed, group); });
   }
 
   const model::JobSpec& spec_;
   const GroupsOf& groups_of_;
-  std::optional<std::vector<std::string>> groups_;
+  std::vector<std::string> groups_;
+  bool asked_ = false;
 };
 
 }  // namespace

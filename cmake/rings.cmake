@@ -18,5 +18,5 @@ set(SPUR_DEPS_agent base text model config io wire)
 # spurstepd is itself the far side of the launcher door, so it may use os/.
 set(SPUR_DEPS_stepd base text model io wire os)
 set(SPUR_DEPS_sim base text model state sched io wire ctld agent)
-set(SPUR_DEPS_cli base text model config state replay wire)
+set(SPUR_DEPS_cli base text model config state sched replay wire)
 set(SPUR_DEPS_main base text model config state sched replay io os wire ctld agent stepd sim cli)

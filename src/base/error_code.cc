@@ -134,6 +134,32 @@ constexpr Row row_of(ErrorCode code) {
       return {2005, "More processors requested than permitted", "StepTooLarge"};
     case ConfigInvalid:
       return {EINVAL, "Invalid argument", "ConfigInvalid"};
+
+    case ReservationDenied:
+      return {2052, "Access denied to requested reservation", "ReservationDenied"};
+    case InvalidTime:
+      return {2054, "Invalid time specified", "InvalidTime"};
+    case ReservationBusy:
+      return {2055, "Requested reservation is in use", "ReservationBusy"};
+    case ReservationNotUsable:
+      return {2056, "Requested reservation not usable now", "ReservationNotUsable"};
+    case ReservationOverlap:
+      return {2058, "Requested reservation overlaps with another reservation", "ReservationOverlap"};
+    case ReservationEmpty:
+      return {2080, "Reservation request lacks users, groups or accounts", "ReservationEmpty"};
+    case ReservationNameTaken:
+      return {2082, "Duplicate reservation name", "ReservationNameTaken"};
+    case ReservationStarted:
+      return {2104, "Reservation already started", "ReservationStarted"};
+    case CoreReservationUpdate:
+      return {2109, "Core-based reservation can not be updated", "CoreReservationUpdate"};
+    case ReservationUserGroup:
+      return {2129, "Reservations can't have users and groups specified, only one or the other",
+              "ReservationUserGroup"};
+    case InvalidTres:
+      return {2115, "Invalid Trackable RESource (TRES) specification", "InvalidTres"};
+    case PartitionInUse:
+      return {2075, "Partition is in use", "PartitionInUse"};
   }
   return {0, {}, {}};
 }

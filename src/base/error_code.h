@@ -66,6 +66,19 @@ enum class ErrorCode : std::uint16_t {
   StaleEpoch,             // message about an older run of the job
   StepTooLarge,           // ESLURM_TOO_MANY_REQUESTED_CPUS in a step
   ConfigInvalid,
+
+  ReservationDenied,      // ESLURM_RESERVATION_ACCESS
+  InvalidTime,            // ESLURM_INVALID_TIME_VALUE
+  ReservationBusy,
+  ReservationNotUsable,
+  ReservationOverlap,
+  ReservationEmpty,       // for nobody
+  ReservationNameTaken,   // ESLURM_RESERVATION_NAME_DUP
+  ReservationStarted,     // ESLURM_RSV_ALREADY_STARTED
+  CoreReservationUpdate,
+  ReservationUserGroup,   // users and groups at once
+  InvalidTres,
+  PartitionInUse,
 };
 
 // Slurm's number (25.05) for the code; 0 where Slurm has none.

@@ -11,7 +11,7 @@ namespace spur {
 namespace {
 
 constexpr auto kFirst = static_cast<std::uint16_t>(ErrorCode::Internal);
-constexpr auto kLast = static_cast<std::uint16_t>(ErrorCode::ConfigInvalid);
+constexpr auto kLast = static_cast<std::uint16_t>(ErrorCode::PartitionInUse);
 
 TEST(ErrorCode, EveryCodeHasANumberASentenceAndItsOwnName) {
   std::set<std::string_view> names;
@@ -49,6 +49,9 @@ TEST(ErrorCode, SpeaksAsSlurm2505Does) {
       {ErrorCode::InvalidLicense, 2048, "Invalid license specification"},
       {ErrorCode::InvalidTimeLimit, 2051, "Requested time limit is invalid (missing or exceeds some limit)"},
       {ErrorCode::InvalidReservation, 2053, "Requested reservation is invalid"},
+      {ErrorCode::ReservationDenied, 2052, "Access denied to requested reservation"},
+      {ErrorCode::ReservationBusy, 2055, "Requested reservation is in use"},
+      {ErrorCode::ReservationOverlap, 2058, "Requested reservation overlaps with another reservation"},
       {ErrorCode::PartitionUnavailable, 2070, "Required partition not available (inactive or drain)"},
       {ErrorCode::CircularDependency, 2071, "Circular job dependency"},
       {ErrorCode::InvalidGres, 2072, "Invalid generic resource (gres) specification"},

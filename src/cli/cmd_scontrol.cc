@@ -99,7 +99,7 @@ void do_version(Scontrol& run, const Words&) {
 
 void do_errnumstr(Scontrol& run, const Words& words) {
   const auto number = text::parse_decimal32(words[0]);
-  for (int code = 0; number && code <= static_cast<int>(ErrorCode::ConfigInvalid); ++code) {
+  for (int code = 0; number && code <= static_cast<int>(ErrorCode::PartitionInUse); ++code) {
     if (slurm_errno(static_cast<ErrorCode>(code)) != static_cast<int>(*number)) continue;
     run.context.out.print("{}\n", slurm_message(static_cast<ErrorCode>(code)));
     return;
@@ -162,8 +162,8 @@ constexpr Keyword kKeywords[] = {
     {"cancel_reboot", 3, 1, 1, nullptr, nullptr},
     {"cluster", 3, 0, 1, nullptr, nullptr},
     {"completing", 3, 0, 0, do_completing, "display jobs in completing state along with\ntheir completing nodes"},
-    {"create", 3, 1, kAny, nullptr, nullptr},
-    {"delete", 3, 1, kAny, nullptr, nullptr},
+    {"create", 3, 1, kAny, scontrol_create, "create a new partition or reservation"},
+    {"delete", 3, 1, kAny, scontrol_delete, "delete the specified partition or reservation"},
     {"details", 3, 0, 0, do_details, "evokes additional details from the \"show\" command"},
     {"errnumstr", 3, 1, 1, do_errnumstr, "given a Slurm error number, return a\ndescriptive string"},
     {"exit", 1, 0, 0, do_quit, "terminate scontrol"},
@@ -200,7 +200,7 @@ constexpr Keyword kKeywords[] = {
     {"token", 3, 0, kAny, nullptr, nullptr},
     {"top", 3, 1, 1, nullptr, nullptr},
     {"uhold", 5, 1, kAny, scontrol_uhold, "place user hold on specified jobs (see hold)"},
-    {"update", 1, 1, kAny, scontrol_update, "update job or node"},
+    {"update", 1, 1, kAny, scontrol_update, "update job, node, partition or reservation"},
     {"verbose", 4, 0, 0, do_verbose, "enable detailed logging"},
     {"version", 4, 0, 0, do_version, "display tool version number"},
     {"wait_job", 4, 1, 1, nullptr, nullptr},
@@ -224,7 +224,7 @@ void help(Scontrol& run) {
   }
   text.append(
       "\n  <ENTITY> of show may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\",\n"
-      "       \"hostnames\", \"job\", \"node\" or \"partition\".\n"
+      "       \"hostnames\", \"job\", \"node\", \"partition\" or \"reservation\".\n"
       "  All commands and options are case-insensitive, names are not.\n");
   run.context.out.write(text);
 }
@@ -239,7 +239,8 @@ void run_words(Scontrol& run, const Words& words) {
   const std::size_t given = words.size() - 1;
   if (given > keyword->most) return run.fail("too many arguments for keyword:{}", word);
   if (given < keyword->least) {
-    if (keyword->run == scontrol_update) return run.fail("too few arguments for {} keyword", word);
+    if (keyword->run == scontrol_update || keyword->run == scontrol_create || keyword->run == scontrol_delete)
+      return run.fail("too few arguments for {} keyword", word);
     return run.fail("too few arguments for keyword:{}", word);
   }
   keyword->run(run, Words(words.begin() + 1, words.end()));

@@ -11,6 +11,7 @@
 #include "cli/sinfo_json.h"
 #include "text/decimal.h"
 #include "text/hostlist.h"
+#include "text/time_limit.h"
 #include "text/words.h"
 
 namespace spur::cli {
@@ -18,7 +19,7 @@ namespace {
 
 struct Sinfo {
   bool all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false,
-       by_node = false;
+       by_node = false, reservations = false;
   bool reasons = false, summarize = false, json = false, no_convert = false, help = false, usage = false,
        version = false;
   std::vector<std::string> partitions, nodes;
@@ -109,7 +110,7 @@ constexpr Option<Sinfo> kOptions[] = {
     {{"format", 'o', V, "format", "format specification"}, set_format, "SINFO_FORMAT"},
     {{"Format", 'O', V, "format", "long format specification"}, set_long_format, "SINFO_FORMAT2"},
     {{"partition", 'p', V, "PARTITION", "report on specific partition"}, set_partitions, "SINFO_PARTITION"},
-    {{"reservation", 'T', N}},
+    {{"reservation", 'T', N, nullptr, "show only reservation information"}, flag<&Sinfo::reservations>},
     {{"responding", 'r', N, nullptr, "report only responding nodes"}, flag<&Sinfo::responding>},
     {{"sort", 'S', V, "fields", "comma separated list of fields to sort on"}, set_sort, "SINFO_SORT"},
     {{"states", 't', V, "node_state", "specify the what states of nodes to view"}, set_states},
@@ -244,6 +245,32 @@ int show_once(Context& context, Controller& controller, const Sinfo& options) {
   return 0;
 }
 
+// -T
+int show_reservations(Context& context, Controller& controller, const Sinfo& options) {
+  const auto table = controller.reservations();
+  if (!table) {
+    context.plain("slurm_load_reservations: {}", words(table.error()));
+    return 1;
+  }
+  if (table->rows.empty()) {
+    context.out.write("No reservations in the system\n");
+    return 0;
+  }
+  std::size_t width = 9;
+  for (const wire::ReservationRow& row : table->rows) width = std::max(width, row.reservation.name.size());
+  if (!options.no_header)
+    context.out.print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", "RESV_NAME", width, "STATE", "START_TIME",
+                      "END_TIME", "DURATION", "NODELIST");
+  for (const wire::ReservationRow& row : table->rows) {
+    const model::Occurrence at = model::occurrence(row.reservation, table->as_of);
+    const bool active = at.start <= table->as_of && table->as_of < at.end;
+    context.out.print("{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", row.reservation.name, width,
+                      active ? "ACTIVE" : "INACTIVE", moment(at.start, "Unknown"), moment(at.end, "Unknown"),
+                      text::format_clock(std::chrono::floor<seconds>(at.end - at.start)), or_null(row.nodes));
+  }
+  return 0;
+}
+
 }  // namespace
 
 int cmd_sinfo(Context& context) {
@@ -263,7 +290,8 @@ int cmd_sinfo(Context& context) {
     return 1;
   }
   for (;;) {
-    const int status = show_once(context, **controller, options);
+    const int status = options.reservations ? show_reservations(context, **controller, options)
+                                            : show_once(context, **controller, options);
     if (!options.iterate || status != 0) return status;
     context.out.write("\n");
     context.out.flush();

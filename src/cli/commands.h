@@ -15,6 +15,7 @@ int cmd_scancel(Context& context);
 int cmd_scontrol(Context& context);
 int cmd_simulate(Context& context);
 int cmd_sinfo(Context& context);
+int cmd_sprio(Context& context);
 int cmd_squeue(Context& context);
 int cmd_srun(Context& context);
 // `spur <word> ...`: Slurm's names, the native ones, help and version.

@@ -32,6 +32,13 @@ class Controller {
   virtual Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
                             const std::vector<std::string>& changed) = 0;
   virtual Status update_node(const state::UpdateNode& update) = 0;
+  virtual Result<wire::ReservationTable> reservations() = 0;
+  virtual Result<std::string> create_reservation(const model::ReservationChange& change) = 0;
+  virtual Status update_reservation(const model::ReservationChange& change) = 0;
+  virtual Status delete_reservation(const std::string& name) = 0;
+  virtual Result<wire::PriorityTable> priorities() = 0;
+  virtual Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
+                                const std::vector<std::string>& changed) = 0;
   virtual Status reconfigure() = 0;
   virtual Status shutdown() = 0;
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;

@@ -144,6 +144,63 @@ inline std::vector<model::JobPtr> fake_jobs() {
   return jobs;
 }
 
+inline wire::ReservationRow fake_reservation(const char* name, Duration from, Duration length, const char* nodes) {
+  wire::ReservationRow row;
+  row.reservation.name = name;
+  row.reservation.start = kTestNow + from;
+  row.reservation.end = kTestNow + from + length;
+  row.nodes = nodes;
+  return row;
+}
+
+inline void fill_reservations(wire::ReservationTable& table) {
+  table.as_of = kTestNow;
+  auto busy = fake_reservation("busy", -hours(1), hours(2), "n3");
+  busy.node_count = 1, busy.core_count = busy.cpu_count = 4;
+  busy.reservation.flags = model::kResvSpecNodes;
+  busy.reservation.users.names = {"root", "nobody"};
+  auto part = fake_reservation("part", hours(1), hours(24 * 365), "n[1-2]");
+  part.node_count = 2, part.core_count = part.cpu_count = 3;
+  part.partial = {{"n1", "0-1"}, {"n2", "3"}};
+  part.reservation.flags = model::kResvWeekly | model::kResvFlex | model::kResvReplaceDown | model::kResvPurgeComp;
+  part.reservation.accounts = {{"a1", "a2"}, true};
+  part.reservation.partition = "debug";
+  part.reservation.features = "fast";
+  part.reservation.max_start_delay = minutes(10);
+  auto license = fake_reservation("with_a_long_name", hours(2), minutes(10), "");
+  license.reservation.flags = model::kResvAnyNodes;
+  license.reservation.groups.names = {"root"};
+  license.reservation.licenses = {{"lic", 3}};
+  table.rows = {busy, part, license};
+}
+
+// What sprio of Slurm 22.05 was seen to print for these jobs, plus what it did not have: age, share and QOS.
+inline void fill_priorities(wire::PriorityTable& table) {
+  table.cluster_name = "test";
+  table.age_weight = 10'000;
+  table.job_size_weight = 2000;
+  table.partition_weight = 500;
+  table.tres = {{"cpu", 1'000'000}, {"mem", 3'000'000}};
+  const auto add = [&](std::uint32_t id, const char* partition, std::uint32_t priority, std::int64_t size,
+                       std::int64_t part, std::vector<std::int64_t> tres) -> wire::PriorityRow& {
+    wire::PriorityRow row;
+    row.job = JobId(id);
+    row.partition = partition;
+    row.priority = priority;
+    row.job_size = size;
+    row.partition_factor = part;
+    row.tres = std::move(tres);
+    table.rows.push_back(std::move(row));
+    return table.rows.back();
+  };
+  add(2, "debug", 3875, 468'750'000, 1'000'000'000, {187'500'000, 750'000'000});
+  add(3, "debug", 4375, 593'750'000, 1'000'000'000, {437'500'000, 750'000'000});
+  add(3, "low", 6812, 593'750'000, 500'000'000, {875'000'000, 1'500'000'000});
+  add(6, "debug", 1, 156'250'000, 1'000'000'000, {62'500'000, 250'000'000}).nice = 100'000;
+  add(8, "debug", 77, 0, 0, {});
+  add(10, "debug", 950, 156'250'000, 1'000'000'000, {62'500'000, 25'000'000}).user = Uid(65534);
+}
+
 inline void fill(FakeController& controller) {
   wire::ClusterTable& cluster = controller.cluster_table;
   cluster.as_of = kTestNow;
@@ -172,6 +229,9 @@ inline void fill(FakeController& controller) {
   cluster.partitions[1].config.max_time = TimeLimit::of_minutes(30);
   cluster.partitions[1].config.max_nodes = 2;
   cluster.partitions[2].config.hidden = true;
+
+  fill_reservations(controller.reservation_table);
+  fill_priorities(controller.priority_table);
 
   wire::JobTable& table = controller.job_table;
   table.as_of = kTestNow;

@@ -118,6 +118,50 @@ class FakeController : public Controller {
     node_updates.push_back(update);
     return {};
   }
+  wire::ReservationTable reservation_table;
+  wire::PriorityTable priority_table;
+  Result<wire::ReservationTable> reservations() override {
+    if (down) return unreachable();
+    return reservation_table;
+  }
+  Result<std::string> create_reservation(const model::ReservationChange& change) override {
+    note(change, "create");
+    if (change.nodes == "nosuch") return fail(ErrorCode::InvalidNode);
+    if (knows(change.name)) return fail(ErrorCode::ReservationNameTaken);
+    if (change.node_counts == std::vector<std::uint32_t>{99}) return fail(ErrorCode::NodesBusy);
+    return change.name.empty() ? "root_1" : change.name;
+  }
+  Status update_reservation(const model::ReservationChange& change) override {
+    note(change, "update");
+    if (!knows(change.name)) return fail(ErrorCode::InvalidReservation);
+    return {};
+  }
+  Status delete_reservation(const std::string& name) override {
+    calls.push_back("delete reservation " + name);
+    if (name == "busy") return fail(ErrorCode::ReservationBusy);
+    if (!knows(name)) return fail(ErrorCode::InvalidReservation);
+    return {};
+  }
+  Result<wire::PriorityTable> priorities() override {
+    if (down) return unreachable();
+    return priority_table;
+  }
+  Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
+                        const std::vector<std::string>& fields) override {
+    std::string call = how == wire::PartitionEdit::Create   ? "create"
+                       : how == wire::PartitionEdit::Update ? "update"
+                                                            : "delete";
+    call += " partition " + partition.name;
+    for (const std::string& field : fields) call += " " + field;
+    calls.push_back(std::move(call));
+    const bool known =
+        std::ranges::any_of(cluster_table.partitions, [&](const auto& p) { return p.config.name == partition.name; });
+    if (known == (how == wire::PartitionEdit::Create)) return fail(ErrorCode::InvalidPartition);
+    if (partition.nodes == "nosuch") return fail(ErrorCode::InvalidNode);
+    changed_partition = partition;
+    return {};
+  }
+  model::PartitionConfig changed_partition;
   Status reconfigure() override {
     calls.push_back("reconfigure");
     return {};
@@ -148,6 +192,44 @@ class FakeController : public Controller {
   static std::string text(const state::JobTarget& target) {
     return target.tasks ? fmt::format("{}_[{}]", target.id.value, target.tasks->to_string())
                         : fmt::format("{}", target.id.value);
+  }
+  bool knows(const std::string& name) const {
+    return std::ranges::any_of(reservation_table.rows, [&](const auto& row) { return row.reservation.name == name; });
+  }
+  // All that a change says, in a line.
+  void note(const model::ReservationChange& change, const char* verb) {
+    std::string call = fmt::format("{} reservation {}", verb, change.name);
+    const auto add = [&](const char* key, std::string value) { call += fmt::format(" {}={}", key, value); };
+    if (is_set(change.start)) add("start", fmt::format("{}", to_unix_seconds(change.start)));
+    if (is_set(change.end)) add("end", fmt::format("{}", to_unix_seconds(change.end)));
+    static constexpr const char* kEdits[] = {"", "+", "-"};
+    if (change.duration)
+      add("duration", fmt::format("{}{}", kEdits[static_cast<int>(change.duration_how)], change.duration->count()));
+    if (change.nodes) add("nodes", *change.nodes);
+    for (const std::uint32_t n : change.node_counts) add("nodecnt", std::to_string(n));
+    for (const std::uint32_t n : change.core_counts) add("corecnt", std::to_string(n));
+    for (const auto& row : change.tres) add("tres", fmt::format("{}:{}", row.tres, row.count));
+    if (change.features) add("features", *change.features);
+    if (change.partition) add("partition", *change.partition);
+    if (change.comment) add("comment", *change.comment);
+    if (change.burst_buffer) add("bb", *change.burst_buffer);
+    if (change.licenses)
+      for (const auto& row : *change.licenses) add("license", fmt::format("{}:{}", row.name, row.count));
+    const auto names = [&](const char* key, const std::optional<model::NamesEdit>& edit) {
+      if (!edit) return;
+      std::string list;
+      for (const std::string& name : edit->names) list += (list.empty() ? "" : ",") + name;
+      add(key, kEdits[static_cast<int>(edit->how)] + list);
+    };
+    names("users", change.users);
+    names("groups", change.groups);
+    names("accounts", change.accounts);
+    names("qos", change.qos);
+    if (change.flags_on) add("on", fmt::format("{:#x}", change.flags_on));
+    if (change.flags_off) add("off", fmt::format("{:#x}", change.flags_off));
+    if (change.purge_after) add("purge", fmt::format("{}", change.purge_after->count()));
+    if (change.max_start_delay) add("delay", fmt::format("{}", change.max_start_delay->count()));
+    calls.push_back(std::move(call));
   }
   static std::unexpected<Error> unreachable() { return fail(ErrorCode::Unreachable); }
 

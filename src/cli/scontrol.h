@@ -35,6 +35,8 @@ using Words = std::vector<std::string>;
 
 void scontrol_show(Scontrol& run, const Words& words);    // words[0] is the entity
 void scontrol_update(Scontrol& run, const Words& words);  // "Key=value" pairs
+void scontrol_create(Scontrol& run, const Words& words);
+void scontrol_delete(Scontrol& run, const Words& words);
 void scontrol_hold(Scontrol& run, const Words& words);
 void scontrol_uhold(Scontrol& run, const Words& words);
 void scontrol_release(Scontrol& run, const Words& words);
@@ -51,6 +53,11 @@ struct KeyValue {
   bool has_value = false;
 };
 KeyValue split_pair(std::string_view word);
+
+void scontrol_create_reservation(Scontrol& run, const Words& words);
+void scontrol_update_reservation(Scontrol& run, const KeyValue& entity, const Words& pairs);
+void scontrol_show_reservation(Scontrol& run, const std::string& name);  // empty: all
+void scontrol_update_partition(Scontrol& run, const KeyValue& entity, const Words& pairs);
 
 // Slurm's words for a refused update: somebody else's job or node is "Invalid user id" there.
 std::string words_of_update(const Error& error);

@@ -165,7 +165,7 @@ void show_daemons(Scontrol& run) {
   run.context.out.write("slurmctld slurmd\n");
 }
 
-enum class Entity { Config, Daemons, Hostlist, HostlistSorted, Hostnames, Job, Node, Partition, NotYet };
+enum class Entity { Config, Daemons, Hostlist, HostlistSorted, Hostnames, Job, Node, Partition, Reservation, NotYet };
 struct EntityWord {
   const char* name;
   std::size_t letters;
@@ -190,8 +190,8 @@ constexpr EntityWord kEntities[] = {
     {"partitions", 1, Entity::Partition},
     {"partitionname", 10, Entity::Partition},
     {"nodename", 5, Entity::Node},
-    {"reservations", 1, Entity::NotYet},
-    {"reservationname", 12, Entity::NotYet},
+    {"reservations", 1, Entity::Reservation},
+    {"reservationname", 12, Entity::Reservation},
     {"slurmd", 2, Entity::NotYet},
     {"steps", 2, Entity::NotYet},
     {"topology", 1, Entity::NotYet},
@@ -225,6 +225,8 @@ void scontrol_show(Scontrol& run, const Words& words) {
       return show_node(run, argument);
     case Entity::Partition:
       return show_partition(run, argument);
+    case Entity::Reservation:
+      return scontrol_show_reservation(run, argument);
     case Entity::NotYet:
       return run.fail("scontrol: error: show {} is not supported yet", found->name);
   }

@@ -436,9 +436,15 @@ void scontrol_update(Scontrol& run, const Words& given) {
     void (*update)(Scontrol& run, const KeyValue& entity, const Words& pairs);
   };
   static constexpr Entity kEntities[] = {
-      {"JobId", 4, update_job},          {"JobName", 4, update_job},       {"NodeName", 5, update_node},
-      {"PartitionName", 5, nullptr},     {"ReservationName", 5, nullptr},  {"StepId", 5, nullptr},
-      {"SlurmctldDebug", 9, nullptr},    {"SuspendExcNodes", 12, nullptr}, {"SuspendExcParts", 12, nullptr},
+      {"JobId", 4, update_job},
+      {"JobName", 4, update_job},
+      {"NodeName", 5, update_node},
+      {"PartitionName", 5, scontrol_update_partition},
+      {"ReservationName", 3, scontrol_update_reservation},
+      {"StepId", 5, nullptr},
+      {"SlurmctldDebug", 9, nullptr},
+      {"SuspendExcNodes", 12, nullptr},
+      {"SuspendExcParts", 12, nullptr},
       {"SuspendExcStates", 12, nullptr},
   };
   for (std::size_t i = 0; i < given.size(); ++i) {

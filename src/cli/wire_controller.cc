@@ -35,6 +35,19 @@ class WireController final : public Controller {
     return client_.update_job(target, spec, changed);
   }
   Status update_node(const state::UpdateNode& update) override { return client_.update_node(update); }
+  Result<wire::ReservationTable> reservations() override { return client_.reservations(); }
+  Result<std::string> create_reservation(const model::ReservationChange& change) override {
+    return client_.create_reservation(change);
+  }
+  Status update_reservation(const model::ReservationChange& change) override {
+    return client_.update_reservation(change);
+  }
+  Status delete_reservation(const std::string& name) override { return client_.delete_reservation(name); }
+  Result<wire::PriorityTable> priorities() override { return client_.priorities(); }
+  Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
+                        const std::vector<std::string>& changed) override {
+    return client_.edit_partition(how, partition, changed);
+  }
   Status reconfigure() override { return client_.reconfigure(); }
   Status shutdown() override { return client_.shutdown(); }
   Result<model::JobPtr> wait_job(JobId job, bool until_final) override { return client_.wait_job(job, until_final); }

@@ -50,6 +50,15 @@ struct DeviceBlock {
   std::string nodes;  // hostlist; empty: all nodes that declare the GRES
   std::string name, type, file;
   std::optional<std::uint64_t> count;
+  std::string cores, links;
+  std::vector<std::string> flags;
+  Position at;
+};
+
+// A switch or a block of the network.
+struct SwitchBlock {
+  model::SwitchConfig row;
+  bool is_block = false;
   Position at;
 };
 
@@ -63,12 +72,14 @@ struct Draft {
   std::vector<NodeSetBlock> node_sets;
   std::vector<DownNodesBlock> down_nodes;
   std::vector<DeviceBlock> devices;
+  std::vector<SwitchBlock> switches;
 
-  TimeLimit default_time;                     // for partitions that name none
-  bool whole_nodes = false;                   // SelectType=select/linear
-  bool listen_on_controller_address = false;  // CommunicationParameters=NoCtldInAddrAny
-  std::uint16_t last_controller_port = 0;     // SlurmctldPort=6817-6820; 0: no range
-  std::vector<std::string> admins;            // user names or uids
+  bool multifactor_given = false, age_weight_given = false;  // PriorityType, PriorityWeightAge
+  TimeLimit default_time;                                    // for partitions that name none
+  bool whole_nodes = false;                                  // SelectType=select/linear
+  bool listen_on_controller_address = false;                 // CommunicationParameters=NoCtldInAddrAny
+  std::uint16_t last_controller_port = 0;                    // SlurmctldPort=6817-6820; 0: no range
+  std::vector<std::string> admins;                           // user names or uids
   // SlurmctldHost, and the older keys for the same; resolve() makes DaemonConfig::controllers of them.
   std::vector<std::string> controller_hosts, backup_controllers, backup_addresses;
   std::string control_machine, control_address;
@@ -89,6 +100,7 @@ struct Target {
   NodeBlock* node = nullptr;
   PartitionBlock* partition = nullptr;
   DeviceBlock* device = nullptr;
+  SwitchBlock* network = nullptr;
   Position at{};
 };
 

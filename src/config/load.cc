@@ -18,6 +18,7 @@
 #include "config/slurm_keys.h"
 #include "config/slurm_lines.h"
 #include "config/spur_conf.h"
+#include "config/topology.h"
 #include "text/decimal.h"
 #include "text/printable.h"
 #include "text/words.h"
@@ -92,7 +93,7 @@ Status find_admins(Draft& draft) {
   return {};
 }
 
-// Slurm's further files: gres.conf is read, the others only named.
+// Slurm's further files: gres.conf and topology.conf are read, the others only named.
 Status read_siblings(Draft& draft, const FileReader& read) {
   const std::string directory = draft.files[0].substr(0, draft.files[0].rfind('/') + 1);
   const std::string gres = directory + "gres.conf";
@@ -101,9 +102,14 @@ Status read_siblings(Draft& draft, const FileReader& read) {
     if (!text) return std::unexpected(text.error());
     SPUR_TRY(read_gres_conf(*text, gres, read, draft));
   }
+  if (const std::string topology = directory + "topology.conf"; exists(topology)) {
+    const auto text = read(topology);
+    if (!text) return std::unexpected(text.error());
+    SPUR_TRY(read_topology_conf(*text, topology, read, draft));
+  }
   for (const char* name :
        {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "helpers.conf", "job_container.conf",
-        "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.conf", "topology.yaml"})
+        "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.yaml"})
     if (exists(directory + name)) draft.warnings.push_back(fmt::format("{}{}: not in force yet", directory, name));
   return {};
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "config/topology.h"
 #include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
@@ -163,13 +164,38 @@ Status put_down(Draft& draft, const NodesByName& nodes) {
   return {};
 }
 
-// Adds the device files of one line to the GRES that `node` declares. False if it declares none of that name and
-// type.
-bool add_devices(const DeviceBlock& block, model::NodeConfig& node) {
-  for (model::NodeGres& gres : node.gres) {
+// Adds one line of devices to the GRES that `node` declares. False if it declares none of that name and type. A line
+// that says where its devices are, or what they are, becomes a row of its own: the next of the node's devices.
+Result<bool> add_devices(const Draft& draft, const DeviceBlock& block, model::NodeConfig& node) {
+  const bool own_row = !block.cores.empty() || !block.links.empty() || !block.flags.empty();
+  for (std::size_t i = 0; i < node.gres.size(); ++i) {
+    model::NodeGres& gres = node.gres[i];
     const bool type_fits = block.type.empty() || gres.type.empty() || block.type == gres.type;
-    if (gres.name != block.name || !type_fits) continue;
-    if (!block.file.empty()) gres.file += (gres.file.empty() ? "" : ",") + block.file;
+    const bool taken = !gres.cores.empty() || !gres.links.empty() || !gres.flags.empty();
+    if (gres.name != block.name || !type_fits || taken) continue;
+    if (!own_row) {
+      if (!block.file.empty()) gres.file += (gres.file.empty() ? "" : ",") + block.file;
+      return true;
+    }
+    const auto files = text::count_hosts(block.file);
+    const std::uint64_t count = block.count.value_or(block.file.empty() ? gres.count : files.value_or(0));
+    if (count > gres.count)
+      return draft.refuse(block.at, fmt::format("{} devices of GRES {} are named, node {} declares only {}", count,
+                                                text::shown(block.name, 40), node.name, gres.count));
+    model::NodeGres piece{.name = gres.name,
+                          .type = gres.type.empty() ? block.type : gres.type,
+                          .count = count,
+                          .file = block.file,
+                          .cores = block.cores,
+                          .links = block.links,
+                          .nic = {},
+                          .flags = block.flags};
+    gres.count -= count;
+    if (gres.count == 0) {
+      gres = std::move(piece);
+    } else {
+      node.gres.insert(node.gres.begin() + static_cast<std::ptrdiff_t>(i), std::move(piece));
+    }
     return true;
   }
   return false;
@@ -182,7 +208,7 @@ Status add_all_devices(Draft& draft, const NodesByName& nodes) {
     if (block.count && !block.file.empty() && *block.count < *files)
       return draft.refuse(block.at, fmt::format("Count={} is less than the {} files of File=", *block.count, *files));
     if (block.nodes.empty()) {
-      for (model::NodeConfig& node : draft.cluster.nodes) add_devices(block, node);
+      for (model::NodeConfig& node : draft.cluster.nodes) SPUR_TRY(add_devices(draft, block, node));
       continue;
     }
     const auto names = text::expand_hostlist(block.nodes);
@@ -190,7 +216,8 @@ Status add_all_devices(Draft& draft, const NodesByName& nodes) {
     for (const std::string& name : *names) {
       const auto found = nodes.find(name);
       if (found == nodes.end()) return draft.refuse(block.at, fmt::format("unknown node {}", text::shown(name, 60)));
-      if (!add_devices(block, *found->second))
+      SPUR_ASSIGN(const bool added, add_devices(draft, block, *found->second));
+      if (!added)
         draft.warn(block.at, fmt::format("node {} declares no GRES {}{}{}: the line has no effect", name,
                                          text::shown(block.name, 40), block.type.empty() ? "" : ":",
                                          text::shown(block.type, 40)));
@@ -346,6 +373,26 @@ class PartitionResolver {
   const NodesByName& nodes_;
 };
 
+// Nodes in no partition: nothing ever runs there.
+void warn_of_stray_nodes(Draft& draft) {
+  if (draft.cluster.partitions.empty()) return;  // there is a word for that
+  std::unordered_set<std::string> used;
+  for (const model::PartitionConfig& partition : draft.cluster.partitions) {
+    if (partition.nodes == "ALL") return;
+    if (auto names = text::expand_hostlist(partition.nodes)) used.insert(names->begin(), names->end());
+  }
+  for (const NodeBlock& block : draft.nodes) {
+    const auto names = text::expand_hostlist(block.names);
+    if (!names) continue;
+    std::vector<std::string> stray;
+    for (const std::string& name : *names)
+      if (!used.contains(name)) stray.push_back(name);
+    if (!stray.empty())
+      draft.warn(block.at, fmt::format("{} in no partition: no job can run there",
+                                       text::shown(text::compress_hostlist(stray), 80)));
+  }
+}
+
 }  // namespace
 
 Status resolve_daemon(Draft& draft, std::string_view host) {
@@ -404,6 +451,10 @@ Status resolve_cluster(Draft& draft) {
   }
   if (draft.whole_nodes)
     draft.warn({}, "SelectType=select/linear: every partition is treated as OverSubscribe=EXCLUSIVE");
+  // Slurm: with PriorityType every weight that is not given is 0.
+  if (draft.dialect == Dialect::Slurm && draft.multifactor_given && !draft.age_weight_given) cluster.age_weight = 0;
+  SPUR_TRY(resolve_topology(draft));
+  warn_of_stray_nodes(draft);
   const bool has_default = std::ranges::any_of(cluster.partitions, &model::PartitionConfig::is_default);
   if (!has_default) draft.warn({}, "no partition is the default: every job must name one");
   return {};

@@ -213,8 +213,35 @@ Status set_select_parameters(Target& target, const Value& value) {
   return {};
 }
 
+// Bounds on how often and how far Slurm's scheduler looks.
+static bool is_pointless(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"batch_sched_delay",
+                                                "bf_continue",
+                                                "bf_interval",
+                                                "bf_job_part_count_reserve",
+                                                "bf_max_time",
+                                                "bf_min_age_reserve",
+                                                "bf_resolution",
+                                                "bf_window",
+                                                "bf_yield_interval",
+                                                "bf_yield_sleep",
+                                                "build_queue_timeout",
+                                                "default_queue_depth",
+                                                "defer",
+                                                "max_rpc_cnt",
+                                                "max_sched_time",
+                                                "partition_job_depth",
+                                                "sched_interval",
+                                                "sched_max_job_start",
+                                                "sched_min_interval",
+                                                "bf_yield_rpc_cnt"};
+  for (const std::string_view known : kNames)
+    if (equal_ignoring_case(known, name)) return true;
+  return false;
+}
+
 Status set_scheduler_parameters(Target& target, const Value& value) {
-  std::vector<std::string> rest;
+  std::vector<std::string> rest, pointless;
   for (const std::string& option : value.list) {
     const std::size_t equals = option.find('=');
     const std::string_view name = std::string_view(option).substr(0, equals);
@@ -225,12 +252,29 @@ Status set_scheduler_parameters(Target& target, const Value& value) {
           equals == std::string::npos ? "" : std::string_view(option).substr(equals + 1), 512u << 20);
       if (!bytes) return bad(fmt::format("\"{}\" needs a number of bytes up to 512 MiB", text::shown(option, 60)));
       target.draft.cluster.max_script_bytes = static_cast<std::uint32_t>(*bytes);
+    } else if (equal_ignoring_case(name, "bf_max_job_test") || equal_ignoring_case(name, "max_switch_wait")) {
+      const auto number =
+          text::parse_decimal32(equals == std::string::npos ? "" : std::string_view(option).substr(equals + 1));
+      const bool jobs = equal_ignoring_case(name, "bf_max_job_test");
+      if (!number || (jobs && *number == 0))
+        return bad(fmt::format("\"{}\" needs a number", text::shown(option, 60)));
+      if (jobs) {
+        target.draft.cluster.planned_jobs = *number;
+      } else {
+        target.draft.cluster.max_switch_wait = seconds(*number);
+      }
+    } else if (is_pointless(name)) {
+      pointless.push_back(option);
     } else {
       rest.push_back(option);
     }
   }
   keep(target, "SchedulerParameters", value);
   warn_rest(target, "SchedulerParameters", rest);
+  if (!pointless.empty())
+    target.draft.warn(target.at, fmt::format("SchedulerParameters: no meaning here, where scheduling follows events "
+                                             "and looks at every job: {}",
+                                             text::shown(fmt::format("{}", fmt::join(pointless, ", ")), 400)));
   return {};
 }
 

@@ -23,6 +23,9 @@ inline DaemonConfig& owner(Target& t, const DaemonConfig*) {
 inline UpdateConfig& owner(Target& t, const UpdateConfig*) {
   return t.draft.daemon.update;
 }
+inline model::PriorityConfig& owner(Target& t, const model::PriorityConfig*) {
+  return t.draft.cluster.priority;
+}
 inline Draft& owner(Target& t, const Draft*) {
   return t.draft;
 }
@@ -112,6 +115,23 @@ Status set_select_type(Target& target, const Value& value);
 Status set_select_parameters(Target& target, const Value& value);
 Status set_scheduler_parameters(Target& target, const Value& value);
 Status set_agent_parameters(Target& target, const Value& value);  // SlurmdParameters
+
+Status set_priority_type(Target& target, const Value& value);
+Status set_age_weight(Target& target, const Value& value);
+Status set_tres_weights(Target& target, const Value& value);  // "cpu=1000,mem=2.5"
+Status set_priority_flags(Target& target, const Value& value);
+Status set_usage_reset(Target& target, const Value& value);
+Status set_preempt_type(Target& target, const Value& value);
+Status set_preempt_mode(Target& target, const Value& value);
+Status set_preempt_exempt(Target& target, const Value& value);
+Status set_reservation_overrun(Target& target, const Value& value);  // minutes
+Status set_job_defaults(Target& target, const Value& value);         // of the cluster, or of a partition
+Status set_topology_kind(Target& target, const Value& value);
+Status set_topology_options(Target& target, const Value& value);
+Status set_block_size(Target& target, const Value& value);
+Status set_switch_name(Target& target, const Value& value);
+Status set_switch_nodes(Target& target, const Value& value);
+Status set_switch_children(Target& target, const Value& value);
 
 Status set_partition_state(Target& target, const Value& value);
 Status set_oversubscribe(Target& target, const Value& value);

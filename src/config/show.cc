@@ -21,6 +21,11 @@ struct Source {
   std::string_view path;
 };
 
+std::string overrun_text(const Source& s) {
+  const auto whole = std::chrono::floor<minutes>(s.cluster.reservation_overrun).count();
+  return whole > 0xffff ? std::string("UNLIMITED") : fmt::format("{} min", whole);
+}
+
 struct Row {
   std::string_view name;
   std::string_view otherwise;  // shown where the file says nothing
@@ -191,19 +196,19 @@ constexpr Row kRows[] = {
     {"PriorityParameters", "(null)"},
     {"PrioritySiteFactorParameters", "(null)"},
     {"PrioritySiteFactorPlugin", "(null)"},
-    {"PriorityDecayHalfLife", "7-00:00:00"},
-    {"PriorityCalcPeriod", "00:05:00"},
-    {"PriorityFavorSmall", "no"},
+    {"PriorityDecayHalfLife", "", "", [](const Source& s) -> std::string { return text::format_clock(s.cluster.priority.half_life); }},
+    {"PriorityCalcPeriod", "", "", [](const Source& s) -> std::string { return text::format_clock(s.cluster.priority.calc_period); }},
+    {"PriorityFavorSmall", "", "", [](const Source& s) -> std::string { return s.cluster.priority.favor_small ? "yes" : "no"; }},
     {"PriorityFlags", ""},
     {"PriorityMaxAge", "", "", [](const Source& s) { return text::format_clock(s.cluster.age_full); }},
-    {"PriorityType", "priority/multifactor"},
+    {"PriorityType", "", "", [](const Source& s) -> std::string { return s.cluster.priority.multifactor ? "priority/multifactor" : "priority/basic"; }},
     {"PriorityUsageResetPeriod", "NONE"},
     {"PriorityWeightAge", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.age_weight); }},
-    {"PriorityWeightAssoc", "0"},
-    {"PriorityWeightFairShare", "0"},
-    {"PriorityWeightJobSize", "0"},
-    {"PriorityWeightPartition", "0"},
-    {"PriorityWeightQOS", "0"},
+    {"PriorityWeightAssoc", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.assoc_weight); }},
+    {"PriorityWeightFairShare", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.fairshare_weight); }},
+    {"PriorityWeightJobSize", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.job_size_weight); }},
+    {"PriorityWeightPartition", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.partition_weight); }},
+    {"PriorityWeightQOS", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.qos_weight); }},
     {"PriorityWeightTRES", "(null)"},
     {"PrivateData", "none"},
     {"ProctrackType", "proctrack/cgroup"},
@@ -223,7 +228,7 @@ constexpr Row kRows[] = {
     {"ResumeRate", "300 nodes/min", " nodes/min"},
     {"ResumeTimeout", "60 sec", " sec"},
     {"ResvEpilog", "(null)"},
-    {"ResvOverRun", "0 min", " min"},
+    {"ResvOverRun", "", "", overrun_text},
     {"ResvProlog", "(null)"},
     {"ReturnToService", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.return_to_service); }},
     {"SchedulerParameters", "", "", scheduler_parameters},

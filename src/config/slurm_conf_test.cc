@@ -63,9 +63,10 @@ TEST(SlurmConf, Baseline) {
             (std::vector<std::string>{
                 "5: AuthType: not in force yet", "6: AuthInfo: not in force yet",
                 "15: ProctrackType: not in force yet", "24: SlurmctldTimeout: not in force yet",
-                "28: SchedulerParameters: not in force yet: batch_sched_delay=20, bf_continue, bf_interval=300, "
-                "bf_min_age_reserve=10800, bf_resolution=600, bf_yield_interval=1000000, partition_job_depth=500, "
-                "sched_max_job_start=200, sched_min_interval=2000000"}));
+                "28: SchedulerParameters: no meaning here, where scheduling follows events and looks at every job: "
+                "batch_sched_delay=20, bf_continue, bf_interval=300, bf_min_age_reserve=10800, bf_resolution=600, "
+                "bf_yield_interval=1000000, partition_job_depth=500, sched_max_job_start=200, "
+                "sched_min_interval=2000000"}));
 }
 
 TEST(SlurmConf, Good) {
@@ -319,8 +320,9 @@ TEST(SlurmConf, GresConf) {
             "Name=nic Count=2\n");
   const auto loaded = load(path, Want::All);
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_EQ(loaded->cluster.nodes[1].gres[0].file, "/dev/nvidia[0-1],/dev/nvidia[2-3]");
-  EXPECT_EQ(loaded->cluster.nodes[1].gres[1].file, "");
+  EXPECT_EQ(loaded->cluster.nodes[1].gres[0].file, "/dev/nvidia[0-1]");
+  EXPECT_EQ(loaded->cluster.nodes[1].gres[1].file, "/dev/nvidia[2-3]");
+  EXPECT_EQ(loaded->cluster.nodes[1].gres[2].file, "");
   EXPECT_EQ(loaded->cluster.nodes[2].gres[0].file, "/dev/nvidia0");
   EXPECT_EQ(loaded->warnings,
             (std::vector<std::string>{dir.path() + "/gres.conf:1: AutoDetect: not in force yet",

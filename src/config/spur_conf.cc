@@ -119,6 +119,7 @@ class Reader {
     const Position at = position_of(table);
     if (scope == Scope::Node) target.node = &draft_.nodes.emplace_back(), target.node->at = at;
     if (scope == Scope::Partition) target.partition = &draft_.partitions.emplace_back(), target.partition->at = at;
+    if (scope == Scope::Switch) target.network = &draft_.switches.emplace_back(), target.network->at = at;
     if (scope == Scope::Device) target.device = &draft_.devices.emplace_back(), target.device->at = at;
     for (const auto& [key, node] : table) {
       const std::string name = fmt::format("{}.{}", path, plain(key.str()));

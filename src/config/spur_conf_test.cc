@@ -181,7 +181,8 @@ TEST(SpurConf, Good) {
       {"[[topology.switches]]\nname = \"s1\"\nnodes = \"a[1-4]\"\n[[federation.clusters]]\nname = \"x\"\naddress = "
        "\"y:1\"",
        [](const Loaded& l) {
-         return l.daemon.find_kept("topology.switches.name") && l.daemon.find_kept("federation.clusters.address");
+         return l.cluster.topology.switches.at(0).nodes == "a[1-4]" &&
+                l.daemon.find_kept("federation.clusters.address");
        }},
       {"[[partitions]]\nname = \"p\"\nselector = { rack = \"a\", row = 3 }",
        [](const Loaded& l) { return *l.daemon.find_kept("partitions.selector") == "rack:a,row:3"; }},

@@ -8,27 +8,46 @@ namespace spur::ctld {
 namespace {
 
 constexpr std::array kTable = {
-    Row{"Ping", Rule::Anybody},                Row{"SubmitJob", Rule::Authenticated},
-    Row{"WillRun", Rule::Authenticated},       Row{"ListJobs", Rule::Authenticated},
+    Row{"Ping", Rule::Anybody},
+    Row{"SubmitJob", Rule::Authenticated},
+    Row{"WillRun", Rule::Authenticated},
     Row{"ExplainJob", Rule::Authenticated},
-    Row{"GetCluster", Rule::Authenticated},    Row{"GetConfig", Rule::Authenticated},
-    Row{"WaitJob", Rule::Authenticated},       Row{"CancelJob", Rule::OwnerOrAdmin},
-    Row{"HoldJob", Rule::OwnerOrAdmin},        Row{"ReleaseJob", Rule::OwnerOrAdmin},
-    Row{"RequeueJob", Rule::OwnerOrAdmin},     Row{"SuspendJob", Rule::Admin},
-    Row{"UpdateJob", Rule::OwnerOrAdmin},      Row{"CompleteAllocation", Rule::OwnerOrAdmin},
-    Row{"StepTicket", Rule::OwnerOrAdmin},     Row{"UpdateNode", Rule::Admin},
-    Row{"Reconfigure", Rule::Admin},           Row{"Shutdown", Rule::Admin},
+    Row{"ListJobs", Rule::Authenticated},
+    Row{"GetCluster", Rule::Authenticated},
+    Row{"GetConfig", Rule::Authenticated},
+    Row{"WaitJob", Rule::Authenticated},
+    Row{"CancelJob", Rule::OwnerOrAdmin},
+    Row{"HoldJob", Rule::OwnerOrAdmin},
+    Row{"ReleaseJob", Rule::OwnerOrAdmin},
+    Row{"RequeueJob", Rule::OwnerOrAdmin},
+    Row{"SuspendJob", Rule::Admin},
+    Row{"UpdateJob", Rule::OwnerOrAdmin},
+    Row{"CompleteAllocation", Rule::OwnerOrAdmin},
+    Row{"StepTicket", Rule::OwnerOrAdmin},
+    Row{"UpdateNode", Rule::Admin},
+    Row{"GetReservations", Rule::Authenticated},
+    Row{"GetPriorities", Rule::Authenticated},
+    // Who may do these depends on the reservation; the controller says "Invalid user id", as Slurm does.
+    Row{"CreateReservation", Rule::Authenticated},
+    Row{"UpdateReservation", Rule::Authenticated},
+    Row{"DeleteReservation", Rule::Authenticated},
+    Row{"UpdatePartition", Rule::Authenticated},
+    Row{"Reconfigure", Rule::Admin},
+    Row{"Shutdown", Rule::Admin},
     Row{"Connect", Rule::Node},
 };
 
 }  // namespace
 
-std::span<const Row> authorization_table() { return kTable; }
+std::span<const Row> authorization_table() {
+  return kTable;
+}
 
 Status authorize(std::string_view method, const model::Caller& caller) {
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& r) { return r.method == method; });
   if (row == kTable.end()) return fail(ErrorCode::PermissionDenied, "this call is not in the authorization table");
-  if (row->rule != Rule::Anybody && caller.role == model::Role::Anonymous) return fail(ErrorCode::Unauthenticated, "no valid credential was presented");
+  if (row->rule != Rule::Anybody && caller.role == model::Role::Anonymous)
+    return fail(ErrorCode::Unauthenticated, "no valid credential was presented");
   switch (row->rule) {
     case Rule::Anybody:
       return {};

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sched/reservation_choice.h"
+#include "state/reservations.h"
 #include "wire/command_codec.h"
 
 namespace spur::ctld {
@@ -35,10 +37,8 @@ Controller::Controller(Doors doors)
       dispatcher_(doors_.clock, doors_.agents,
                   {.view = [this]() -> const model::View& { return cluster_->view(); },
                    .propose = [this](state::Command c, auto then) { propose(std::move(c), std::move(then)); },
-                   .propose_repeated =
-                       [this](state::Command c, auto then) {
-                         propose(std::move(c), std::move(then), IfFull::Refuse);
-                       },
+                   .propose_repeated = [this](state::Command c,
+                                              auto then) { propose(std::move(c), std::move(then), IfFull::Refuse); },
                    .log = [this](std::string line) { doors_.log(std::move(line)); }}),
       expected_starts_(std::make_shared<std::unordered_map<JobId, Time>>()) {}
 
@@ -61,6 +61,7 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   const auto go = [this, ready = std::move(ready)](Status status) {
     if (!status) return ready(std::move(status));
     ready_ = true;
+    reservations_due_ = state::reservations_due(cluster_->view());
     dispatcher_.resume_all(cluster_->pending_effects());
     publish();
     want_plan();
@@ -69,11 +70,20 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   if (cluster_->index() > 0 && *cluster_->view().config == config) {
     go({});
   } else {
-    propose(state::SetConfig{std::move(config)}, [go](const state::Outcome& outcome) { go(outcome.status); },
-            IfFull::Refuse);
+    set_config(std::move(config), go);
     commits_.pump();
   }
   return {};
+}
+
+void Controller::set_config(model::ClusterConfig config, DoneReply reply) {
+  propose(
+      state::SetConfig{std::move(config)},
+      [this, reply = std::move(reply)](const state::Outcome& outcome) {
+        for (const std::string& note : outcome.notes) doors_.log("warning: " + note);
+        reply(outcome.status);
+      },
+      IfFull::Refuse);
 }
 
 void Controller::propose(state::Command command, CommitQueue::Then then, IfFull if_full) {
@@ -107,6 +117,8 @@ void Controller::note_changes() {
     const model::Job* job = model::find_job(cluster_->view(), id);
     if (job && job->array_job && job->array_job != id) answer_waiters(job->array_job);
   }
+  if (!cluster_->view().reservations->empty() || changes.reservations)
+    reservations_due_ = state::reservations_due(cluster_->view());
   if (!changes.config) return;
   clocks_.rebuild(cluster_->view());
   dispatcher_.on_config();
@@ -182,6 +194,11 @@ void Controller::on_timer() {
   if (mono >= tick_at_) {  // ages priorities, and makes sure that no lost wake-up lasts
     tick_at_ = mono + Duration(config().scheduler_tick) * (cluster_->view().pending.empty() ? 60 : 1);
     if (!cluster_->view().pending.empty()) pace_.want();
+    if (!cluster_->view().reservations->empty()) replace_reserved_nodes();
+  }
+  if (is_set(reservations_due_) && now >= reservations_due_) {
+    reservations_due_ = {};  // known again when the command has been applied
+    propose(state::ReservationsDue{});
   }
   if (is_set(plan_wake_at_) && now >= plan_wake_at_) {
     plan_wake_at_ = {};
@@ -189,6 +206,15 @@ void Controller::on_timer() {
   }
   maybe_plan();
   commits_.pump();
+}
+
+// Nodes of a reservation that went down, or (REPLACE) got busy, make way for others.
+void Controller::replace_reserved_nodes() {
+  const auto& view = cluster_->view();
+  const Time now = std::max(doors_.clock.now(), view.as_of);
+  for (const model::Reservation& reservation : *view.reservations)
+    if (auto better = sched::with_replacements(view, reservation, now))
+      propose(state::UpdateReservation{*std::move(better)});
 }
 
 Duration Controller::next_timer() const {
@@ -202,6 +228,7 @@ Duration Controller::next_timer() const {
   at_wall(clocks_.next());
   at_wall(plan_wake_at_);
   if (!planning_) next = std::min(next, pace_.next());
+  at_wall(reservations_due_);
   return next;
 }
 
@@ -233,7 +260,11 @@ void Controller::on_agent_message(const std::string& node, const model::AgentMes
   dispatcher_.on_message(node, message);
   commits_.pump();
 }
-void Controller::on_agent_connected(const std::string& node) { dispatcher_.on_connected(node); }
-void Controller::on_agent_disconnected(const std::string& node) { dispatcher_.on_disconnected(node); }
+void Controller::on_agent_connected(const std::string& node) {
+  dispatcher_.on_connected(node);
+}
+void Controller::on_agent_disconnected(const std::string& node) {
+  dispatcher_.on_disconnected(node);
+}
 
 }  // namespace spur::ctld

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logic of spurctld without threads or sockets: requests, agents' messages, journal completions and timers in; replies,
-// messages to agents and journal entries out. One thread calls it (ctld/core_thread.cc, or sim/ in virtual time).
+// The logic of spurctld without threads or sockets: requests, agents' messages, journal completions and timers in;
+// replies, messages to agents and journal entries out. One thread calls it (ctld/core_thread.cc, or sim/ in virtual
+// time).
 //
-// A request becomes a command; commands wait while a batch is being made durable; when it is, they are applied, the waiting
-// callers get their replies, effects are carried out, a new View is published and the next batch goes to the journal
-// (commit_queue.h). Acknowledged therefore means durable.
+// A request becomes a command; commands wait while a batch is being made durable; when it is, they are applied, the
+// waiting callers get their replies, effects are carried out, a new View is published and the next batch goes to the
+// journal (commit_queue.h). Acknowledged therefore means durable.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "ctld/dispatch.h"
 #include "ctld/job_clocks.h"
 #include "ctld/plan_pace.h"
+#include "ctld/reservation_request.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "io/journal.h"
@@ -70,7 +72,8 @@ class Controller {
   void submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
               std::function<void(Result<SubmitReply>)> reply);
   // signal 0 or KILL: ends the job. Any other is passed on to the running job.
-  void cancel(const model::Caller& caller, state::JobTarget target, int signal, bool batch_only, bool full, DoneReply reply);
+  void cancel(const model::Caller& caller, state::JobTarget target, int signal, bool batch_only, bool full,
+              DoneReply reply);
   void hold(const model::Caller& caller, state::JobTarget target, model::Hold hold, DoneReply reply);
   void release(const model::Caller& caller, state::JobTarget target, DoneReply reply);
   void requeue(const model::Caller& caller, state::JobTarget target, model::AfterCompleting how, DoneReply reply);
@@ -78,10 +81,21 @@ class Controller {
   void update_job(const model::Caller& caller, state::UpdateJob update, DoneReply reply);
   void update_node(const model::Caller& caller, state::UpdateNode update, DoneReply reply);
   void reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply);
+  // The name that the reservation got.
+  void create_reservation(const model::Caller& caller, const model::ReservationChange& change, const KnownIds& ids,
+                          std::function<void(Result<std::string>)> reply);
+  void update_reservation(const model::Caller& caller, const model::ReservationChange& change, const KnownIds& ids,
+                          DoneReply reply);
+  void delete_reservation(const model::Caller& caller, const std::string& name, DoneReply reply);
+  // A partition by administrators' word: `changed` names the fields that are taken from `partition`.
+  enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
+  void edit_partition(const model::Caller& caller, PartitionEdit how, const model::PartitionConfig& partition,
+                      const std::vector<std::string>& changed, DoneReply reply);
   // An interactive job's holder (srun, salloc) is finished with it.
   void complete_allocation(const model::Caller& caller, JobId job, model::ExitStatus exit, DoneReply reply);
   enum class Until : std::uint8_t { Started, Final };
-  // Calls back once the job is final, or has reached `until`; at once if it already is. InvalidJobId if there is none.
+  // Calls back once the job is final, or has reached `until`; at once if it already is. InvalidJobId if there is
+  // none.
   void wait_job(JobId job, Until until, std::function<void(Result<model::JobPtr>)> reply);
 
   // ---- agents. The transport has verified that `node` is who it says.
@@ -92,8 +106,8 @@ class Controller {
 
   void plan_done(sched::Plan plan);
 
-  // Call when monotonic >= next_timer(): leases, time limits, the kill sequence, repeats of unconfirmed messages, begin
-  // times, the purge of old jobs, snapshots.
+  // Call when monotonic >= next_timer(): leases, time limits, the kill sequence, repeats of unconfirmed messages,
+  // begin times, the purge of old jobs, snapshots.
   void on_timer();
   Duration next_timer() const;
 
@@ -107,6 +121,8 @@ class Controller {
   void want_plan();
   void maybe_plan();
   void note_changes();
+  void replace_reserved_nodes();
+  void set_config(model::ClusterConfig config, DoneReply reply);
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;
   void maybe_snapshot();
@@ -137,6 +153,7 @@ class Controller {
   std::size_t starts_open_ = 0;
   Time plan_wake_at_;
   Duration tick_at_{0};
+  Time reservations_due_;  // not set: no reservation has anything to come
   bool snapshotting_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include "ctld/update_request.h"
 #include "sched/explain.h"
 #include "sched/plan.h"
+#include "sched/reservations.h"
 #include "wire/config_codec.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
@@ -83,6 +84,11 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
   return reply;
 }
 
+Status check_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of) {
+  SPUR_TRY(check_partition_access(view, spec, groups_of));
+  return sched::check_reservation_access(view, spec);
+}
+
 }  // namespace
 
 ControllerCalls::ControllerCalls(CoreThread& core, Options options) : core_(core), options_(std::move(options)) {}
@@ -112,6 +118,8 @@ void ControllerCalls::submit_job(const Caller& caller, const v1::SubmitJobReques
   if (request.token().size() > 128) return answer(fail(ErrorCode::InvalidArgument, "the submit token is too long"));
   auto spec = take_spec(request.spec(), caller, core_.picture()->view);
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
+  if (auto ok = check_access(core_.picture()->view, **spec, options_.groups_of); !ok)
+    return answer(std::unexpected(std::move(ok.error())));
   core_.post([caller, spec = std::move(*spec), &request, answer = std::move(answer)](Controller& controller) {
     controller.submit(caller, spec, request.token(), [answer](Result<SubmitReply> result) {
       if (!result) return answer(std::unexpected(std::move(result.error())));
@@ -128,6 +136,8 @@ void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& r
   const auto picture = core_.picture();
   auto spec = take_spec(request.spec(), caller, picture->view);
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
+  if (auto ok = check_access(picture->view, **spec, options_.groups_of); !ok)
+    return answer(std::unexpected(std::move(ok.error())));
   answer(forecast(picture->view, **spec));
 }
 
@@ -148,7 +158,8 @@ Result<std::shared_ptr<JobChunks>> ControllerCalls::list_jobs(const Caller& call
                                                               const v1::ListJobsRequest& request) {
   wire::JobFilter filter;
   SPUR_TRY(wire::from_proto(request, &filter));
-  return std::make_shared<JobChunks>(core_.picture(), filter, caller);
+  const auto picture = core_.picture();
+  return std::make_shared<JobChunks>(picture, filter, caller, now(picture->view));
 }
 
 void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest&, Answer<v1::GetClusterReply> answer) {
@@ -245,6 +256,9 @@ void ControllerCalls::update_job(const Caller& caller, const v1::UpdateJobReques
              [&request](Controller& c, const Caller& who, auto target, auto reply) {
                auto update = update_request(c.cluster().view(), std::move(target), request);
                if (!update) return reply(std::unexpected(update.error()));
+               if (update->spec)
+                 if (auto ok = sched::check_reservation_access(c.cluster().view(), *update->spec); !ok)
+                   return reply(std::move(ok));
                c.update_job(who, std::move(*update), std::move(reply));
              });
 }

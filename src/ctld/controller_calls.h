@@ -11,6 +11,8 @@
 
 #include "ctld/core_thread.h"
 #include "ctld/list_jobs.h"
+#include "ctld/partition_access.h"
+#include "ctld/reservation_request.h"
 #include "spur/v1/controller.pb.h"
 
 namespace spur::ctld {
@@ -25,6 +27,11 @@ class ControllerCalls {
     std::function<void()> shutdown;
     // Signs a ticket that lets the job's owner run steps in it.
     std::function<Result<std::string>(const model::Job&)> sign_ticket;
+    // The host's users and groups; asked on the thread of the call.
+    NameLookup names{};
+    GroupsOf groups_of{};
+    // For ages of jobs; empty: the stamp of the last change.
+    std::function<Time()> now{};
   };
   ControllerCalls(CoreThread& core, Options options);
 
@@ -46,6 +53,12 @@ class ControllerCalls {
   void suspend_job(const Caller&, const v1::SuspendJobRequest&, Answer<v1::Done>);
   void update_job(const Caller&, const v1::UpdateJobRequest&, Answer<v1::Done>);
   void update_node(const Caller&, const v1::UpdateNodeRequest&, Answer<v1::Done>);
+  void get_reservations(const Caller&, const v1::GetReservationsRequest&, Answer<v1::GetReservationsReply>);
+  void create_reservation(const Caller&, const v1::CreateReservationRequest&, Answer<v1::CreateReservationReply>);
+  void update_reservation(const Caller&, const v1::UpdateReservationRequest&, Answer<v1::Done>);
+  void delete_reservation(const Caller&, const v1::DeleteReservationRequest&, Answer<v1::Done>);
+  void get_priorities(const Caller&, const v1::GetPrioritiesRequest&, Answer<v1::GetPrioritiesReply>);
+  void update_partition(const Caller&, const v1::UpdatePartitionRequest&, Answer<v1::Done>);
   void reconfigure(const Caller&, const v1::ReconfigureRequest&, Answer<v1::Done>);
   void shutdown(const Caller&, const v1::ShutdownRequest&, Answer<v1::Done>);
   void wait_job(const Caller&, const v1::WaitJobRequest&, Answer<v1::WaitJobReply>);
@@ -62,6 +75,8 @@ class ControllerCalls {
   void change(const Caller& caller, Answer<v1::Done> answer, Act act);
   using ActOnJob = std::function<void(Controller&, const Caller&, state::JobTarget, Controller::DoneReply)>;
   void change_job(const Caller& caller, const v1::JobTarget& target, Answer<v1::Done> answer, ActOnJob act);
+
+  Time now(const model::View& view) const;
 
   CoreThread& core_;
   Options options_;

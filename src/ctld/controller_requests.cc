@@ -166,9 +166,7 @@ void Controller::update_node(const model::Caller& caller, state::UpdateNode upda
 
 void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply) {
   if (!caller.is_admin()) return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
-  propose(
-      state::SetConfig{std::move(config)},
-      [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); }, IfFull::Refuse);
+  set_config(std::move(config), std::move(reply));
 }
 
 void Controller::complete_allocation(const model::Caller& caller, JobId id, model::ExitStatus exit, DoneReply reply) {

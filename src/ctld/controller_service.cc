@@ -158,6 +158,36 @@ Unary* ControllerService::UpdateNode(Context* context, const v1::UpdateNodeReque
   return unary(context, "UpdateNode", request, reply, &ControllerCalls::update_node);
 }
 
+Unary* ControllerService::GetReservations(Context* context, const v1::GetReservationsRequest* request,
+                                          v1::GetReservationsReply* reply) {
+  return unary(context, "GetReservations", request, reply, &ControllerCalls::get_reservations);
+}
+
+Unary* ControllerService::CreateReservation(Context* context, const v1::CreateReservationRequest* request,
+                                            v1::CreateReservationReply* reply) {
+  return unary(context, "CreateReservation", request, reply, &ControllerCalls::create_reservation);
+}
+
+Unary* ControllerService::UpdateReservation(Context* context, const v1::UpdateReservationRequest* request,
+                                            v1::Done* reply) {
+  return unary(context, "UpdateReservation", request, reply, &ControllerCalls::update_reservation);
+}
+
+Unary* ControllerService::DeleteReservation(Context* context, const v1::DeleteReservationRequest* request,
+                                            v1::Done* reply) {
+  return unary(context, "DeleteReservation", request, reply, &ControllerCalls::delete_reservation);
+}
+
+Unary* ControllerService::GetPriorities(Context* context, const v1::GetPrioritiesRequest* request,
+                                        v1::GetPrioritiesReply* reply) {
+  return unary(context, "GetPriorities", request, reply, &ControllerCalls::get_priorities);
+}
+
+Unary* ControllerService::UpdatePartition(Context* context, const v1::UpdatePartitionRequest* request,
+                                          v1::Done* reply) {
+  return unary(context, "UpdatePartition", request, reply, &ControllerCalls::update_partition);
+}
+
 Unary* ControllerService::Reconfigure(Context* context, const v1::ReconfigureRequest* request, v1::Done* reply) {
   return unary(context, "Reconfigure", request, reply, &ControllerCalls::reconfigure);
 }

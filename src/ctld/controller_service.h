@@ -31,6 +31,12 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* SuspendJob(Context*, const v1::SuspendJobRequest*, v1::Done*) override;
   Unary* UpdateJob(Context*, const v1::UpdateJobRequest*, v1::Done*) override;
   Unary* UpdateNode(Context*, const v1::UpdateNodeRequest*, v1::Done*) override;
+  Unary* GetReservations(Context*, const v1::GetReservationsRequest*, v1::GetReservationsReply*) override;
+  Unary* CreateReservation(Context*, const v1::CreateReservationRequest*, v1::CreateReservationReply*) override;
+  Unary* UpdateReservation(Context*, const v1::UpdateReservationRequest*, v1::Done*) override;
+  Unary* DeleteReservation(Context*, const v1::DeleteReservationRequest*, v1::Done*) override;
+  Unary* GetPriorities(Context*, const v1::GetPrioritiesRequest*, v1::GetPrioritiesReply*) override;
+  Unary* UpdatePartition(Context*, const v1::UpdatePartitionRequest*, v1::Done*) override;
   Unary* Reconfigure(Context*, const v1::ReconfigureRequest*, v1::Done*) override;
   Unary* Shutdown(Context*, const v1::ShutdownRequest*, v1::Done*) override;
   Unary* WaitJob(Context*, const v1::WaitJobRequest*, v1::WaitJobReply*) override;

@@ -268,5 +268,89 @@ TEST_F(ControllerTest, AFailedJournalIsTheEnd) {
   EXPECT_FALSE(answered);
 }
 
+TEST_F(ControllerTest, ReservationsBeginAndEndByTheClock) {
+  model::ReservationChange change;
+  change.name = "r";
+  change.start = clock_.now() + seconds(50);
+  change.duration = seconds(100);
+  change.node_counts = {1};
+  change.users = model::NamesEdit{model::EditKind::Set, {"me"}};
+  const KnownIds ids{{"me", {Uid{1000}}}};
+  std::optional<Result<std::string>> name;
+  const auto create = [&](const model::Caller& caller) {
+    name.reset();
+    controller_->create_reservation(caller, change, ids, [&](Result<std::string> reply) { name = std::move(reply); });
+    journal_.complete_all();
+    return name && *name ? std::optional<ErrorCode>() : name->error().code;
+  };
+  EXPECT_EQ(create(kUser), ErrorCode::InvalidUser);
+  EXPECT_EQ(create(kAdmin), std::nullopt);
+  EXPECT_EQ(**name, "r");
+  EXPECT_EQ(create(kAdmin), ErrorCode::ReservationNameTaken);
+
+  const auto state_of = [&] {
+    return model::state_text(*model::find_node(controller_->cluster().view(), "n1"), true);
+  };
+  const auto pass = [&](seconds by) {
+    clock_.pass(by);
+    controller_->on_timer();
+    journal_.complete_all();
+    settle();
+  };
+  EXPECT_EQ(state_of(), "idle");
+  EXPECT_LE(controller_->next_timer(), clock_.monotonic() + seconds(60));
+  pass(seconds(60));
+  EXPECT_EQ(state_of(), "resv");
+  EXPECT_EQ(published_->view.reservations->size(), 1u);
+
+  // A node that goes down makes way for another.
+  state::UpdateNode down;
+  down.nodes = {"n1"};
+  down.action = state::UpdateNode::Action::Down;
+  down.reason = "test";
+  EXPECT_EQ(refusal([&](auto reply) { controller_->update_node(kAdmin, down, reply); }), std::nullopt);
+  pass(seconds(61));
+  ASSERT_EQ(published_->view.reservations->size(), 1u);
+  ASSERT_EQ(published_->view.reservations->front().nodes.size(), 1u);
+  EXPECT_EQ(published_->view.reservations->front().nodes[0].node, NodeIndex{1});
+  pass(seconds(100));
+  EXPECT_TRUE(published_->view.reservations->empty());
+}
+
+TEST_F(ControllerTest, PartitionsAreMadeChangedAndRemoved) {
+  model::PartitionConfig wanted;
+  wanted.name = "new";
+  wanted.nodes = "n1";
+  using Edit = Controller::PartitionEdit;
+  const auto edit = [&](const model::Caller& caller, Edit how, std::vector<std::string> changed) {
+    return refusal([&](auto reply) { controller_->edit_partition(caller, how, wanted, changed, reply); });
+  };
+  EXPECT_EQ(edit(kUser, Edit::Create, {"nodes"}), ErrorCode::InvalidUser);
+  EXPECT_EQ(edit(kAdmin, Edit::Update, {"nodes"}), ErrorCode::InvalidPartition);
+  EXPECT_EQ(edit(kAdmin, Edit::Create, {"nodes"}), std::nullopt);
+  EXPECT_EQ(edit(kAdmin, Edit::Create, {"nodes"}), ErrorCode::InvalidPartition);
+  wanted.max_time = TimeLimit::of_minutes(5);
+  wanted.nodes = "n9";
+  EXPECT_EQ(edit(kAdmin, Edit::Update, {"max_time", "bogus"}), ErrorCode::InvalidArgument);
+  EXPECT_EQ(edit(kAdmin, Edit::Update, {"nodes"}), ErrorCode::InvalidNode);
+  EXPECT_EQ(edit(kAdmin, Edit::Update, {"max_time"}), std::nullopt);
+  const model::Partition* made = model::find_partition(controller_->cluster().view(), "new");
+  ASSERT_NE(made, nullptr);
+  EXPECT_EQ(made->config.max_time, TimeLimit::of_minutes(5));
+  EXPECT_EQ(made->config.nodes, "n1");
+  model::JobSpec spec = spec_of(1000);
+  spec.partitions = {"new"};
+  spec.hold = true;
+  const auto job = submit(kUser, spec);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(edit(kAdmin, Edit::Remove, {}), ErrorCode::PartitionInUse);
+  EXPECT_EQ(refusal([&](auto reply) {
+              controller_->cancel(kAdmin, {.id = job->job, .tasks = {}}, 0, false, false, reply);
+            }),
+            std::nullopt);
+  EXPECT_EQ(edit(kAdmin, Edit::Remove, {}), std::nullopt);
+  EXPECT_EQ(model::find_partition(controller_->cluster().view(), "new"), nullptr);
+}
+
 }  // namespace
 }  // namespace spur::ctld

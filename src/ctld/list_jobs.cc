@@ -84,8 +84,10 @@ std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobF
   return out;
 }
 
-JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller)
+JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
+                     Time now)
     : picture_(std::move(picture)),
+      now_(is_set(now) ? now : picture_->view.as_of),
       caller_(std::move(caller)),
       with_script_(filter.with_script),
       jobs_(select_jobs(picture_->view, filter, &unknown_)),
@@ -128,6 +130,10 @@ bool JobChunks::next(v1::JobChunk* chunk) {
     auto* out = chunk->add_jobs();
     wire::record_to_proto(job, out);
     out->clear_submit_token();
+    if (job.state == model::JobState::Pending && !(job.flags & model::kCompleting)) {
+      if (!scale_) scale_.emplace(picture_->view);
+      out->set_priority(scale_->priority(job, now_));
+    }
     out->set_spec_ref(specs_.number_of(job.spec));
     const auto start = expected.find(job.id);
     chunk->add_expected_starts_us(start == expected.end() ? 0 : to_micros(start->second));

@@ -9,6 +9,7 @@
 
 #include "ctld/controller.h"
 #include "model/caller.h"
+#include "sched/priority.h"
 #include "spur/v1/controller.pb.h"
 #include "wire/controller_client.h"
 #include "wire/job_codec.h"
@@ -20,19 +21,22 @@ std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobF
 
 class JobChunks {
  public:
-  JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller);
+  JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
+            Time now = {});  // for ages; not set: the picture's stamp
   // Fills the next chunk; false when there is none. The first call always fills one.
   bool next(v1::JobChunk* chunk);
 
  private:
   void name_nodes(const model::Job& job, v1::JobChunk* chunk);
   std::shared_ptr<const Picture> picture_;
+  Time now_;
+  std::optional<sched::PriorityScale> scale_;  // from the first pending job on
   model::Caller caller_;
   bool with_script_, unknown_ = false, first_ = true;
   std::vector<model::JobPtr> jobs_;
   std::size_t at_ = 0;
   std::set<std::uint32_t> named_;
-  v1::JobChunk* chunk_ = nullptr;    // where the spec writer's callback puts a new specification
+  v1::JobChunk* chunk_ = nullptr;  // where the spec writer's callback puts a new specification
   wire::SpecWriter specs_;
 };
 

@@ -67,6 +67,13 @@ constexpr std::array kRows{
     row<v1::SuspendJobRequest, v1::Done, &ControllerCalls::suspend_job>("SuspendJob"),
     row<v1::UpdateJobRequest, v1::Done, &ControllerCalls::update_job>("UpdateJob"),
     row<v1::UpdateNodeRequest, v1::Done, &ControllerCalls::update_node>("UpdateNode"),
+    row<v1::GetReservationsRequest, v1::GetReservationsReply, &ControllerCalls::get_reservations>("GetReservations"),
+    row<v1::CreateReservationRequest, v1::CreateReservationReply, &ControllerCalls::create_reservation>(
+        "CreateReservation"),
+    row<v1::UpdateReservationRequest, v1::Done, &ControllerCalls::update_reservation>("UpdateReservation"),
+    row<v1::DeleteReservationRequest, v1::Done, &ControllerCalls::delete_reservation>("DeleteReservation"),
+    row<v1::GetPrioritiesRequest, v1::GetPrioritiesReply, &ControllerCalls::get_priorities>("GetPriorities"),
+    row<v1::UpdatePartitionRequest, v1::Done, &ControllerCalls::update_partition>("UpdatePartition"),
     row<v1::ReconfigureRequest, v1::Done, &ControllerCalls::reconfigure>("Reconfigure"),
     row<v1::ShutdownRequest, v1::Done, &ControllerCalls::shutdown>("Shutdown"),
     row<v1::CompleteAllocationRequest, v1::Done, &ControllerCalls::complete_allocation>("CompleteAllocation"),

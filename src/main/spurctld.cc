@@ -31,6 +31,7 @@
 #include "os/files.h"
 #include "os/local_socket.h"
 #include "os/log.h"
+#include "os/name_lookup.h"
 #include "os/signals.h"
 #include "os/sqlite_journal.h"
 #include "os/state_directory.h"
@@ -258,23 +259,29 @@ class Spurctld {
   Status serve() {
     const auto& daemon = loaded_.daemon;
     calls_ = std::make_unique<ctld::ControllerCalls>(
-        *core_,
-        ctld::ControllerCalls::Options{
-            .host = short_hostname(),
-            .version = kVersion,
-            .started = clock_.now(),
-            .reload = [this] { return load_again(); },
-            .shutdown = [this] { stop_requested_ = true; ::kill(::getpid(), SIGTERM); },
-            .sign_ticket = [this](const model::Job& job) {
-              io::CredentialClaims claims;
-              claims.kind = io::CredentialKind::StepTicket;
-              claims.uid = job.spec->uid;
-              claims.gid = job.spec->gid;
-              claims.audience = "steps";
-              claims.job = job.id;
-              claims.epoch = job.epoch;
-              return signer_->sign(claims, clock_.now());
-            }});
+        *core_, ctld::ControllerCalls::Options{.host = short_hostname(),
+                                               .version = kVersion,
+                                               .started = clock_.now(),
+                                               .reload = [this] { return load_again(); },
+                                               .shutdown =
+                                                   [this] {
+                                                     stop_requested_ = true;
+                                                     ::kill(::getpid(), SIGTERM);
+                                                   },
+                                               .sign_ticket =
+                                                   [this](const model::Job& job) {
+                                                     io::CredentialClaims claims;
+                                                     claims.kind = io::CredentialKind::StepTicket;
+                                                     claims.uid = job.spec->uid;
+                                                     claims.gid = job.spec->gid;
+                                                     claims.audience = "steps";
+                                                     claims.job = job.id;
+                                                     claims.epoch = job.epoch;
+                                                     return signer_->sign(claims, clock_.now());
+                                                   },
+                                               .names = {.user = os::user_by_name, .members = os::members_of_group},
+                                               .groups_of = os::group_names_of,
+                                               .now = [this] { return clock_.now(); }});
     service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
     agent_service_ = std::make_unique<ctld::AgentLinks::Service>(links_, *core_, *identify_);
@@ -283,20 +290,22 @@ class Spurctld {
     std::vector<std::string> addresses = daemon.controller_listen;
     addresses.push_back("unix:" + socket);
     SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_));
-    SPUR_ASSIGN(local_, os::LocalSocket::open({.path = config::local_socket(daemon),
-                                               .max_connections = 2048,
-                                               .max_connections_per_user = 1024,
-                                               .max_request_bytes = wire::kMaxLocalRequestBytes,
-                                               .request_limit = seconds(10),
-                                               .stall_limit = seconds(30),
-                                               .threads = 2},
-                                              [this](std::string request, std::shared_ptr<os::LocalSocket::Line> line) {
-                                                const auto peer = line->peer();
-                                                local_calls_->take(peer.uid, peer.gid, std::move(request),
-                                                                   std::make_shared<LineReply>(std::move(line)));
-                                              },
-                                              clock_));
-    SPUR_ASSIGN(auth_, os::AuthSocket::open({.path = config::auth_socket(daemon), .may_attest = {}}, *signer_, clock_));
+    SPUR_ASSIGN(local_, os::LocalSocket::open(
+                            {.path = config::local_socket(daemon),
+                             .max_connections = 2048,
+                             .max_connections_per_user = 1024,
+                             .max_request_bytes = wire::kMaxLocalRequestBytes,
+                             .request_limit = seconds(10),
+                             .stall_limit = seconds(30),
+                             .threads = 2},
+                            [this](std::string request, std::shared_ptr<os::LocalSocket::Line> line) {
+                              const auto peer = line->peer();
+                              local_calls_->take(peer.uid, peer.gid, std::move(request),
+                                                 std::make_shared<LineReply>(std::move(line)));
+                            },
+                            clock_));
+    SPUR_ASSIGN(auth_,
+                os::AuthSocket::open({.path = config::auth_socket(daemon), .may_attest = {}}, *signer_, clock_));
     return {};
   }
 

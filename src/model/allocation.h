@@ -32,6 +32,7 @@ struct NodeGrant {
 struct Allocation {
   std::vector<NodeGrant> nodes;  // in the order of Slurm's node list (ascending index)
   std::string partition;         // the one of the job's partitions that was chosen
+  std::string reservation;       // the one it runs in; empty: none
   std::uint32_t total_cpus() const;
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };

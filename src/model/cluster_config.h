@@ -73,6 +73,7 @@ struct TresWeight {
 // priority/multifactor; age_weight and age_full are its weight and full time of age.
 struct PriorityConfig {
   bool multifactor = true;  // false: priority/basic, the order of arrival
+  std::uint32_t base = 100'000;  // points that every job has, so that --nice has something to take from
   std::uint32_t fairshare_weight = 0, job_size_weight = 0, partition_weight = 0, qos_weight = 0, assoc_weight = 0;
   std::vector<TresWeight> tres_weights;
   seconds half_life{7 * 24 * 3600};  // PriorityDecayHalfLife

@@ -22,6 +22,10 @@ Words words_of(const Node& node) {
   if (node.flags & kNodeInvalidRegistration) return {"inval", "inval"};
   if ((node.flags & kNodeMaintenance) && !(node.flags & kNodeDrain) && !is_working(base) && base != NodeState::Down)
     return {"maint", "maint"};
+  if ((node.flags & kNodeDrain) && (node.flags & kNodeMaintenance)) {
+    if (completing || is_working(base)) return {"draining$", "drng$"};
+    return {"drained$", "drain$"};
+  }
   if (node.flags & kNodeDrain) {
     if (completing || is_working(base)) return {"draining", "drng"};
     return {"drained", "drain"};
@@ -33,6 +37,7 @@ Words words_of(const Node& node) {
   if (base == NodeState::Down) return {"down", "down"};
   if (base == NodeState::Allocated) return completing ? Words{"allocated+", "alloc+"} : Words{"allocated", "alloc"};
   if (completing) return {"completing", "comp"};
+  if (base == NodeState::Idle && (node.flags & kNodeReserved)) return {"reserved", "resv"};
   if (base == NodeState::Idle) return {"idle", "idle"};
   if (base == NodeState::Mixed) return {"mixed", "mix"};
   if (base == NodeState::Future) return {"future", "futr"};
@@ -82,11 +87,12 @@ std::string state_text_full(const Node& node) {
     std::string_view word;
   };
   // Slurm's order of the bits.
-  constexpr std::array<FlagWord, 6> kWords{{{kNodeDrain, "+DRAIN"},
+  constexpr std::array<FlagWord, 7> kWords{{{kNodeDrain, "+DRAIN"},
                                             {kNodeCompleting, "+COMPLETING"},
                                             {kNodeNoResponse, "+NOT_RESPONDING"},
                                             {kNodeFail, "+FAIL"},
                                             {kNodeMaintenance, "+MAINTENANCE"},
+                                            {kNodeReserved, "+RESERVED"},
                                             {kNodeInvalidRegistration, "+INVALID_REG"}}};
   const std::uint32_t flags = node.flags | (node.jobs_completing ? std::uint32_t{kNodeCompleting} : 0u);
   std::string out(base_word(base_state(node)));

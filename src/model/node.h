@@ -44,6 +44,7 @@ enum NodeFlag : std::uint32_t {
   kNodeMaintenance = 1u << 3,
   kNodeCompleting = 1u << 4,
   kNodeInvalidRegistration = 1u << 5,  // INVALID_REG: fewer resources than declared
+  kNodeReserved = 1u << 6,             // in a reservation that has begun (kNodeMaintenance: for maintenance)
 };
 
 struct Node {

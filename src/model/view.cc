@@ -50,6 +50,27 @@ const Partition* default_partition(const View& view) {
   return nullptr;
 }
 
+const Reservation* find_reservation(const View& view, std::string_view name) {
+  const auto at = std::ranges::lower_bound(*view.reservations, name, {}, &Reservation::name);
+  return at != view.reservations->end() && at->name == name ? &*at : nullptr;
+}
+
+const Qos* find_qos(const View& view, std::string_view name) {
+  const auto at = std::ranges::lower_bound(*view.qos, name, {}, &Qos::name);
+  return at != view.qos->end() && at->name == name ? &*at : nullptr;
+}
+
+const FairShare* find_share(const View& view, std::string_view account, Uid user, std::string_view partition) {
+  const auto find = [&](std::string_view part) -> const FairShare* {
+    FairShare key;
+    key.account = account, key.user = user, key.partition = part;
+    const auto at = std::lower_bound(view.shares->begin(), view.shares->end(), key, before);
+    return at != view.shares->end() && !before(key, *at) ? &*at : nullptr;
+  };
+  const FairShare* own = partition.empty() ? nullptr : find(partition);
+  return own ? own : find({});
+}
+
 std::string node_list(const View& view, const std::vector<NodeIndex>& nodes) {
   if (nodes.size() == 1) {
     const NodePtr* node = view.nodes.find(nodes[0].value);

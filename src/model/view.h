@@ -12,8 +12,11 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "model/cluster_config.h"
+#include "model/fair_share.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "model/qos.h"
+#include "model/reservation.h"
 
 namespace spur::model {
 
@@ -36,6 +39,12 @@ struct View {
   std::shared_ptr<const std::map<std::string, NodeIndex, std::less<>>> node_by_name;
   std::shared_ptr<const std::vector<Partition>> partitions;  // in configuration order
   std::shared_ptr<const ClusterConfig> config;
+  // Never null.
+  template <class T>
+  using List = std::shared_ptr<const std::vector<T>>;
+  List<Reservation> reservations = std::make_shared<const std::vector<Reservation>>();  // by name
+  List<Qos> qos = std::make_shared<const std::vector<Qos>>();                            // by name
+  List<FairShare> shares = std::make_shared<const std::vector<FairShare>>();             // by account, user, partition
   std::uint32_t next_job_id = 1;
 };
 
@@ -47,6 +56,10 @@ const Node* find_node(const View& view, std::string_view name);
 const Job* run_on_node(const View& view, const JobRun& run, std::string_view node);
 const Partition* find_partition(const View& view, std::string_view name);
 const Partition* default_partition(const View& view);
+const Reservation* find_reservation(const View& view, std::string_view name);
+const Qos* find_qos(const View& view, std::string_view name);
+// What counts for the user's jobs in the partition: the row for that partition, else the one for any; else null.
+const FairShare* find_share(const View& view, std::string_view account, Uid user, std::string_view partition);
 // "n[1-4]" for the nodes of an allocation.
 std::string node_list(const View& view, const std::vector<NodeIndex>& nodes);
 

@@ -46,7 +46,7 @@ void Backlog::change(const model::Job& job) {
   if (slot.state == State::Queued && before.spec == job.spec && before.time_limit == job.time_limit &&
       before.hold == job.hold && before.dependency_never == job.dependency_never &&
       before.dependencies_left.empty() == job.dependencies_left.empty() && before.eligible == job.eligible &&
-      before.accrue == job.accrue && before.priority == job.priority &&
+      before.accrue == job.accrue && before.priority == job.priority && before.site_factor == job.site_factor &&
       before.priority_by_hand == job.priority_by_hand && before.array_job == job.array_job &&
       before.array_max_running == job.array_max_running) {
     if (before.reason != job.reason) unlink(number);
@@ -117,13 +117,14 @@ void Backlog::settle(std::uint32_t number) {
 void Backlog::enqueue(std::uint32_t number) {
   Slot& slot = slots_[number];
   slot.state = State::Queued;
-  slot.since = aging_since(*slot.job, *view_.config);
+  Standing standing = standing_of(*slot.job, view_, scale_);
+  slot.order = standing.order;
   JobClass& mine = classes_[slot.job_class];
   const auto [at, added] =
-      mine.group_by_key.try_emplace(priority_group(*slot.job), static_cast<std::uint32_t>(mine.groups.size()));
+      mine.group_by_key.try_emplace(std::move(standing.points), static_cast<std::uint32_t>(mine.groups.size()));
   if (added) mine.groups.push_back({at->first, {}});
   slot.group = at->second;
-  mine.groups[slot.group].turns.insert({slot.since, slot.job->id, number});
+  mine.groups[slot.group].turns.insert({slot.order, slot.job->id, number});
 }
 
 // The reverse of settle.
@@ -139,7 +140,7 @@ void Backlog::unsettle(std::uint32_t number) {
   if (slot.state == State::Begin) begins_.erase({slot.begin, number});
   if (slot.state == State::Capped) capped_.erase(number);
   if (slot.state == State::Queued)
-    classes_[slot.job_class].groups[slot.group].turns.erase({slot.since, job.id, number});
+    classes_[slot.job_class].groups[slot.group].turns.erase({slot.order, job.id, number});
   if (slot.job_class != kNone) leave_class(number);
   slot.state = State::Own;
 }

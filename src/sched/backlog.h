@@ -36,7 +36,8 @@ class Backlog {
     const model::Job* job = nullptr;  // lives in the view; null: the slot is free
     State state = State::Own;
     std::uint32_t job_class = kNone, group = kNone;
-    Time since, begin;
+    std::int64_t order = 0;
+    Time begin;
     std::uint32_t previous = kNone, next = kNone;  // of the same class whose record has the same reason
   };
   struct Group {
@@ -53,7 +54,7 @@ class Backlog {
     std::vector<std::pair<model::Reason, std::uint32_t>> by_reason;  // as the records say; first slot
   };
 
-  explicit Backlog(const model::View& view) : view_(view) {}
+  Backlog(const model::View& view, const PriorityScale& scale) : view_(view), scale_(scale) {}
 
   // ---- what happened. The view may have the new state already.
   void add(const model::Job& job);
@@ -95,6 +96,7 @@ class Backlog {
   void unlink(std::uint32_t number);
 
   const model::View& view_;
+  const PriorityScale& scale_;
   Time now_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_, free_classes_, changed_classes_;

@@ -14,7 +14,7 @@ using model::Reason;
 // Reasons that come with a hold; whoever held the job has chosen among them.
 bool explains_hold(Reason reason) {
   return reason == Reason::JobHeldAdmin || reason == Reason::JobHeldUser || reason == Reason::JobHoldMaxRequeue ||
-         reason == Reason::LaunchFailedRequeuedHeld;
+         reason == Reason::LaunchFailedRequeuedHeld || reason == Reason::ReservationDeleted;
 }
 
 // Why a request that does not fit on the usable nodes does not: too large for the partition, wishes that no nodes of

@@ -56,8 +56,9 @@ void Engine::rebuild(const model::View& view) {
 // False if the view differs in what everything else is built on.
 bool Engine::take_in(const model::View& view) {
   EngineState& s = *state_;
-  if (!same(s.view.config, view.config) || !same(s.view.partitions, view.partitions) ||
-      !same(s.view.node_by_name, view.node_by_name) || s.view.nodes.size() != view.nodes.size())
+  if (!same(s.view.qos, view.qos) || !same(s.view.shares, view.shares) || !same(s.view.config, view.config) ||
+      !same(s.view.partitions, view.partitions) || !same(s.view.node_by_name, view.node_by_name) ||
+      s.view.nodes.size() != view.nodes.size())
     return false;
   std::vector<std::uint32_t> dirty;
   bool columns_changed = false;

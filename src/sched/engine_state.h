@@ -30,12 +30,14 @@ struct LaneRecord {
 };
 
 struct EngineState {
-  EngineState(const model::View& seen, Params with) : view(seen), params(with), profile(view), backlog(view) {}
+  EngineState(const model::View& seen, Params with)
+      : view(seen), params(with), scale(view), profile(view), backlog(view, scale) {}
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
 
   model::View view;
   Params params;
+  PriorityScale scale;
   Profile profile;
   Backlog backlog;
   bool backlog_filled = false;                     // before the first call there is none

@@ -16,6 +16,7 @@
 #include "sched/eligibility.h"
 #include "sched/naive_choice_test.h"
 #include "sched/plan.h"
+#include "sched/priority.h"
 #include "sched/request.h"
 
 namespace spur::sched {
@@ -55,7 +56,7 @@ class Naive : NaiveChoice {
     const model::Job* job;
     const model::Partition* partition;
     std::uint32_t tier, priority;
-    Time since;
+    std::int64_t order;
     std::uint32_t nth;
   };
   Plan walk() {
@@ -88,19 +89,18 @@ class Naive : NaiveChoice {
   }
   std::vector<Record> queue() {
     std::vector<Record> records;
-    const auto& config = *view_.config;
+    const PriorityScale scale(view_);
     view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
       if (own_reason(*job, now_) != model::Reason::None) return;
       if (job->is_array_rest()) tasks_[job->id] = *job->array_pending;
-      const Time since = is_set(job->accrue) ? job->accrue : job->eligible;
       std::uint32_t nth = 0;
       for (const auto* partition : partitions_of(view_, *job))
-        records.push_back({job.get(), partition, partition->config.priority_tier, priority_at(*job, config, now_),
-                           config.age_weight > 0 ? since : Time{}, nth++});
+        records.push_back({job.get(), partition, partition->config.priority_tier,
+                           scale.priority(*job, *partition, now_), scale.rank(*job, *partition).order, nth++});
     });
     std::ranges::stable_sort(records, [](const Record& a, const Record& b) {
-      return std::tuple(b.tier, b.priority, a.since, a.job->id, a.nth) <
-             std::tuple(a.tier, a.priority, b.since, b.job->id, b.nth);
+      return std::tuple(b.tier, b.priority, a.order, a.job->id, a.nth) <
+             std::tuple(a.tier, a.priority, b.order, b.job->id, b.nth);
     });
     return records;
   }
@@ -205,6 +205,7 @@ class Naive : NaiveChoice {
       return Reason::PartitionTimeLimit;
     if (!request) return Reason::BadConstraints;
     if (!ends_in_time(*request, now_)) return Reason::DeadLine;
+    if (!place_on_empty(record, *request, true).empty()) return Reason::None;
     Request size = *request;
     size.memory = MemoryNeed::None;
     size.tmp_disk_mib = 0;
@@ -216,7 +217,7 @@ class Naive : NaiveChoice {
     size.gres_per_node = size.gres_per_task = size.gres_per_job = {};
     if (place_on_empty(record, size, false).empty()) return Reason::PartitionConfig;
     if (place_on_empty(record, *request, false).empty()) return Reason::BadConstraints;
-    return place_on_empty(record, *request, true).empty() ? Reason::ReqNodeNotAvail : Reason::None;
+    return Reason::ReqNodeNotAvail;
   }
   static bool ends_in_time(const Request& request, Time start) {
     if (!is_set(request.deadline)) return true;
@@ -321,7 +322,7 @@ class Naive : NaiveChoice {
     if (!job || own_reason(**job, now_) != model::Reason::None || at_array_limit(**job)) return false;
     if (hold.to <= now_ || (*job)->time_limit != hold.limit || !same_wish(*(*job)->spec, hold.spec)) return false;
     for (const auto* partition : partitions_of(view_, **job)) {
-      const Record record{job->get(), partition, 0, 0, {}, 0};
+      const Record record{job->get(), partition, 0, 0, 0, 0};
       if (partition->config.name == hold.partition)
         return never_runs(record, request_of(record)) == model::Reason::None;
     }

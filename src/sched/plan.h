@@ -56,7 +56,4 @@ Result<Forecast> will_run(const model::View& view, const model::JobSpec& spec, T
 // Slurm's checks at submit (partition, limits, node configuration); an error refuses the job.
 Status check_submit(const model::View& view, const model::JobSpec& spec);
 
-// Priority of a pending job at `now`: set by hand, or age; higher runs first, ties by id.
-std::uint32_t priority_at(const model::Job& job, const model::ClusterConfig& config, Time now);
-
 }  // namespace spur::sched

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sched/eligibility.h"
+#include "sched/priority.h"
 
 namespace spur::sched {
 namespace {
@@ -49,21 +50,24 @@ Question::Question(const model::View& view, const Params& params, const model::J
 // By its best tier another job may come first, by our worst one we may come last: whoever could be looked at before
 // this job in any partition stays.
 void Question::leave_out_later_jobs(const model::View& view) {
-  using Rank = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  using Place = std::tuple<std::uint32_t, std::uint32_t, std::int64_t, std::uint32_t>;
+  const PriorityScale scale(view);
   const auto rank = [&](const model::Job& job, std::uint32_t tier, Time now) {
-    return Rank{~tier, ~priority_at(job, *view.config, now), job.id.value};
+    static const model::Partition kAnywhere{};  // the order among equals is the same in all
+    const auto order = scale.rank(job, kAnywhere).order;
+    return Place{~tier, ~scale.priority(job, now), order, job.id.value};
   };
   model::Job free = job_;
   if (free.hold != model::Hold::None) {  // where it would stand
     free.hold = model::Hold::None;
     free.priority = std::max(1u, free.priority);
   }
-  const Rank ours = rank(free, lowest_tier(view, job_), now_);
-  std::vector<std::pair<Rank, JobId>> ahead;
+  const Place ours = rank(free, lowest_tier(view, job_), now_);
+  std::vector<std::pair<Place, JobId>> ahead;
   std::vector<JobId> later;
   view.pending.for_each([&](std::uint32_t, const model::JobPtr& other) {
     if (other->id == job_.id) return;
-    const Rank theirs = rank(*other, highest_tier(view, *other), now_);
+    const Place theirs = rank(*other, highest_tier(view, *other), now_);
     if (own_reason(*other, now_) == model::Reason::None && theirs < ours)
       ahead.emplace_back(theirs, other->id);
     else

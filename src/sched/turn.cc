@@ -3,14 +3,17 @@
 
 namespace spur::sched {
 
-Time aging_since(const model::Job& job, const model::ClusterConfig& config) {
-  if (config.age_weight == 0 || config.age_full.count() <= 0) return {};
-  return is_set(job.accrue) ? job.accrue : job.eligible;
-}
-
-PriorityGroupKey priority_group(const model::Job& job) {
-  if (job.priority_by_hand) return {true, job.priority};
-  return {false, job.spec->nice};
+Standing standing_of(const model::Job& job, const model::View& view, const PriorityScale& scale) {
+  Standing standing;
+  const auto add = [&](const model::Partition* partition) {
+    if (!partition) return;
+    const Rank rank = scale.rank(job, *partition);
+    standing.points.push_back(rank.points);
+    standing.order = rank.order;  // the same everywhere
+  };
+  if (job.spec->partitions.empty()) add(model::default_partition(view));
+  for (const auto& name : job.spec->partitions) add(model::find_partition(view, name));
+  return standing;
 }
 
 }  // namespace spur::sched

@@ -9,35 +9,34 @@
 #include <cstdint>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "base/ids.h"
-#include "base/time.h"
-#include "model/cluster_config.h"
-#include "model/job.h"
+#include "model/view.h"
+#include "sched/priority.h"
 
 namespace spur::sched {
 
-// Since when the job ages; not set where age counts nothing, so that ids decide.
-Time aging_since(const model::Job& job, const model::ClusterConfig& config);
+// Everything of a job's priority that is not its age: its points in each of its partitions that exist, in the order
+// in which it names them. Jobs of one class with equal keys are one priority group.
+using PriorityGroupKey = std::vector<std::int64_t>;
 
-// Everything of a job's priority that is not its age. Jobs of one class with equal keys are one priority group.
-struct PriorityGroupKey {
-  bool by_hand = false;
-  std::int64_t points = 0;  // set by hand, or --nice
-  friend auto operator<=>(const PriorityGroupKey&, const PriorityGroupKey&) = default;
+struct Standing {
+  PriorityGroupKey points;
+  std::int64_t order = 0;  // of Rank
 };
-PriorityGroupKey priority_group(const model::Job& job);
+Standing standing_of(const model::Job& job, const model::View& view, const PriorityScale& scale);
 
 // A job's place inside its priority group.
 struct Turn {
-  Time since;
+  std::int64_t order = 0;
   JobId job;
   std::uint32_t slot = 0;  // the backlog's number of the job
 };
 struct TurnOrder {
   using is_transparent = void;
   bool operator()(const Turn& a, const Turn& b) const {
-    return a.since != b.since ? a.since < b.since : a.job < b.job;
+    return a.order != b.order ? a.order < b.order : a.job < b.job;
   }
   // For lower_bound: the first turn that is_before is false for.
   template <class IsBefore>
@@ -50,12 +49,12 @@ using Turns = std::set<Turn, TurnOrder>;
 // A job's place in the whole queue, in one of its partitions. The smallest comes first.
 struct Position {
   std::uint32_t tier = 0, priority = 0;
-  Time since;
+  std::int64_t order = 0;
   JobId job;
   std::uint32_t nth = 0;  // which of the job's partitions
 
   friend bool operator<(const Position& a, const Position& b) {
-    return std::tie(b.tier, b.priority, a.since, a.job, a.nth) < std::tie(a.tier, a.priority, b.since, b.job, b.nth);
+    return std::tie(b.tier, b.priority, a.order, a.job, a.nth) < std::tie(a.tier, a.priority, b.order, b.job, b.nth);
   }
 };
 

@@ -13,7 +13,7 @@ namespace spur::sched {
 namespace {
 
 TEST(Turn, OrderOfTheQueue) {
-  const Time early = at_minute(1), late = at_minute(2);
+  const std::int64_t early = 1, late = 2;
   std::vector<Position> queue{
       {1, 5, early, JobId(1), 0}, {1, 9, early, JobId(5), 0}, {1, 9, late, JobId(2), 0},
       {1, 9, late, JobId(3), 1},  {1, 9, late, JobId(3), 0},  {2, 1, early, JobId(4), 0},
@@ -29,27 +29,40 @@ TEST(Turn, InsideAGroupTheOrderStaysWhateverTheTime) {
   TestCluster cluster;
   cluster.config->age_weight = 1000;
   cluster.config->age_full = hours(10);
+  cluster.add_node("n1", 4);
+  cluster.add_partition("all");
   for (int i = 0; i < 5; ++i) cluster.submit({}, at_minute(i * 37 % 5 * 100));
+  const model::View view = cluster.view();
+  const PriorityScale scale(view);
   Turns turns;
+  const auto points = standing_of(cluster.job(1), view, scale).points;
+  ASSERT_EQ(points.size(), 1u);
   for (const auto& [id, job] : cluster.jobs()) {
-    EXPECT_EQ(priority_group(*job), priority_group(cluster.job(1)));
-    turns.insert({aging_since(*job, *cluster.config), id, id.value});
+    const Standing standing = standing_of(*job, view, scale);
+    EXPECT_EQ(standing.points, points);
+    turns.insert({standing.order, id, id.value});
   }
   for (const int minute : {400, 500, 700, 10'000}) {
     std::optional<Position> last;
     for (const Turn& turn : turns) {
-      const Position here{1, priority_at(cluster.job(turn.slot), *cluster.config, at_minute(minute)), turn.since,
-                          turn.job, 0};
+      const Position here{1, scale.priority({points[0], turn.order}, at_minute(minute)), turn.order, turn.job, 0};
       EXPECT_TRUE(!last || *last < here) << minute;
       last = here;
     }
   }
   cluster.config->age_weight = 0;  // then only ids count
-  EXPECT_FALSE(is_set(aging_since(cluster.job(1), *cluster.config)));
+  const model::View ageless = cluster.view();
+  const PriorityScale flat(ageless);
+  EXPECT_EQ(standing_of(cluster.job(1), ageless, flat).order, standing_of(cluster.job(2), ageless, flat).order);
 }
 
 TEST(Turn, WhatMakesAGroup) {
   TestCluster cluster;
+  cluster.add_node("n1", 4);
+  cluster.add_partition("all");
+  const model::View view = cluster.view();
+  const PriorityScale scale(view);
+  const auto priority_group = [&](const model::Job& job) { return standing_of(job, view, scale).points; };
   const auto plain = priority_group(cluster.submit({}));
   model::JobSpec spec;
   spec.nice = 5;

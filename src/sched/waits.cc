@@ -57,7 +57,7 @@ void Walk::find_firsts() {
       if (said != Reason::Resources || first == kNone || reason_of_class(c, &speaks) != Reason::Priority) continue;
       for (std::uint32_t slot = first; slot != kNone; slot = s_.backlog.slot(slot).next)
         if (waits(slot))
-          consider(*s_.lanes[speaks], {s_.backlog.slot(slot).since, s_.backlog.slot(slot).job->id, slot});
+          consider(*s_.lanes[speaks], {s_.backlog.slot(slot).order, s_.backlog.slot(slot).job->id, slot});
     }
   }
   const std::vector<std::uint32_t> told = first_of_partition_;

@@ -55,8 +55,9 @@ const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
 
 // The one place that says in which order jobs are looked at.
 Position Walk::position_of(const Turn& turn, const LaneRecord& lane) const {
-  const std::uint32_t priority = priority_at(*s_.backlog.slot(turn.slot).job, *s_.view.config, now_);
-  return {lane.tier, priority, turn.since, turn.job, lane.nth};
+  const auto& group = class_of(lane).groups[s_.backlog.slot(turn.slot).group];
+  const std::uint32_t priority = s_.scale.priority({group.key[lane.nth], turn.order}, now_);
+  return {lane.tier, priority, turn.order, turn.job, lane.nth};
 }
 
 // From the front, or behind `after`.
@@ -96,7 +97,7 @@ void Walk::push_next(std::uint32_t lane) {
 
 void Walk::push_alone(std::uint32_t lane, std::uint32_t slot) {
   const auto& job = s_.backlog.slot(slot);
-  const Position position = position_of({job.since, job.job->id, slot}, *s_.lanes[lane]);
+  const Position position = position_of({job.order, job.job->id, slot}, *s_.lanes[lane]);
   if (last_ && !(*last_ < position)) return;
   heap_.push_back({position, lane, slot, true});
   std::push_heap(heap_.begin(), heap_.end());

@@ -22,7 +22,9 @@ Workload::Workload(World& world, Random random, std::uint32_t steps)
   user_.gid = Gid{1000};
 }
 
-void Workload::begin() { world_.events().after(std::chrono::seconds(1), [this] { act(); }); }
+void Workload::begin() {
+  world_.events().after(std::chrono::seconds(1), [this] { act(); });
+}
 
 void Workload::act() {
   if (steps_left_ == 0) return;
@@ -32,8 +34,10 @@ void Workload::act() {
     submit();
   } else if (dice < 92) {
     touch_job();
-  } else {
+  } else if (dice < 97) {
     touch_node();
+  } else {
+    touch_reservation();
   }
   world_.events().after(Duration(random_.between(1'000, 4'000'000)), [this] { act(); });
 }
@@ -130,6 +134,34 @@ void Workload::touch_node() {
   world_.controller().update_node(admin_, std::move(update), [](Status) {});
 }
 
+// Short ones, so that a run sees them begin, end, recur and purge themselves, across crashes of the controller too.
+void Workload::touch_reservation() {
+  if (!world_.controller_ready()) return;
+  auto& controller = world_.controller();
+  const std::string name = "r" + std::to_string(random_.between(0, 3));
+  if (random_.chance(300)) {
+    world_.trace().line("delete reservation {}", name);
+    return controller.delete_reservation(admin_, name, [](Status) {});
+  }
+  model::ReservationChange change;
+  change.name = name;
+  change.start = controller.cluster().view().as_of + seconds(random_.between(0, 60));
+  change.duration = seconds(random_.between(1, 120));
+  if (random_.chance(500)) {
+    change.node_counts = {static_cast<std::uint32_t>(random_.between(1, world_.node_count()))};
+  } else {
+    change.nodes = World::node_name(random_.between(0, world_.node_count() - 1));
+  }
+  change.users = model::NamesEdit{model::EditKind::Set, {"user"}};
+  for (const auto flag :
+       {model::kResvMaint, model::kResvIgnoreJobs, model::kResvHourly, model::kResvPurgeComp, model::kResvNoHoldJobs})
+    if (random_.chance(300)) change.flags_on |= flag;
+  world_.trace().line("reserve {}", name);
+  controller.create_reservation(admin_, change, {{"user", {user_.uid}}}, [this, name](Result<std::string> reply) {
+    world_.trace().line("reservation {}: {}", name, reply ? "made" : reply.error().message);
+  });
+}
+
 void Workload::wind_down() {
   world_.events().after(std::chrono::seconds(20), [this] { wind_down(); });
   if (!world_.controller_ready()) return;
@@ -138,7 +170,7 @@ void Workload::wind_down() {
   std::vector<model::JobPtr> held, stopped, hopeless;
   controller.cluster().view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
     if (job->hold != model::Hold::None) held.push_back(job);
-    if (job->dependency_never) hopeless.push_back(job);   // requeued by hand after its dependency had failed
+    if (job->dependency_never) hopeless.push_back(job);  // requeued by hand after its dependency had failed
   });
   controller.cluster().view().active.for_each([&](std::uint32_t, const model::JobPtr& job) {
     if (job->state == model::JobState::Suspended) stopped.push_back(job);

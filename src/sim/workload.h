@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of the simulated cluster: they submit, cancel, hold, requeue, drain; and they ask again with the same token when
-// an answer does not come.
+// Clients of the simulated cluster: they submit, cancel, hold, requeue, drain; and they ask again with the same token
+// when an answer does not come.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,21 @@ class Workload {
   Workload(World& world, Random random, std::uint32_t steps);
   void begin();
   bool finished() const { return steps_left_ == 0 && open_.empty(); }
-  // No new work: everything that waits for somebody (holds, drains, suspensions) is let go, again and again until it is.
+  // No new work: everything that waits for somebody (holds, drains, suspensions) is let go, again and again until it
+  // is.
   void wind_down();
 
  private:
   struct Open {
     std::shared_ptr<const model::JobSpec> spec;
-    std::uint64_t asked_of = 0;       // the incarnation that was asked
+    std::uint64_t asked_of = 0;  // the incarnation that was asked
   };
   void act();
   void submit();
   void ask(const std::string& token);
   void touch_job();
   void touch_node();
+  void touch_reservation();
   JobId some_job();
   std::shared_ptr<const model::JobSpec> make_spec();
 

@@ -42,6 +42,12 @@ struct Applier {
   Outcome apply(const NodeResponding& command);
   Outcome apply(const UpdateNode& command);
   Outcome apply(const PurgeJobs& command);
+  Outcome apply(const CreateReservation& command);
+  Outcome apply(const UpdateReservation& command);
+  Outcome apply(const DeleteReservation& command);
+  Outcome apply(const ReservationsDue& command);
+  Outcome apply(const SetQos& command);
+  Outcome apply(const SetFairShares& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -121,6 +127,25 @@ struct Applier {
   // Tells whoever waits for jobs that started or ended in this command, and whoever waits for those then.
   void settle();
 
+  // ---- reservations (reservations.cc)
+  Status check_reservation(const model::Reservation& reservation) const;
+  void put_reservation(model::Reservation reservation);
+  void erase_reservation(const std::string& name);
+  // The flags of all nodes, from the reservations that have begun.
+  void mark_reserved_nodes();
+  // Jobs that wait for the reservation, or run in it.
+  struct ReservationJobs {
+    std::vector<JobId> waiting, running;
+  };
+  ReservationJobs jobs_of(const model::Reservation& reservation) const;
+  // The reservation is no more: its waiting jobs are held, or go on without it.
+  void leave_reservation(const model::Reservation& reservation, const std::vector<JobId>& waiting);
+  bool end_occurrence(model::Reservation reservation, std::vector<JobId>& ended_jobs);
+  // After a change of the nodes or partitions: `moved` (by old index) tells where nodes went; null: nowhere.
+  void refit_reservations(const std::vector<std::optional<NodeIndex>>* moved, std::vector<std::string>& notes);
+  // A job that had asked for reservations is over: they may have become idle.
+  void note_idle_reservations(const model::Job& job);
+
   // ---- nodes (node_config.cc)
   const model::NodeConfig* configured(const std::string& name) const;
   void add_dynamic_node(const model::Node& node);
@@ -142,7 +167,9 @@ struct Applier {
 };
 
 inline Outcome refused(Error error) {
-  return {.status = std::unexpected(std::move(error)), .job = {}, .repeated = false, .jobs = {}};
+  Outcome outcome;
+  outcome.status = std::unexpected(std::move(error));
+  return outcome;
 }
 inline Outcome refused(ErrorCode code, std::string message) {
   return refused(Error{code, std::move(message)});

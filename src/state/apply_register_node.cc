@@ -100,9 +100,12 @@ Outcome Applier::apply(const RegisterNode& command) {
   set_hardware(node, configured(node.name));
   judge_registration(node, config().config_overrides, now);
   return_to_service(node, config().return_to_service);
-  if (!known) add_dynamic_node(node);
+  const bool joins = !known;
+  if (joins) add_dynamic_node(node);
   put_node(std::move(node));
-  return {};
+  Outcome outcome;
+  if (joins && !view.reservations->empty()) refit_reservations(nullptr, outcome.notes);
+  return outcome;
 }
 
 }  // namespace spur::state

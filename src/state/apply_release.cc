@@ -13,7 +13,7 @@ void Applier::release(Job& job) const {
   job.priority = job.spec->priority.value_or(1);
   if (job.priority == 0) job.priority = 1;  // sbatch --priority=0 was a hold, nothing else
   job.priority_by_hand = job.spec->priority.value_or(0) > 0;
-  job.flags &= ~model::kSpecialExit;
+  job.flags &= ~(model::kSpecialExit | model::kResvDelHold);
   job.reason_detail.clear();
   if (is_waiting(job)) settle_pending(job);
 }

@@ -6,7 +6,8 @@
 // drained with the reason "removed from the configuration" and in no partition, until a later SetConfig finds it
 // free. Indices stay dense; where they shift, the records that name them are rewritten. Finished jobs that ran on a
 // node that is gone keep its name (last_nodes), not the allocation. Jobs in a partition that is gone stay, and wait
-// or run on. Without any configured node, nodes are whatever registers (apply_register_node.cc).
+// or run on. Reservations lose the nodes that are gone. The outcome's notes say all that. Without any configured node,
+// nodes are whatever registers (apply_register_node.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -108,6 +109,35 @@ std::shared_ptr<const model::Allocation> renumber(const model::Allocation& old, 
   return out;
 }
 
+// What becomes of jobs whose node or partition is no longer configured.
+std::vector<std::string> notes_on(const model::View& view, const Plan& plan) {
+  std::vector<std::string> notes;
+  for (const Node& node : plan.nodes) {
+    if (node.reason != kRemoved) continue;
+    notes.push_back(fmt::format("node {} is no longer configured: it is drained and goes when its {} jobs have ended",
+                                node.name, node.jobs.size()));
+  }
+  for (const model::Partition& old : *view.partitions) {
+    const std::string& name = old.config.name;
+    if (std::ranges::find(plan.partitions, name, [](const auto& p) { return p.config.name; }) !=
+        plan.partitions.end())
+      continue;
+    std::size_t waiting = 0, running = 0;
+    view.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+      const auto& asked = job->spec->partitions;
+      waiting += std::ranges::find(asked, name) != asked.end() || (asked.empty() && old.config.is_default);
+    });
+    view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
+      running += job->allocation && job->allocation->partition == name;
+    });
+    if (waiting + running > 0)
+      notes.push_back(fmt::format(
+          "partition {} is no longer configured: {} jobs of it run on, {} wait until they are given another one", name,
+          running, waiting));
+  }
+  return notes;
+}
+
 }  // namespace
 
 Outcome Applier::apply(const SetConfig& command) {
@@ -115,6 +145,8 @@ Outcome Applier::apply(const SetConfig& command) {
   if (!made) return refused(std::move(made).error());
   Plan& plan = *made;
 
+  Outcome outcome;
+  outcome.notes = notes_on(view, plan);
   bool shifted = false;
   for (std::uint32_t i = 0; i < plan.moved.size(); ++i) shifted |= plan.moved[i] != NodeIndex{i};
   view.nodes.clear();
@@ -126,7 +158,8 @@ Outcome Applier::apply(const SetConfig& command) {
   cluster.changes_.config = true;
   if (view.next_job_id < config().first_job_id || view.next_job_id > config().max_job_id)
     view.next_job_id = config().first_job_id;
-  if (!shifted) return {};
+  refit_reservations(shifted ? &plan.moved : nullptr, outcome.notes);
+  if (!shifted) return outcome;
 
   std::vector<model::JobPtr> jobs;
   view.jobs.for_each([&](std::uint32_t, const model::JobPtr& job) {
@@ -139,7 +172,7 @@ Outcome Applier::apply(const SetConfig& command) {
     for (NodeIndex& left : job.nodes_left) left = *plan.moved[left.value];
     put(std::move(job), true);
   }
-  return {};
+  return outcome;
 }
 
 }  // namespace spur::state

@@ -52,6 +52,19 @@ Status can_take_licenses(const model::ClusterConfig& config, const JobIndex& ind
   return {};
 }
 
+// The reservation that the allocation counts on must still be there for the job.
+Status may_enter(const model::View& view, const Job& job, const model::Allocation& allocation) {
+  if (allocation.reservation.empty()) return {};
+  const model::Reservation* r = model::find_reservation(view, allocation.reservation);
+  if (!r)
+    return fail(ErrorCode::InvalidReservation, fmt::format("there is no reservation {}", allocation.reservation));
+  if (!r->active && !r->has(model::kResvFlex))
+    return fail(ErrorCode::ReservationNotUsable, fmt::format("reservation {} has not begun", r->name));
+  if (!model::lets_in(*r, job.spec->uid, job.spec->account, job.spec->qos))
+    return fail(ErrorCode::ReservationDenied, fmt::format("reservation {} is not for job {}", r->name, job.id.value));
+  return {};
+}
+
 }  // namespace
 
 Outcome Applier::apply(const StartJob& command) {
@@ -62,6 +75,7 @@ Outcome Applier::apply(const StartJob& command) {
   if (!command.allocation || command.allocation->nodes.empty())
     return refused(ErrorCode::InvalidArgument, "an allocation without nodes");
   const model::Allocation& allocation = *command.allocation;
+  if (auto ok = may_enter(view, *found, allocation); !ok) return refused(ok.error());
   const Sharing sharing = sharing_of(*found, allocation.partition);
   const bool memory_counts = config().memory_as == model::MemoryAs::Consumable;
   for (std::size_t i = 0; i < allocation.nodes.size(); ++i) {

@@ -25,6 +25,8 @@ struct Outcome {
   JobId job;                        // SubmitJob: the id given; StartJob: the id the started task runs under
   bool repeated = false;            // SubmitJob: the token was known, nothing new was made
   std::vector<JobId> jobs;          // CancelJob and the like: records touched
+  std::string name{};               // CreateReservation: the name it got
+  std::vector<std::string> notes{}; // SetConfig: what became of jobs and reservations whose nodes or partition are gone
 };
 
 class Cluster {
@@ -43,6 +45,7 @@ class Cluster {
     std::vector<JobId> jobs;
     std::vector<NodeIndex> nodes;
     bool config = false;
+    bool reservations = false, qos = false, shares = false;
   };
   Changes take_changes();
 
@@ -65,6 +68,9 @@ class Cluster {
     std::vector<model::NodePtr> nodes;
     std::vector<model::JobPtr> jobs;
     std::vector<std::pair<std::string, JobId>> tokens;   // "uid:token", sorted
+    std::vector<model::Reservation> reservations;
+    std::vector<model::Qos> qos;
+    std::vector<model::FairShare> shares;
   };
   Image image() const;
   // An image that does not fit together is refused as Corrupt.

@@ -16,7 +16,10 @@
 #include "model/cluster_config.h"
 #include "model/job.h"
 #include "model/job_spec.h"
+#include "model/fair_share.h"
 #include "model/node.h"
+#include "model/qos.h"
+#include "model/reservation.h"
 
 namespace spur::state {
 
@@ -136,9 +139,33 @@ struct PurgeJobs {
   std::vector<JobId> jobs;
 };
 
+// Whoever asks has chosen the nodes (sched/reservation_choice.h) and looked the users up; apply makes sure that the name
+// is free and that nothing is promised twice.
+struct CreateReservation {
+  model::Reservation reservation;  // no name: one is made up from its first user or account
+};
+struct UpdateReservation {
+  model::Reservation reservation;  // the whole record as it is to be
+};
+struct DeleteReservation {
+  std::string name;
+};
+// A reservation begins, ends, recurs or has been idle for long enough: apply looks at the batch's stamp.
+struct ReservationsDue {};
+
+// From the accounting service.
+struct SetQos {
+  std::vector<model::Qos> qos;  // all there are
+};
+struct SetFairShares {
+  std::vector<model::FairShare> shares;
+  bool all = false;  // those that are not named go; else they stay
+};
+
 using Command = std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob,
                              RequeueJob, SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost,
-                             NodeResponding, UpdateNode, PurgeJobs>;
+                             NodeResponding, UpdateNode, PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation,
+                             ReservationsDue, SetQos, SetFairShares>;
 
 // The unit of the journal: one stamp, some commands, applied in order.
 struct Batch {

@@ -33,6 +33,9 @@ Cluster::Image Cluster::image() const {
   image.jobs.reserve(view_.jobs.size());
   view_.jobs.for_each([&](std::uint32_t, const JobPtr& job) { image.jobs.push_back(job); });
   image.tokens = tokens_.rows(view_);
+  image.reservations = *view_.reservations;
+  image.qos = *view_.qos;
+  image.shares = *view_.shares;
   return image;
 }
 
@@ -96,6 +99,9 @@ Result<std::unique_ptr<Cluster>> Cluster::from_image(Image image) {
   view.config = std::make_shared<const model::ClusterConfig>(image.config);
   cluster->index_configured_nodes();
   SPUR_TRY(cluster->load_nodes(image));
+  view.reservations = std::make_shared<const std::vector<model::Reservation>>(std::move(image.reservations));
+  view.qos = std::make_shared<const std::vector<model::Qos>>(std::move(image.qos));
+  view.shares = std::make_shared<const std::vector<model::FairShare>>(std::move(image.shares));
   SPUR_TRY(cluster->load_jobs(image));
   SPUR_TRY(cluster->tokens_.load(view, image.tokens));
   (void)cluster->index_.take_name_changes();

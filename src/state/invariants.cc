@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "state/cluster.h"
+#include "state/reservations.h"
 
 namespace spur::state {
 
@@ -229,12 +230,46 @@ Status check_nodes(const model::View& view) {
   return {};
 }
 
+// ---- reservations against the nodes
+
+Status check_reservations(const model::View& view) {
+  const model::Reservation* last = nullptr;
+  for (const model::Reservation& r : *view.reservations) {
+    if (last && last->name >= r.name) return broken("reservation {} is not where it should be", r.name);
+    last = &r;
+    if (r.end <= r.start) return broken("reservation {} ends before it starts", r.name);
+    if (r.active && r.start > view.as_of) return broken("reservation {} has begun before its time", r.name);
+    for (std::size_t i = 0; i < r.nodes.size(); ++i)
+      if (!view.nodes.contains(r.nodes[i].node.value) || (i > 0 && r.nodes[i - 1].node >= r.nodes[i].node))
+        return broken("reservation {} has a node that does not exist, or one twice", r.name);
+  }
+  const auto reserved = reserved_nodes(view, false), maintained = reserved_nodes(view, true);
+  Status status;
+  view.nodes.for_each([&](std::uint32_t at, const model::NodePtr& node) {
+    if (((node->flags & model::kNodeReserved) != 0) != reserved[at] ||
+        ((node->flags & model::kNodeMaintenance) != 0) != maintained[at])
+      status = broken("node {} does not know how it is reserved", node->name);
+    return status.has_value();
+  });
+  return status;
+}
+
+template <class List, class Less>
+bool in_order(const List& list, Less less) {
+  return std::adjacent_find(list.begin(), list.end(), [&](const auto& a, const auto& b) { return !less(a, b); }) ==
+         list.end();
+}
+
 }  // namespace
 
 Status Cluster::check_invariants() const {
   SPUR_TRY(check_jobs(view_));
   SPUR_TRY(check_nodes(view_));
   SPUR_TRY(tokens_.check(view_));
+  SPUR_TRY(check_reservations(view_));
+  if (!in_order(*view_.qos, [](const auto& a, const auto& b) { return a.name < b.name; }) ||
+      !in_order(*view_.shares, model::before))
+    return broken("the lists of QOS and shares are not in order");
   JobIndex fresh;
   if (index_.watches_names()) fresh.watch_names({});
   view_.jobs.for_each([&](std::uint32_t, const JobPtr& job) { fresh.replace(nullptr, job.get()); });

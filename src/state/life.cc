@@ -23,7 +23,7 @@ constexpr seconds kLaunchRetryDelay{10};
 
 bool is_hold_reason(Reason reason) {
   return reason == Reason::JobHeldUser || reason == Reason::JobHeldAdmin || reason == Reason::JobHoldMaxRequeue ||
-         reason == Reason::LaunchFailedRequeuedHeld;
+         reason == Reason::LaunchFailedRequeuedHeld || reason == Reason::ReservationDeleted;
 }
 
 // Reasons that only an evaluation of this job's own conditions gives; the scheduler's are left alone.

@@ -66,6 +66,7 @@ model::JobSpec RandomCommands::some_spec(const model::View& view) {
   if (chance(10)) out.exclusive = static_cast<model::Exclusive>(below(4));
   if (chance(5)) out.kind = model::JobKind::Interactive;
   if (chance(5)) out.priority = below(3);
+  if (chance(10)) out.reservation = chance(50) ? "r1" : "r0,r2";
   return out;
 }
 
@@ -84,6 +85,7 @@ Command RandomCommands::some_start(const model::View& view) {
   }
   auto allocation = std::make_shared<model::Allocation>();
   allocation->partition = chance(80) ? "main" : "own";
+  if (chance(10)) allocation->reservation = "r" + std::to_string(below(3));
   const std::uint32_t wanted = 1 + below(3);
   view.nodes.for_each([&](std::uint32_t at, const model::NodePtr& node) {
     if (allocation->nodes.size() == wanted || chance(50)) return;
@@ -204,6 +206,32 @@ Command RandomCommands::some_kill(const model::View& view) {
   return MarkKillSent{id, job && chance(80) ? job->epoch : Epoch{1}};
 }
 
+Command RandomCommands::some_reservation(const model::View& view) {
+  const std::string name = "r" + std::to_string(below(3));
+  if (chance(30)) return ReservationsDue{};
+  if (chance(20)) return DeleteReservation{name};
+  if (chance(10)) return SetQos{{qos("q" + std::to_string(below(3)), below(9))}};
+  if (chance(10)) return SetFairShares{{{"acct", Uid{1000 + below(3)}, "", below(model::kFullShare), 0}}, chance(50)};
+  model::Reservation r;
+  r.name = name;
+  r.start = view.as_of + seconds(below(400)) - seconds(50);
+  r.end = r.start + seconds(below(300));
+  for (const auto flag : {model::kResvMaint, model::kResvDaily, model::kResvHourly, model::kResvFlex,
+                          model::kResvOverlap, model::kResvPurgeComp, model::kResvNoHoldJobs, model::kResvAllNodes})
+    if (chance(20)) r.flags |= flag;
+  r.purge_after = seconds(below(100));
+  r.users.names = {"me"};
+  r.user_ids = {Uid{1000}};
+  const auto last = static_cast<std::uint32_t>(view.nodes.size());
+  for (std::uint32_t node = 0; node < last; ++node) {
+    if (chance(60)) continue;
+    r.nodes.push_back({.node = NodeIndex{node}});
+    if (chance(30)) r.nodes.back().cores = {static_cast<std::uint16_t>(below(3))};
+  }
+  if (chance(30)) return UpdateReservation{r};
+  return CreateReservation{r};
+}
+
 Command RandomCommands::next(const model::View& view) {
   const std::uint32_t dice = below(1000);
   const bool full = view.pending.size() > 40;
@@ -221,7 +249,8 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 920) return some_update(view);
   if (dice < 930) return some_kill(view);
   if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
-  if (dice < 985) return some_node_command(view);
+  if (dice < 970) return some_node_command(view);
+  if (dice < 988) return some_reservation(view);
   return some_purge(view);
 }
 

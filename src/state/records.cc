@@ -18,6 +18,7 @@ void Applier::put(Job job, bool quiet) {
   const bool waiting = is_waiting(job);
   const bool had_nodes = before && (model::is_active(before->state) || (before->flags & model::kCompleting));
   const bool waited = before && is_waiting(*before);
+  const bool was_over = before && is_over(*before);
 
   const JobId id = job.id;
   const auto record = std::make_shared<const Job>(std::move(job));
@@ -34,6 +35,7 @@ void Applier::put(Job job, bool quiet) {
   }
   cluster.changes_.jobs.push_back(id);
   if (!quiet) emit(JobChanged{id});
+  if (!record->spec->reservation.empty() && is_over(*record) && !was_over) note_idle_reservations(*record);
 }
 
 void Applier::forget(const Job& job) {

@@ -105,7 +105,7 @@ class Hasher {
   void add(const model::SwitchConfig& s) { all(s.name, s.nodes, s.switches, s.line); }
   void add(const model::PriorityConfig& p) {
     all(p.multifactor, p.fairshare_weight, p.job_size_weight, p.partition_weight, p.qos_weight, p.assoc_weight,
-        p.tres_weights, p.half_life, p.calc_period, p.usage_reset, p.favor_small, p.flags);
+        p.tres_weights, p.half_life, p.calc_period, p.usage_reset, p.favor_small, p.flags, p.base);
   }
   void add(const model::PreemptConfig& p) { all(p.by, p.how, p.gang, p.within, p.exempt, p.most_per_plan); }
   void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional); }
@@ -120,6 +120,19 @@ class Hasher {
         h.numa_nodes, h.spec_cores, h.spec_cpus, h.spec_memory_mib);
   }
 
+  void add(const model::ReservedNode& n) { all(n.node, n.cores, n.devices); }
+  void add(const model::TresCount& t) { all(t.tres, t.count); }
+  void add(const model::ReservationNames& n) { all(n.names, n.denied); }
+  void add(const model::Reservation& r) {
+    all(r.name, r.flags, r.start, r.end, r.float_ahead, r.utc_offset, r.active, r.nodes, r.node_counts, r.core_counts,
+        r.tres, r.features, r.partition, r.licenses, r.burst_buffer, r.users, r.groups, r.accounts, r.qos, r.user_ids,
+        r.purge_after, r.idle_since, r.max_start_delay, r.comment, r.created_by);
+  }
+  void add(const model::Qos& q) {
+    all(q.name, q.priority, q.preempts, q.preempt_mode, q.grace, q.exempt, q.flags, q.usage_factor_thousandths);
+  }
+  void add(const model::FairShare& s) { all(s.account, s.user, s.partition, s.factor, s.priority); }
+
   void add(const model::JobPtr& pointer) {
     const model::Job& j = *pointer;
     all(j.id, j.spec, j.array_job, j.array_task, j.array_max_running, j.state, j.flags, j.reason, j.reason_detail,
@@ -129,7 +142,7 @@ class Hasher {
         j.het_job, j.het_offset, j.site_factor, j.preempt_at, j.exit, j.derived_exit, j.ended_by, j.cancelled,
         j.submit_token, j.array_pending != nullptr, j.allocation != nullptr);
     if (j.array_pending) add(*j.array_pending);
-    if (j.allocation) all(j.allocation->nodes, j.allocation->partition);
+    if (j.allocation) all(j.allocation->nodes, j.allocation->partition, j.allocation->reservation);
   }
   void add(const model::NodePtr& pointer) {
     const model::Node& n = *pointer;
@@ -189,7 +202,8 @@ class Hasher {
 std::uint64_t Cluster::state_hash() const {
   const Image image = this->image();
   Hasher hasher;
-  hasher.all(image.index, image.as_of, image.next_job_id, image.config, image.nodes, image.jobs, image.tokens);
+  hasher.all(image.index, image.as_of, image.next_job_id, image.config, image.nodes, image.jobs, image.tokens,
+             image.reservations, image.qos, image.shares);
   return hasher.value();
 }
 

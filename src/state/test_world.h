@@ -155,6 +155,13 @@ inline model::JobSpec array_spec(std::uint32_t first, std::uint32_t last, std::u
   return out;
 }
 
+inline model::Qos qos(std::string name, std::uint32_t priority = 0) {
+  model::Qos out;
+  out.name = std::move(name);
+  out.priority = priority;
+  return out;
+}
+
 inline JobTarget target(std::uint32_t id) {
   return {JobId{id}, {}};
 }

@@ -11,6 +11,7 @@
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
 #include "wire/node_codec.h"
+#include "wire/reservation_codec.h"
 #include "wire/spec_codec.h"
 
 namespace spur::wire {
@@ -25,7 +26,7 @@ static Status from_proto(const v1::SetReasons::Row& p, state::SetReasons::Row* m
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 constexpr std::string_view kKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -121,7 +122,7 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 
 // The others are plain lists of fields.
 #define SPUR_PLAIN_COMMAND(Name, slot, FIELDS)                                              \
-  void put(const state::Name& m, v1::Command* c, Texts) {                                   \
+  void put([[maybe_unused]] const state::Name& m, v1::Command* c, Texts) {                  \
     [[maybe_unused]] auto* p = c->mutable_##slot();                                         \
     FIELDS(SPUR_TO)                                                                         \
   }                                                                                         \
@@ -147,6 +148,11 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 #define SPUR_NODE_LOST_FIELDS(F) F(PLAIN, node)
 #define SPUR_RESPONDING_FIELDS(F) F(PLAIN, node) F(PLAIN, responding)
 #define SPUR_PURGE_FIELDS(F) F(IDS, jobs)
+#define SPUR_RESERVATION_COMMAND_FIELDS(F) F(MSG, reservation)
+#define SPUR_NAME_FIELDS(F) F(PLAIN, name)
+#define SPUR_NO_FIELDS(F)
+#define SPUR_SET_QOS_FIELDS(F) F(MSGS, qos)
+#define SPUR_SET_SHARES_FIELDS(F) F(MSGS, shares) F(PLAIN, all)
 
 SPUR_PLAIN_COMMAND(NodeJobDone, node_job_done, SPUR_NODE_JOB_DONE_FIELDS)
 SPUR_PLAIN_COMMAND(HoldJob, hold_job, SPUR_HOLD_FIELDS)
@@ -159,6 +165,12 @@ SPUR_PLAIN_COMMAND(RegisterNode, register_node, SPUR_REGISTER_FIELDS)
 SPUR_PLAIN_COMMAND(NodeLost, node_lost, SPUR_NODE_LOST_FIELDS)
 SPUR_PLAIN_COMMAND(NodeResponding, node_responding, SPUR_RESPONDING_FIELDS)
 SPUR_PLAIN_COMMAND(PurgeJobs, purge_jobs, SPUR_PURGE_FIELDS)
+SPUR_PLAIN_COMMAND(CreateReservation, create_reservation, SPUR_RESERVATION_COMMAND_FIELDS)
+SPUR_PLAIN_COMMAND(UpdateReservation, update_reservation, SPUR_RESERVATION_COMMAND_FIELDS)
+SPUR_PLAIN_COMMAND(DeleteReservation, delete_reservation, SPUR_NAME_FIELDS)
+SPUR_PLAIN_COMMAND(ReservationsDue, reservations_due, SPUR_NO_FIELDS)
+SPUR_PLAIN_COMMAND(SetQos, set_qos, SPUR_SET_QOS_FIELDS)
+SPUR_PLAIN_COMMAND(SetFairShares, set_fair_shares, SPUR_SET_SHARES_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
@@ -183,6 +195,12 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kNodeResponding, node_responding, NodeResponding)
     SPUR_CASE(kUpdateNode, update_node, UpdateNode)
     SPUR_CASE(kPurgeJobs, purge_jobs, PurgeJobs)
+    SPUR_CASE(kCreateReservation, create_reservation, CreateReservation)
+    SPUR_CASE(kUpdateReservation, update_reservation, UpdateReservation)
+    SPUR_CASE(kDeleteReservation, delete_reservation, DeleteReservation)
+    SPUR_CASE(kReservationsDue, reservations_due, ReservationsDue)
+    SPUR_CASE(kSetQos, set_qos, SetQos)
+    SPUR_CASE(kSetFairShares, set_fair_shares, SetFairShares)
     case v1::Command::KIND_NOT_SET:
       break;
   }

@@ -38,6 +38,31 @@ void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PART
   return {};
 }
 
+Status merge_partition(const model::PartitionConfig& from, const std::vector<std::string>& changed,
+                       model::PartitionConfig* to) {
+  for (const std::string& name : changed) {
+    bool known = false;
+#define SPUR_MERGE(kind, f)   \
+  if (!known && name == #f) { \
+    to->f = from.f;           \
+    known = true;             \
+  }
+    SPUR_PARTITION_CONFIG_FIELDS(SPUR_MERGE)
+#undef SPUR_MERGE
+    if (!known) return fail(ErrorCode::InvalidArgument, "A partition has no field " + name);
+  }
+  return {};
+}
+
+std::vector<std::string> changed_fields(const model::PartitionConfig& before, const model::PartitionConfig& after) {
+  std::vector<std::string> out;
+#define SPUR_DIFFERS(kind, f) \
+  if (!(before.f == after.f)) out.emplace_back(#f);
+  SPUR_PARTITION_CONFIG_FIELDS(SPUR_DIFFERS)
+#undef SPUR_DIFFERS
+  return out;
+}
+
 #define SPUR_PARTITION_FIELDS(F) F(MSG, config) F(RUNS, nodes)
 void to_proto(const model::Partition& m, v1::Partition* p){SPUR_PARTITION_FIELDS(SPUR_TO)} Status
     from_proto(const v1::Partition& p, model::Partition* m) {
@@ -63,11 +88,12 @@ static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
   return {};
 }
 
-#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                               \
-  F(DEF, multifactor)                                                                                                \
-  F(PLAIN, fairshare_weight) F(PLAIN, job_size_weight) F(PLAIN, partition_weight) F(PLAIN, qos_weight)               \
-      F(PLAIN, assoc_weight) F(MSGS, tres_weights) F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) \
-          F(PLAIN, favor_small) F(TEXTS, flags)
+#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                              \
+  F(DEF, multifactor)                                                                                               \
+  F(PLAIN, fairshare_weight)                                                                                        \
+  F(PLAIN, job_size_weight) F(PLAIN, partition_weight) F(PLAIN, qos_weight) F(PLAIN, assoc_weight)                  \
+      F(MSGS, tres_weights) F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) F(PLAIN, favor_small) \
+          F(TEXTS, flags) F(DEF, base)
 static void to_proto(const model::PriorityConfig& m, v1::PriorityConfig* p) {
   SPUR_PRIORITY_CONFIG_FIELDS(SPUR_TO)
 }

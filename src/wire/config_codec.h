@@ -24,4 +24,11 @@ Status from_proto(const v1::Partition& from, model::Partition* to);
 void to_proto(const model::ClusterConfig& from, v1::ClusterConfig* to);
 Status from_proto(const v1::ClusterConfig& from, model::ClusterConfig* to);
 
+// Takes the named fields of `from` over into *to; InvalidArgument for a name that is none.
+Status merge_partition(const model::PartitionConfig& from, const std::vector<std::string>& changed,
+                       model::PartitionConfig* to);
+
+// Names of the fields in which they differ, as merge_partition takes them.
+std::vector<std::string> changed_fields(const model::PartitionConfig& before, const model::PartitionConfig& after);
+
 }  // namespace spur::wire

@@ -19,6 +19,7 @@
 #include "wire/lean_channel.h"
 #include "wire/local_channel.h"
 #include "wire/node_codec.h"
+#include "wire/reservation_codec.h"
 #include "wire/spec_codec.h"
 
 namespace spur::wire {
@@ -271,6 +272,91 @@ Status ControllerClient::update_node(const state::UpdateNode& update) {
   v1::UpdateNodeRequest request;
   to_proto(update, request.mutable_update());
   return channel_->order("UpdateNode", request);
+}
+
+Result<ReservationTable> ControllerClient::reservations() {
+  v1::GetReservationsReply reply;
+  SPUR_TRY(channel_->ask("GetReservations", v1::GetReservationsRequest{}, &reply));
+  ReservationTable table;
+  table.as_of = from_micros(reply.as_of_us());
+  for (const auto& proto : reply.reservations()) {
+    ReservationRow& row = table.rows.emplace_back();
+    SPUR_TRY(from_proto(proto.reservation(), &row.reservation));
+    row.nodes = proto.nodes();
+    row.node_count = proto.node_count();
+    row.core_count = proto.core_count();
+    row.cpu_count = proto.cpu_count();
+    for (int i = 0; i < std::min(proto.partial_nodes_size(), proto.partial_cores_size()); ++i)
+      row.partial.emplace_back(proto.partial_nodes(i), proto.partial_cores(i));
+  }
+  return table;
+}
+
+Result<std::string> ControllerClient::create_reservation(const model::ReservationChange& change) {
+  v1::CreateReservationRequest request;
+  to_proto(change, request.mutable_change());
+  v1::CreateReservationReply reply;
+  SPUR_TRY(channel_->ask("CreateReservation", request, &reply));
+  return reply.name();
+}
+
+Status ControllerClient::update_reservation(const model::ReservationChange& change) {
+  v1::UpdateReservationRequest request;
+  to_proto(change, request.mutable_change());
+  return channel_->order("UpdateReservation", request);
+}
+
+Status ControllerClient::delete_reservation(const std::string& name) {
+  v1::DeleteReservationRequest request;
+  request.set_name(name);
+  return channel_->order("DeleteReservation", request);
+}
+
+Result<PriorityTable> ControllerClient::priorities() {
+  v1::GetPrioritiesReply reply;
+  SPUR_TRY(channel_->ask("GetPriorities", v1::GetPrioritiesRequest{}, &reply));
+  PriorityTable table{.cluster_name = reply.cluster_name(),
+                      .multifactor = reply.multifactor(),
+                      .age_weight = reply.age_weight(),
+                      .assoc_weight = reply.assoc_weight(),
+                      .fairshare_weight = reply.fairshare_weight(),
+                      .job_size_weight = reply.job_size_weight(),
+                      .partition_weight = reply.partition_weight(),
+                      .qos_weight = reply.qos_weight(),
+                      .tres = {},
+                      .rows = {}};
+  for (const auto& weight : reply.tres_weights()) table.tres.push_back({weight.tres(), weight.thousandths()});
+  table.rows.reserve(static_cast<std::size_t>(reply.rows_size()));
+  for (const auto& row : reply.rows()) {
+    if (row.tres_size() != 0 && row.tres_size() != reply.tres_weights_size())
+      return fail(ErrorCode::Corrupt, "The controller's list of priorities does not fit together");
+    table.rows.push_back({.job = JobId{row.job()},
+                          .user = Uid{row.user()},
+                          .partition = row.partition(),
+                          .account = row.account(),
+                          .qos = row.qos(),
+                          .priority = row.priority(),
+                          .nice = row.nice(),
+                          .site = row.site(),
+                          .age = row.age(),
+                          .assoc = row.assoc(),
+                          .fairshare = row.fairshare(),
+                          .job_size = row.job_size(),
+                          .partition_factor = row.partition_factor(),
+                          .qos_factor = row.qos_factor(),
+                          .tres = {row.tres().begin(), row.tres().end()}});
+  }
+  return table;
+}
+
+Status ControllerClient::edit_partition(PartitionEdit how, const model::PartitionConfig& partition,
+                                        const std::vector<std::string>& changed) {
+  v1::UpdatePartitionRequest request;
+  to_proto(partition, request.mutable_partition());
+  for (const auto& name : changed) request.add_changed(name);
+  request.set_create(how == PartitionEdit::Create);
+  request.set_remove(how == PartitionEdit::Remove);
+  return channel_->order("UpdatePartition", request);
 }
 
 Status ControllerClient::reconfigure() {

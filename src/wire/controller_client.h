@@ -15,6 +15,7 @@
 #include "model/cluster_config.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "model/reservation_change.h"
 #include "model/view.h"
 #include "state/command.h"
 
@@ -95,6 +96,38 @@ struct JobExplanation {
   std::vector<Change> changes;
 };
 
+struct ReservationRow {
+  model::Reservation reservation;
+  std::string nodes;  // hostlist
+  std::uint32_t node_count = 0, core_count = 0, cpu_count = 0;
+  std::vector<std::pair<std::string, std::string>> partial{};  // nodes of which only cores are reserved, and which
+};
+struct ReservationTable {
+  Time as_of;
+  std::vector<ReservationRow> rows;
+};
+
+// A waiting job in one of its partitions. Factors in billionths.
+struct PriorityRow {
+  JobId job;
+  Uid user;
+  std::string partition, account, qos;
+  std::uint32_t priority = 0;
+  std::int32_t nice = 0;
+  std::int64_t site = 0, age = 0, assoc = 0, fairshare = 0, job_size = 0, partition_factor = 0, qos_factor = 0;
+  std::vector<std::int64_t> tres;  // beside PriorityTable::tres; empty: the priority was set by hand
+};
+struct PriorityTable {
+  std::string cluster_name;
+  bool multifactor = true;
+  std::uint32_t age_weight = 0, assoc_weight = 0, fairshare_weight = 0, job_size_weight = 0, partition_weight = 0,
+                qos_weight = 0;
+  std::vector<model::TresWeight> tres;
+  std::vector<PriorityRow> rows;
+};
+
+enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
+
 class ControllerClient {
  public:
   explicit ControllerClient(ClientOptions options);
@@ -122,6 +155,14 @@ class ControllerClient {
   Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
                     const std::vector<std::string>& changed);
   Status update_node(const state::UpdateNode& update);
+  Result<ReservationTable> reservations();
+  Result<std::string> create_reservation(const model::ReservationChange& change);
+  Status update_reservation(const model::ReservationChange& change);
+  Status delete_reservation(const std::string& name);
+  Result<PriorityTable> priorities();
+  // `changed` names the fields of `partition` that count.
+  Status edit_partition(PartitionEdit how, const model::PartitionConfig& partition,
+                        const std::vector<std::string>& changed);
   Status reconfigure();
   Status shutdown();
   // Blocks (past `timeout`, reconnecting) until the job has started or is final.

@@ -8,6 +8,7 @@
 #include "model/job_spec.h"
 #include "model/job_state.h"
 #include "model/pending_reason.h"
+#include "model/reservation_change.h"
 #include "state/command.h"
 
 namespace spur::wire {
@@ -68,6 +69,9 @@ constexpr auto last_of(model::TopologyKind) {
 }
 constexpr auto last_of(model::BackfillOrder) {
   return model::BackfillOrder::Slowdown;
+}
+constexpr auto last_of(model::EditKind) {
+  return model::EditKind::Remove;
 }
 constexpr auto last_of(state::UpdateNode::Action) {
   return state::UpdateNode::Action::Fail;

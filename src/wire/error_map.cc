@@ -91,6 +91,22 @@ int grpc_status_of(ErrorCode code) {
       return kGrpcInvalidArgument;
     case ErrorCode::ConfigInvalid:
       return kGrpcFailedPrecondition;
+    case ErrorCode::ReservationDenied:
+      return kGrpcPermissionDenied;
+    case ErrorCode::InvalidTime:
+    case ErrorCode::ReservationEmpty:
+    case ErrorCode::ReservationUserGroup:
+    case ErrorCode::InvalidTres:
+      return kGrpcInvalidArgument;
+    case ErrorCode::ReservationNameTaken:
+      return kGrpcAlreadyExists;
+    case ErrorCode::ReservationBusy:
+    case ErrorCode::ReservationNotUsable:
+    case ErrorCode::ReservationOverlap:
+    case ErrorCode::ReservationStarted:
+    case ErrorCode::CoreReservationUpdate:
+    case ErrorCode::PartitionInUse:
+      return kGrpcFailedPrecondition;
   }
   return kGrpcInternal;
 }

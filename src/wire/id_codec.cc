@@ -28,6 +28,7 @@ SPUR_SAME_LAST(model::PreemptHow, v1::PreemptHow);
 SPUR_SAME_LAST(model::TopologyKind, v1::TopologyKind);
 SPUR_SAME_LAST(model::BackfillOrder, v1::BackfillOrder);
 SPUR_SAME_LAST(model::MemoryAs, v1::MemoryAs);
+SPUR_SAME_LAST(model::EditKind, v1::EditKind);
 SPUR_SAME_LAST(state::UpdateNode::Action, v1::NodeUpdate::Action);
 
 void to_proto(const IndexSet& from, v1::IndexSet* to) {

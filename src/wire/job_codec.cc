@@ -25,7 +25,7 @@ static Status from_proto(const v1::NodeGrant& p, model::NodeGrant* m) {
   return {};
 }
 
-#define SPUR_ALLOCATION_FIELDS(F) F(MSGS, nodes) F(PLAIN, partition)
+#define SPUR_ALLOCATION_FIELDS(F) F(MSGS, nodes) F(PLAIN, partition) F(PLAIN, reservation)
 void to_proto(const model::Allocation& m, v1::Allocation* p){SPUR_ALLOCATION_FIELDS(SPUR_TO)} Status
     from_proto(const v1::Allocation& p, model::Allocation* m) {
   SPUR_ALLOCATION_FIELDS(SPUR_FROM)

@@ -22,6 +22,7 @@
 #include "model/agent_message.h"
 #include "model/cluster_config.h"
 #include "model/job.h"
+#include "model/reservation_change.h"
 #include "model/view.h"
 #include "state/cluster.h"
 #include "state/command.h"
@@ -63,7 +64,7 @@ SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, 
 SPUR_STRUCT(model::ExitStatus, code, signal)
 SPUR_STRUCT(model::DeviceGrant, gres, type, indices, shares)
 SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, task_ids)
-SPUR_STRUCT(model::Allocation, nodes, partition)
+SPUR_STRUCT(model::Allocation, nodes, partition, reservation)
 SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset, state,
             flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand,
             site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started, ended, last_eval,
@@ -89,7 +90,7 @@ SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusi
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
 SPUR_STRUCT(model::TresWeight, tres, thousandths)
-SPUR_STRUCT(model::PriorityConfig, multifactor, fairshare_weight, job_size_weight, partition_weight, qos_weight,
+SPUR_STRUCT(model::PriorityConfig, multifactor, base, fairshare_weight, job_size_weight, partition_weight, qos_weight,
             assoc_weight, tres_weights, half_life, calc_period, usage_reset, favor_small, flags)
 SPUR_STRUCT(model::PreemptConfig, by, how, gang, within, exempt, most_per_plan)
 SPUR_STRUCT(model::SwitchConfig, name, nodes, switches, line)
@@ -102,6 +103,18 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             preempt, topology, planned_jobs, backfill_order, max_switch_wait, reservation_overrun,
             default_cpus_per_gpu, default_memory_per_gpu_mib, admin_uids, accept_unknown_nodes, config_overrides,
             shown)
+SPUR_STRUCT(model::ReservedNode, node, cores, devices)
+SPUR_STRUCT(model::TresCount, tres, count)
+SPUR_STRUCT(model::ReservationNames, names, denied)
+SPUR_STRUCT(model::Reservation, name, flags, start, end, float_ahead, utc_offset, active, nodes, node_counts,
+            core_counts, tres, features, partition, licenses, burst_buffer, users, groups, accounts, qos, user_ids,
+            purge_after, idle_since, max_start_delay, comment, created_by)
+SPUR_STRUCT(model::NamesEdit, how, names)
+SPUR_STRUCT(model::ReservationChange, name, start, end, duration, duration_how, nodes, node_counts, core_counts, tres,
+            features, partition, burst_buffer, comment, licenses, users, groups, accounts, qos, flags_on, flags_off,
+            purge_after, max_start_delay, utc_offset)
+SPUR_STRUCT(model::Qos, name, priority, preempts, preempt_mode, grace, exempt, flags, usage_factor_thousandths)
+SPUR_STRUCT(model::FairShare, account, user, partition, factor, priority)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
             holding)
@@ -137,8 +150,23 @@ SPUR_STRUCT(state::NodeLost, node)
 SPUR_STRUCT(state::NodeResponding, node, responding)
 SPUR_STRUCT(state::UpdateNode, nodes, action, reason, comment, extra, features, weight, by)
 SPUR_STRUCT(state::PurgeJobs, jobs)
+SPUR_STRUCT(state::CreateReservation, reservation)
+SPUR_STRUCT(state::UpdateReservation, reservation)
+SPUR_STRUCT(state::DeleteReservation, name)
+inline auto of(state::ReservationsDue&) {
+  return std::tie();
+}
+inline auto of(const state::ReservationsDue&) {
+  return std::tie();
+}
+inline std::string_view names_of(const state::ReservationsDue&) {
+  return "";
+}
+SPUR_STRUCT(state::SetQos, qos)
+SPUR_STRUCT(state::SetFairShares, shares, all)
 SPUR_STRUCT(state::Batch, at, commands)
-SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens)
+SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos,
+            shares)
 
 using Random = std::mt19937_64;
 
@@ -349,7 +377,7 @@ void dump(const T& value, const std::string& path, std::string* out) {
       return std::string(name);
     };
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const auto one = [&](const auto& field, const auto& initial) {
+      [[maybe_unused]] const auto one = [&](const auto& field, const auto& initial) {
         const std::string name = next_name();
         if (!same(field, initial)) dump(field, path + "." + name, out);
       };

@@ -14,12 +14,13 @@
 #include "wire/envelope.h"
 #include "wire/job_codec.h"
 #include "wire/node_codec.h"
+#include "wire/reservation_codec.h"
 #include "wire/spec_codec.h"
 
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 constexpr std::string_view kKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early
@@ -60,13 +61,14 @@ struct Reader {
   state::Cluster::Image image;
   BlobList blobs;
   SpecList specs;
-  std::uint64_t nodes = 0, jobs = 0, tokens = 0;  // announced by the head
+  std::uint64_t nodes = 0, jobs = 0, tokens = 0, reservations = 0, qos = 0, shares = 0;  // announced by the head
 
   Status take_head(const v1::SnapshotPart::Head& head) {
     image.index = head.index();
     image.as_of = from_micros(head.as_of_us());
     image.next_job_id = head.next_job_id();
     nodes = head.nodes(), jobs = head.jobs(), tokens = head.tokens();
+    reservations = head.reservations(), qos = head.qos(), shares = head.shares();
     return from_proto(head.config(), &image.config);
   }
   Status take_part(v1::SnapshotPart* part) {
@@ -87,10 +89,15 @@ struct Reader {
       image.jobs.push_back(std::move(job));
     }
     for (const auto& token : part->tokens()) image.tokens.emplace_back(token.key(), JobId(token.job()));
+    for (const auto& proto : part->reservations())
+      SPUR_TRY(from_proto(proto, &image.reservations.emplace_back()));
+    for (const auto& proto : part->qos()) SPUR_TRY(from_proto(proto, &image.qos.emplace_back()));
+    for (const auto& proto : part->shares()) SPUR_TRY(from_proto(proto, &image.shares.emplace_back()));
     return {};
   }
   bool complete() const {
-    return image.nodes.size() == nodes && image.jobs.size() == jobs && image.tokens.size() == tokens;
+    return image.nodes.size() == nodes && image.jobs.size() == jobs && image.tokens.size() == tokens &&
+           image.reservations.size() == reservations && image.qos.size() == qos && image.shares.size() == shares;
   }
 };
 
@@ -109,6 +116,9 @@ std::string encode_image(const state::Cluster::Image& image) {
   head->set_nodes(image.nodes.size());
   head->set_jobs(image.jobs.size());
   head->set_tokens(image.tokens.size());
+  head->set_reservations(image.reservations.size());
+  head->set_qos(image.qos.size());
+  head->set_shares(image.shares.size());
   out.flush();
   for (const auto& node : image.nodes) {
     to_proto(*node, out.part().add_nodes());
@@ -126,6 +136,15 @@ std::string encode_image(const state::Cluster::Image& image) {
     token->set_job(job.value);
     out.record_added();
   }
+  const auto add_all = [&out](const auto& list, auto add) {
+    for (const auto& item : list) {
+      to_proto(item, add());
+      out.record_added();
+    }
+  };
+  add_all(image.reservations, [&out] { return out.part().add_reservations(); });
+  add_all(image.qos, [&out] { return out.part().add_qos(); });
+  add_all(image.shares, [&out] { return out.part().add_shares(); });
   out.flush();
   seal_in_place(kKind, kFormat, &bytes);
   return bytes;

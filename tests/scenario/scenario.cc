@@ -43,6 +43,9 @@ const std::map<std::string, Scenario::Handler>& Scenario::handlers() {
       {"resume", &Scenario::resume},
       {"update", &Scenario::update},
       {"purge", &Scenario::purge},
+      {"reserve", &Scenario::reserve},
+      {"unreserve", &Scenario::unreserve},
+      {"show_reservations", &Scenario::show_reservations},
       {"at", &Scenario::at},
       {"plan", &Scenario::plan},
       {"show", &Scenario::show},
@@ -86,6 +89,7 @@ Status Scenario::move_to(const Line& line) {
     SPUR_ASSIGN(const Duration span, parse_span(*to));
     if (zero_ + span < now_) return fail(ErrorCode::InvalidArgument, "time does not go backwards");
     now_ = zero_ + span;
+    let_reservations_be();
   }
   return {};
 }

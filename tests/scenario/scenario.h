@@ -60,6 +60,12 @@ class Scenario {
   Status update(const Line& line);
   Status purge(const Line& line);
 
+  // ---- reservations (reservations.cc)
+  Status reserve(const Line& line);
+  Status unreserve(const Line& line);
+  Status show_reservations(const Line& line);
+  void let_reservations_be();
+
   // ---- time, planning and looking (scenario.cc)
   Status at(const Line& line);
   Status plan(const Line& line);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may use a partition: AllowGroups, AllowAccounts, DenyAccounts, AllowQos, DenyQos and AllocNodes. Not part of
+// sched/, because groups are the host's business and not the state's.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/view.h"
+
+namespace spur::ctld {
+
+// Names of the groups of a user. May be slow; only asked where a partition cares.
+using GroupsOf = std::function<std::vector<std::string>(Uid, Gid)>;
+
+// Of several partitions one is enough, unless EnforcePartLimits=ALL. Root passes AllowGroups, as in Slurm.
+Status check_partition_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of);
+
+}  // namespace spur::ctld

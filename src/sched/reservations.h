@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reservations by administrators mean for a job: in which of them it may run, and when parts of nodes and
+// licenses are closed to it. The planner asks once for each class of equal jobs and clips its profile with the
+// answer.
+//
+// A job runs in one reservation or in none ("entry" below). In one, it may use only what that has reserved, and only
+// start while it lasts; a FLEX one leaves it both. Whatever other reservations hold is closed to it for the time they
+// hold it, so that it must be over before they begin; a reservation with MAINT looks at no other, one with OVERLAP
+// only at those with MAINT.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/view.h"
+
+namespace spur::sched {
+
+// From `from` until `to` these parts of a node are not there. Neither cores nor devices: all of it.
+struct ClosedSpan {
+  Time from, to;
+  std::vector<std::uint16_t> cores;  // in the node's abstract numbering: core c is CPUs c*threads ... (c+1)*threads-1
+  std::vector<model::DeviceGrant> devices;
+  bool whole() const { return cores.empty() && devices.empty(); }
+  friend bool operator==(const ClosedSpan&, const ClosedSpan&) = default;
+};
+struct ClosedLicenses {
+  Time from, to;
+  std::string name;
+  std::uint32_t count = 0;
+  friend bool operator==(const ClosedLicenses&, const ClosedLicenses&) = default;
+};
+struct StartWindow {
+  Time from, to;  // a job may start at `from` and must have started before `to`
+  friend bool operator==(const StartWindow&, const StartWindow&) = default;
+};
+
+class Reservations {
+ public:
+  // Recurring reservations are looked at up to `horizon`. The view must outlive it.
+  Reservations(const model::View& view, Time now, Time horizon);
+
+  bool none() const { return view_.reservations->empty(); }
+
+  // The reservations that a job may run in, in the order they are to be tried; null stands for none of them. A job
+  // that names some may use those; another one may use magnetic ones, and does without if that is not possible
+  // sooner. Empty: the job waits with `reason`.
+  struct Entries {
+    std::vector<const model::Reservation*> list;
+    model::Reason reason = model::Reason::None;
+  };
+  Entries entries(const model::JobSpec& spec) const;
+
+  // When a job may start that runs in `entry`; ascending, up to the horizon. In none: always.
+  std::vector<StartWindow> windows(const model::Reservation* entry) const;
+  // Only what the entry has reserved may be used.
+  static bool confined(const model::Reservation* entry);
+  // What of `node` the entry has reserved; null: nothing of it.
+  static const model::ReservedNode* reserved_part(const model::Reservation* entry, NodeIndex node);
+
+  // When parts of the node are closed to a job that runs in `entry`; ascending by `from`.
+  std::vector<ClosedSpan> closed(NodeIndex node, const model::Reservation* entry) const;
+  // Nodes of which closed() may say something, ascending: the others need not be asked about.
+  const std::vector<NodeIndex>& nodes() const { return nodes_; }
+  std::vector<ClosedLicenses> closed_licenses(const model::Reservation* entry) const;
+
+ private:
+  bool matters(const model::Reservation& other, const model::Reservation* entry) const;
+  std::vector<model::Occurrence> occurrences(const model::Reservation& reservation) const;
+
+  const model::View& view_;
+  Time now_, horizon_;
+  struct OnNode {
+    NodeIndex node;
+    std::uint32_t reservation;  // position in the view's list
+    std::uint32_t row;          // ... in its list of nodes
+  };
+  std::vector<OnNode> on_nodes_;  // by node, then reservation
+  std::vector<NodeIndex> nodes_;
+};
+
+// What a submit is refused for: a reservation that does not exist, or is not for this user.
+Status check_reservation_access(const model::View& view, const model::JobSpec& spec);
+
+}  // namespace spur::sched

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// SetQos: the accounting service says which QOS there are.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "state/apply.h"
+
+namespace spur::state {
+
+Outcome Applier::apply(const SetQos& command) {
+  auto list = command.qos;
+  std::ranges::sort(list, {}, &model::Qos::name);
+  const auto twice = std::ranges::adjacent_find(list, {}, &model::Qos::name);
+  if (twice != list.end()) return refused(ErrorCode::InvalidQos, fmt::format("QOS {} is there twice", twice->name));
+  if (!list.empty() && list.front().name.empty()) return refused(ErrorCode::InvalidQos, "a QOS has no name");
+  view.qos = std::make_shared<const std::vector<model::Qos>>(std::move(list));
+  cluster.changes_.qos = true;
+  return {};
+}
+
+}  // namespace spur::state

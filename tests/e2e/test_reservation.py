@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reservations and partitions by an administrator's word, priorities as sprio tells them."""
+import unittest
+
+from spur_cluster import SpurCluster, wait_until
+
+
+class Reservations(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.c = SpurCluster(nodes=2, cpus=4).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.c.__exit__(None, None, None)
+
+    def state(self, node):
+        return self.c.out("sinfo", "-h", "-N", "-n", node, "-o", "%t").split()[0]
+
+    def refused(self, *args):
+        r = self.c.run(*args, check=False)
+        self.assertEqual(r.returncode, 1, r.stdout)
+        return r.stderr
+
+    def test_life(self):
+        names = self.c.out("sinfo", "-h", "-N", "-o", "%N").split()
+        first, second = sorted(set(names))
+        self.assertEqual(self.c.out("scontrol", "create", "reservation", "reservationname=r1", "starttime=now", "duration=60",
+                                    "users=root", f"nodes={first}"), "Reservation created: r1\n")
+        self.assertEqual(self.state(first), "resv")
+        shown = self.c.out("scontrol", "-o", "show", "reservation", "r1")
+        self.assertIn(f"Nodes={first} NodeCnt=1 CoreCnt=4 ", shown)
+        self.assertIn("Users=root ", shown)
+        self.assertIn("State=ACTIVE", shown)
+        self.assertIn("r1 ", self.c.out("sinfo", "-T"))
+        self.assertEqual(self.refused("scontrol", "create", "reservation", "reservationname=r2", "starttime=now", "duration=60",
+                                      "users=root", f"nodes={first}"),
+                         "Error creating the reservation: Requested reservation overlaps with another reservation\n")
+        self.assertEqual(self.c.out("scontrol", "create", "reservation", "starttime=now", "duration=60", "users=root",
+                                    "nodecnt=1", "flags=maint"), "Reservation created: root_1\n")
+        self.assertEqual(self.c.out("scontrol", "update", "reservationname=r1", "flags+=maint", "duration+=60"),
+                         "Reservation updated.\n")
+        self.assertEqual(self.state(first), "maint")
+
+        # It is part of the state: a controller that was killed still has it.
+        self.c.kill("spurctld", 9)
+        self.c.start_controller()
+        wait_until(lambda: self.c.run("scontrol", "show", "reservation", "r1", check=False).returncode == 0, 30, "the reservation")
+        self.assertIn("Flags=MAINT,SPEC_NODES", self.c.out("scontrol", "-o", "show", "reservation", "r1"))
+
+        self.c.out("scontrol", "delete", "reservationname=root_1")
+        self.c.out("scontrol", "delete", "reservation", "r1")
+        wait_until(lambda: self.state(first) == "idle", 30, "the node")
+        self.assertEqual(self.c.run("scontrol", "show", "reservation", "r1", check=False).stdout, "Reservation r1 not found\n")
+
+    def test_submits_are_checked(self):
+        self.assertEqual(self.refused("sbatch", "--reservation=nosuch", "--wrap", "true"),
+                         "sbatch: error: Batch job submission failed: Requested reservation is invalid\n")
+        self.c.out("scontrol", "create", "reservation", "reservationname=his", "starttime=now+1hour", "duration=60",
+                   "users=daemon", "nodecnt=1")
+        self.assertEqual(self.refused("sbatch", "--reservation=his", "--wrap", "true"),
+                         "sbatch: error: Batch job submission failed: Access denied to requested reservation\n")
+        self.c.out("scontrol", "delete", "reservationname=his")
+        self.c.out("scontrol", "create", "partitionname=acct", "nodes=ALL", "allowaccounts=a1")
+        self.assertEqual(self.refused("sbatch", "-p", "acct", "--wrap", "true"),
+                         "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n")
+        job = self.c.sbatch("-p", "acct", "-A", "a1", "--wrap", "true")
+        self.c.wait_state(job, "COMPLETED")
+        self.assertIn("AllowAccounts=a1", self.c.out("scontrol", "-o", "show", "partition", "acct"))
+        self.c.out("scontrol", "update", "partitionname=acct", "state=drain", "maxtime=10")
+        self.assertIn("MaxTime=00:10:00", self.c.out("scontrol", "-o", "show", "partition", "acct"))
+        self.assertIn("State=DRAIN", self.c.out("scontrol", "-o", "show", "partition", "acct"))
+
+    def test_priorities(self):
+        blocker = self.c.sbatch("-N2", "--exclusive", "--wrap", "sleep 600")
+        self.c.wait_state(blocker, "RUNNING")
+        plain = self.c.sbatch("-N2", "--exclusive", "--wrap", "true")
+        nice = self.c.sbatch("-N2", "--exclusive", "--nice=50", "--wrap", "true")
+        by_hand = self.c.sbatch("-N2", "--exclusive", "--priority=77", "--wrap", "true")
+        rows = {}
+        for line in self.c.out("sprio", "-h", "-o", "%i %Y %N %S").split("\n")[:-1]:
+            job, priority, niceness, site = line.split()
+            rows[int(job)] = (int(priority), int(niceness), int(site))
+        self.assertEqual(rows[by_hand], (77, 0, 0))
+        self.assertEqual(rows[nice][1:], (50, 100000))
+        self.assertIn(rows[plain][0] - rows[nice][0], (50, 51))  # it may age between the two
+        shown = int(self.c.job(plain)["Priority"])
+        self.assertGreaterEqual(shown, 100000)
+        self.assertEqual(self.c.out("squeue", "-h", "-j", str(by_hand), "-o", "%Q").strip(), "77")
+        for job in (blocker, plain, nice, by_hand):
+            self.c.run("scancel", str(job))
+
+
+if __name__ == "__main__":
+    unittest.main()

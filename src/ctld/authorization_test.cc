@@ -44,11 +44,31 @@ TEST(Authorization, EveryMethodHasExactlyOneRow) {
 // Who gets in, spelled out once more: A anonymous, U user, R administrator, N agent.
 TEST(Authorization, EveryMethodAndEveryRole) {
   const std::map<std::string, std::string> expected = {
-      {"Ping", "AURN"},     {"SubmitJob", "UR"},  {"WillRun", "UR"},    {"ListJobs", "UR"},
-      {"GetCluster", "UR"}, {"GetConfig", "UR"},  {"WaitJob", "UR"},    {"CancelJob", "UR"},
-      {"HoldJob", "UR"},    {"ReleaseJob", "UR"}, {"RequeueJob", "UR"}, {"SuspendJob", "R"},
-      {"UpdateJob", "UR"},  {"StepTicket", "UR"}, {"UpdateNode", "R"},  {"CompleteAllocation", "UR"},
-      {"Reconfigure", "R"}, {"Shutdown", "R"},    {"Connect", "N"},
+      {"Ping", "AURN"},
+      {"SubmitJob", "UR"},
+      {"WillRun", "UR"},
+      {"ListJobs", "UR"},
+      {"GetCluster", "UR"},
+      {"GetConfig", "UR"},
+      {"WaitJob", "UR"},
+      {"CancelJob", "UR"},
+      {"HoldJob", "UR"},
+      {"ReleaseJob", "UR"},
+      {"RequeueJob", "UR"},
+      {"SuspendJob", "R"},
+      {"UpdateJob", "UR"},
+      {"StepTicket", "UR"},
+      {"UpdateNode", "R"},
+      {"CompleteAllocation", "UR"},
+      {"Reconfigure", "R"},
+      {"Shutdown", "R"},
+      {"Connect", "N"},
+      {"GetReservations", "UR"},
+      {"CreateReservation", "R"},
+      {"UpdateReservation", "R"},
+      {"DeleteReservation", "UR"},
+      {"GetPriorities", "UR"},
+      {"UpdatePartition", "R"},
   };
   const std::map<char, Role> roles = {
       {'A', Role::Anonymous}, {'U', Role::User}, {'R', Role::Admin}, {'N', Role::NodeAgent}};

@@ -10,8 +10,8 @@
 namespace spur::sched {
 namespace {
 
-constexpr std::int64_t kOne = 1'000'000'000;      // a factor of 1
-constexpr std::int64_t kPoint = 1'000'000;        // a point of priority
+constexpr std::int64_t kOne = 1'000'000'000;  // a factor of 1
+constexpr std::int64_t kPoint = 1'000'000;    // a point of priority
 constexpr std::int64_t kNeverAges = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostPoints = std::int64_t{kMaxPriority} * kPoint;
 
@@ -67,8 +67,9 @@ std::uint64_t gres_wanted(const model::JobSpec& spec, std::string_view name) {
     using Per = model::GresRequest::Per;
     const std::uint64_t times = row.per == Per::Node   ? spec.min_nodes
                                 : row.per == Per::Task ? model::task_count(spec)
-                                : row.per == Per::Socket ? std::uint64_t{spec.min_nodes} * std::max(1u, spec.sockets_per_node)
-                                                         : 1;
+                                : row.per == Per::Socket
+                                    ? std::uint64_t{spec.min_nodes} * std::max(1u, spec.sockets_per_node)
+                                    : 1;
     sum += row.count * times;
   }
   return sum;

@@ -2,8 +2,8 @@
 // The order in which pending jobs are looked at: partition tier, then priority, then age of the id.
 //
 // Priority is Slurm's priority/multifactor: a sum of factors between 0 and 1, each times a weight. All of them but
-// age depend on the job alone; so a job is a Rank, its points without age and the moment it ages from, and two jobs of
-// equal points never change places. Points are counted in millionths: no floating point, replicas must agree.
+// age depend on the job alone; so a job is a Rank, its points without age and the moment it ages from, and two jobs
+// of equal points never change places. Points are counted in millionths: no floating point, replicas must agree.
 // priority/basic, the order of arrival, is put in the same form.
 #pragma once
 
@@ -36,8 +36,8 @@ struct PriorityFactors {
   std::int64_t site = 0;           // points
 };
 
-// What factors are measured against: the sizes of the cluster and its partitions, the highest factors there are. To be
-// made anew when nodes, partitions, QOS or shares change; the view must outlive it.
+// What factors are measured against: the sizes of the cluster and its partitions, the highest factors there are. To
+// be made anew when nodes, partitions, QOS or shares change; the view must outlive it.
 class PriorityScale {
  public:
   explicit PriorityScale(const model::View& view);

@@ -72,9 +72,9 @@ TEST_F(ReservationRules, RecurringOnesCloseEachTime) {
   add("r", 10, 20, {1}, model::kResvHourly);
   const Reservations& all = rules(15, 140);
   EXPECT_EQ(all.closed(NodeIndex{1}, nullptr), (Spans{span(15, 20), span(70, 80), span(130, 140)}));
-  EXPECT_EQ(all.windows(entry("r")), (std::vector<StartWindow>{{at_minute(15), at_minute(20)},
-                                                              {at_minute(70), at_minute(80)},
-                                                              {at_minute(130), at_minute(140)}}));
+  EXPECT_EQ(all.windows(entry("r")),
+            (std::vector<StartWindow>{
+                {at_minute(15), at_minute(20)}, {at_minute(70), at_minute(80)}, {at_minute(130), at_minute(140)}}));
 }
 
 TEST_F(ReservationRules, FlexLetsAJobStartBeforeAndElsewhere) {
@@ -139,9 +139,8 @@ TEST_F(ReservationRules, Licenses) {
   add("a", 10, 20, {}, model::kResvAnyNodes).licenses = {{"matlab", 3}};
   add("b", 15, 30, {1}).licenses = {{"matlab", 1}};
   const Reservations& all = rules(12);
-  EXPECT_EQ(all.closed_licenses(nullptr),
-            (std::vector<ClosedLicenses>{{at_minute(12), at_minute(20), "matlab", 3},
-                                         {at_minute(15), at_minute(30), "matlab", 1}}));
+  EXPECT_EQ(all.closed_licenses(nullptr), (std::vector<ClosedLicenses>{{at_minute(12), at_minute(20), "matlab", 3},
+                                                                       {at_minute(15), at_minute(30), "matlab", 1}}));
   EXPECT_EQ(all.closed_licenses(entry("a")),
             (std::vector<ClosedLicenses>{{at_minute(15), at_minute(30), "matlab", 1}}));
   EXPECT_FALSE(Reservations::confined(entry("a")));

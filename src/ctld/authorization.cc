@@ -27,11 +27,11 @@ constexpr std::array kTable = {
     Row{"UpdateNode", Rule::Admin},
     Row{"GetReservations", Rule::Authenticated},
     Row{"GetPriorities", Rule::Authenticated},
-    // Who may do these depends on the reservation; the controller says "Invalid user id", as Slurm does.
-    Row{"CreateReservation", Rule::Authenticated},
-    Row{"UpdateReservation", Rule::Authenticated},
+    // Its users may delete one that says so; the controller looks.
+    Row{"CreateReservation", Rule::Admin},
+    Row{"UpdateReservation", Rule::Admin},
     Row{"DeleteReservation", Rule::Authenticated},
-    Row{"UpdatePartition", Rule::Authenticated},
+    Row{"UpdatePartition", Rule::Admin},
     Row{"Reconfigure", Rule::Admin},
     Row{"Shutdown", Rule::Admin},
     Row{"Connect", Rule::Node},

@@ -64,6 +64,12 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"Reconfigure", "R"},
       {"Shutdown", "R"},
       {"Connect", "N"},
+      {"GetReservations", "UR"},
+      {"CreateReservation", "R"},
+      {"UpdateReservation", "R"},
+      {"DeleteReservation", "UR"},
+      {"GetPriorities", "UR"},
+      {"UpdatePartition", "R"},
   };
   const std::map<char, Role> roles = {
       {'A', Role::Anonymous}, {'U', Role::User}, {'R', Role::Admin}, {'N', Role::NodeAgent}};

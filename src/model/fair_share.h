@@ -16,9 +16,9 @@ inline constexpr std::uint32_t kFullShare = 1'000'000'000;  // a factor of 1
 struct FairShare {
   std::string account;
   Uid user;
-  std::string partition;         // empty: any
-  std::uint32_t factor = 0;      // billionths
-  std::uint32_t priority = 0;    // the association's own
+  std::string partition;       // empty: any
+  std::uint32_t factor = 0;    // billionths
+  std::uint32_t priority = 0;  // the association's own
   friend bool operator==(const FairShare&, const FairShare&) = default;
 };
 

@@ -29,11 +29,11 @@ enum QosFlag : std::uint32_t {
 struct Qos {
   std::string name;
   std::uint32_t priority = 0;
-  std::vector<std::string> preempts;              // names of the QOS whose jobs it may push out
-  PreemptHow preempt_mode = PreemptHow::Unset;    // of its own jobs; Unset: the cluster's
-  seconds grace{0};                               // that its jobs get before they must go
-  std::optional<seconds> exempt;                  // run time before one of its jobs may be pushed out
-  std::uint32_t flags = 0;                        // QosFlag bits
+  std::vector<std::string> preempts;            // names of the QOS whose jobs it may push out
+  PreemptHow preempt_mode = PreemptHow::Unset;  // of its own jobs; Unset: the cluster's
+  seconds grace{0};                             // that its jobs get before they must go
+  std::optional<seconds> exempt;                // run time before one of its jobs may be pushed out
+  std::uint32_t flags = 0;                      // QosFlag bits
   std::int64_t usage_factor_thousandths = 1000;
   friend bool operator==(const Qos&, const Qos&) = default;
 };

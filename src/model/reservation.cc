@@ -97,7 +97,8 @@ std::string flags_text(const Reservation& reservation) {
 
 std::uint64_t parse_reservation_flag(std::string_view word) {
   for (const FlagWord& row : kWords)
-    if (text::equal_ignoring_case(word, row.shown) || (!row.also.empty() && text::equal_ignoring_case(word, row.also)))
+    if (text::equal_ignoring_case(word, row.shown) ||
+        (!row.also.empty() && text::equal_ignoring_case(word, row.also)))
       return row.flag;
   return 0;
 }

@@ -47,8 +47,7 @@ enum ReservationFlag : std::uint64_t {
   kResvMagnetic = 1u << 20,    // jobs that may use it need not ask
   kResvUserDelete = 1u << 21,  // its users may delete it
 };
-inline constexpr std::uint64_t kResvRecurring =
-    kResvHourly | kResvDaily | kResvWeekday | kResvWeekend | kResvWeekly;
+inline constexpr std::uint64_t kResvRecurring = kResvHourly | kResvDaily | kResvWeekday | kResvWeekend | kResvWeekly;
 
 // What of a node is reserved. Neither cores nor devices: all of it.
 struct ReservedNode {
@@ -92,9 +91,9 @@ struct Reservation {
   ReservationNames users, groups, accounts, qos;
   std::vector<Uid> user_ids;  // ascending: the users, or the members of the groups
 
-  seconds purge_after{300};      // PURGE_COMP
-  Time idle_since;               // no job has asked for it since; not set: it has not begun
-  seconds max_start_delay{0};    // 0: none
+  seconds purge_after{300};    // PURGE_COMP
+  Time idle_since;             // no job has asked for it since; not set: it has not begun
+  seconds max_start_delay{0};  // 0: none
   std::string comment;
   Uid created_by;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody wants a reservation to be: scontrol create and update. ctld/reservation_request.cc makes a Reservation
-// of it, with nodes chosen and users looked up.
+// What somebody wants a reservation to be: scontrol create and update. ctld/reservation_request.cc makes a
+// Reservation of it, with nodes chosen and users looked up.
 #pragma once
 
 #include <cstdint>

@@ -47,12 +47,12 @@ TEST(Reservation, NextDates) {
     int offset_hours = 0;
   };
   const Row rows[] = {
-      {kResvHourly, 10, 13, 13},         // one that lasts an hour, looked at on the hour
-      {kResvDaily, 10, 12, 34},          // over since 11
-      {kResvDaily, 10, 10, 10},          // still the present one
+      {kResvHourly, 10, 13, 13},  // one that lasts an hour, looked at on the hour
+      {kResvDaily, 10, 12, 34},   // over since 11
+      {kResvDaily, 10, 10, 10},   // still the present one
       {kResvDaily, 10, 24 * 300 + 12, 24 * 301 + 10},
       {kResvWeekly, 10, 12, 10 + 168},
-      {kResvWeekday, 24 * 4 + 10, 24 * 4 + 12, 24 * 7 + 10},  // Friday, then Monday
+      {kResvWeekday, 24 * 4 + 10, 24 * 4 + 12, 24 * 7 + 10},   // Friday, then Monday
       {kResvWeekend, 24 * 6 + 10, 24 * 6 + 12, 24 * 12 + 10},  // Sunday, then Saturday
       // Friday 20:00 UTC is Saturday at +09:00, so that the next weekday is Sunday 20:00 UTC.
       {kResvWeekday, 24 * 3 + 20, 24 * 3 + 22, 24 * 6 + 20, 9},
@@ -83,12 +83,12 @@ TEST(Reservation, Collide) {
   EXPECT_FALSE(collide(one, daily(kMonday + hours(11), hours(2), 0, {2, 4}), kMonday));
   // In a later occurrence.
   EXPECT_TRUE(collide(one, daily(kMonday - hours(24 * 7 - 11), hours(1), kResvWeekly, {3}), kMonday));
-  EXPECT_TRUE(collide(daily(kMonday + hours(24 * 30 + 9), hours(2), 0), daily(kMonday + hours(10), hours(1), kResvDaily),
-                      kMonday));
+  EXPECT_TRUE(collide(daily(kMonday + hours(24 * 30 + 9), hours(2), 0),
+                      daily(kMonday + hours(10), hours(1), kResvDaily), kMonday));
   EXPECT_FALSE(collide(daily(kMonday + hours(24 * 30 + 12), hours(2), 0),
                        daily(kMonday + hours(10), hours(1), kResvDaily), kMonday));
-  EXPECT_FALSE(collide(daily(kMonday + hours(9), hours(1), kResvDaily), daily(kMonday + hours(10), hours(1), kResvDaily),
-                       kMonday));
+  EXPECT_FALSE(collide(daily(kMonday + hours(9), hours(1), kResvDaily),
+                       daily(kMonday + hours(10), hours(1), kResvDaily), kMonday));
 
   Reservation some = one, others = one;
   some.nodes = {{.node = NodeIndex{1}, .cores = {0, 1}}};

@@ -40,6 +40,7 @@ std::vector<bool> busy_nodes(const model::View& view, const Reservation& reserva
   const Time start = std::max(now, model::occurrence_after(reservation, now).start);
   view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
     if (!job->allocation || job->allocation->reservation == reservation.name) return;
+    if (job->flags & model::kCompleting) return;  // it will be gone in a moment
     const Time end = model::limit_end(*job);
     if (is_set(end) && end <= start) return;
     for (const NodeIndex at : job->nodes_left)

@@ -6,8 +6,8 @@
 // drained with the reason "removed from the configuration" and in no partition, until a later SetConfig finds it
 // free. Indices stay dense; where they shift, the records that name them are rewritten. Finished jobs that ran on a
 // node that is gone keep its name (last_nodes), not the allocation. Jobs in a partition that is gone stay, and wait
-// or run on. Reservations lose the nodes that are gone. The outcome's notes say all that. Without any configured node,
-// nodes are whatever registers (apply_register_node.cc).
+// or run on. Reservations lose the nodes that are gone. The outcome's notes say all that. Without any configured
+// node, nodes are whatever registers (apply_register_node.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -132,8 +132,8 @@ std::vector<std::string> notes_on(const model::View& view, const Plan& plan) {
     });
     if (waiting + running > 0)
       notes.push_back(fmt::format(
-          "partition {} is no longer configured: {} jobs of it run on, {} wait until they are given another one", name,
-          running, waiting));
+          "partition {} is no longer configured: {} jobs of it run on, {} wait until they are given another one",
+          name, running, waiting));
   }
   return notes;
 }

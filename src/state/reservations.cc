@@ -183,7 +183,8 @@ void Applier::leave_reservation(const Reservation& reservation, const std::vecto
   }
 }
 
-void Applier::refit_reservations(const std::vector<std::optional<NodeIndex>>* moved, std::vector<std::string>& notes) {
+void Applier::refit_reservations(const std::vector<std::optional<NodeIndex>>* moved,
+                                 std::vector<std::string>& notes) {
   List list = *view.reservations;
   for (Reservation& r : list) {
     std::vector<model::ReservedNode> nodes;

@@ -89,10 +89,10 @@ Status from_proto(const v1::ReservationChange& p, model::ReservationChange* m) {
   return {};
 }
 
-#define SPUR_QOS_FIELDS(F)                                                                             \
-  F(PLAIN, name)                                                                                       \
-  F(PLAIN, priority) F(TEXTS, preempts) F(ENUM, preempt_mode) F(SECONDS, grace) F(PLAIN, flags)        \
-      F(DEF, usage_factor_thousandths)
+#define SPUR_QOS_FIELDS(F) \
+  F(PLAIN, name)           \
+  F(PLAIN, priority)       \
+  F(TEXTS, preempts) F(ENUM, preempt_mode) F(SECONDS, grace) F(PLAIN, flags) F(DEF, usage_factor_thousandths)
 void to_proto(const model::Qos& m, v1::Qos* p) {
   SPUR_QOS_FIELDS(SPUR_TO)
   if (m.exempt) p->set_exempt_seconds(m.exempt->count());
@@ -103,7 +103,8 @@ Status from_proto(const v1::Qos& p, model::Qos* m) {
   return {};
 }
 
-#define SPUR_FAIR_SHARE_FIELDS(F) F(PLAIN, account) F(ID, user) F(PLAIN, partition) F(PLAIN, factor) F(PLAIN, priority)
+#define SPUR_FAIR_SHARE_FIELDS(F) \
+  F(PLAIN, account) F(ID, user) F(PLAIN, partition) F(PLAIN, factor) F(PLAIN, priority)
 void to_proto(const model::FairShare& m, v1::FairShare* p){SPUR_FAIR_SHARE_FIELDS(SPUR_TO)} Status
     from_proto(const v1::FairShare& p, model::FairShare* m) {
   SPUR_FAIR_SHARE_FIELDS(SPUR_FROM)

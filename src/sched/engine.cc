@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sched/closures.h"
 #include "sched/eligibility.h"
 #include "sched/engine_state.h"
 #include "sched/walk.h"
@@ -122,6 +123,7 @@ void Engine::take_in_pending(const model::View& view) {
 
 Plan Engine::plan(Time now) {
   prepare(now);
+  close_reserved(true);
   drop_holds(true);
   Plan made = Walk(*state_, Walk::Mode::Full).run();
   made.full = true;
@@ -133,6 +135,7 @@ Plan Engine::plan(Time now) {
 Plan Engine::respond(Time now) {
   prepare(now);
   if (!full_cycle_done_) return plan(now);
+  close_reserved(false);
   drop_holds(false);
   return Walk(*state_, Walk::Mode::Quick).run();
 }
@@ -183,6 +186,19 @@ void Engine::make_lanes() {
     for (const auto& name : job_class.spec->partitions) add(model::find_partition(s.view, name));
     std::ranges::stable_sort(s.lanes_of_class[c], std::greater{}, [&](std::uint32_t l) { return s.lanes[l]->tier; });
   }
+}
+
+// `anew`: dates that recur come nearer. Else only what changed, or is over, is a reason to look.
+void Engine::close_reserved(bool anew) {
+  EngineState& s = *state_;
+  const bool over = std::ranges::any_of(s.closed, [&](const Hold& hold) { return hold.end <= last_now_; });
+  if (s.closed_for == s.view.reservations && !over && !anew) return;
+  s.closed_for = s.view.reservations;
+  std::deque<Hold> wanted = closures(s.view, s.profile.capacity(), last_now_);
+  if (wanted == s.closed) return;
+  for (const Hold& hold : s.closed) s.profile.remove(hold);
+  s.closed = std::move(wanted);
+  for (const Hold& hold : s.closed) s.profile.add(hold);
 }
 
 // All of them, or those that have become void: the job is gone, may not start, or wants something else; the partition

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -45,6 +46,9 @@ struct EngineState {
   std::vector<std::uint32_t> free_lanes;
   std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk
   std::map<JobId, PlannedStart> planned;
+  // What reservations keep from everybody, held like planned starts; and the list that they were made from.
+  std::deque<Hold> closed;
+  std::shared_ptr<const std::vector<model::Reservation>> closed_for;
 };
 
 }  // namespace spur::sched

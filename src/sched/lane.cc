@@ -151,7 +151,8 @@ std::vector<Share> Lane::fit_now(Profile& profile) {
       if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, profile.least(n, now, end));
     if (offers.any_single()) shares = takes_one_node(profile) ? offers.place() : look(profile);
   }
-  // Where it matters which nodes they are the choice is greedy: less to choose from can be more. So nothing is learnt.
+  // Where it matters which nodes they are the choice is greedy: less to choose from can be more. So nothing is
+  // learnt.
   if (shares.empty() && request_.places_freely()) full_ = profile.gains().end();
   return shares;
 }

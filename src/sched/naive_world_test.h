@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "sched/closures.h"
 #include "sched/plan.h"
 #include "sched/request.h"
+#include "sched/reservations.h"
 
 namespace spur::sched {
 
@@ -21,6 +23,7 @@ class NaiveWorld {
   NaiveWorld(const model::View& view, Time now) : view_(view), now_(now) {
     view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) { add_node(*node); });
     view.active.for_each([&](std::uint32_t, const model::JobPtr& job) { add_running(*job); });
+    close_reserved();
   }
 
   using Gres = std::pair<std::string, std::string>;          // name, type
@@ -84,6 +87,32 @@ class NaiveWorld {
     std::map<std::size_t, Amount> what;
     JobId planned_for;
   };
+  // ---- what reservations keep from everybody
+  static constexpr JobId kReserved{0xffffffffu};
+  void close_reserved() {
+    const Reservations reservations(view_, now_, now_ + kReservationHorizon);
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+      for (const auto& span : reservations.closed(NodeIndex(n), nullptr)) {
+        if (span.to <= now_) continue;
+        Amounts what = nodes_[n].total;
+        if (!span.whole()) {
+          what = {};
+          const auto& hw = nodes_[n].record->hardware;
+          const std::uint32_t threads = std::max(1u, hw.cpus / (hw.sockets * hw.cores_per_socket));
+          for (const auto core : span.cores)
+            for (std::uint32_t t = 0; t < threads && core * threads + t < hw.cpus; ++t) {
+              ++what.cpu;
+              if (nodes_[n].cpus_per_socket)
+                ++what.socket[static_cast<int>((core * threads + t) / nodes_[n].cpus_per_socket)];
+            }
+        }
+        held_.push_back({n, std::max(span.from, now_), span.to, what, kReserved});
+      }
+    for (const auto& span : reservations.closed_licenses(nullptr))
+      for (std::size_t i = 0; i < view_.config->licenses.size(); ++i)
+        if (view_.config->licenses[i].name == span.name && span.to > now_)
+          held_licenses_.push_back({std::max(span.from, now_), span.to, {{i, span.count}}, kReserved});
+  }
   // ---- what there is
   void add_node(const model::Node& record) {
     Node node;

@@ -78,7 +78,7 @@ std::string show(const Plan& plan) {
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
 struct Flavour {
   bool threads, memory, gpus, links, shards, sockets, topology, features, weights, partitions, limits, exclusive,
-      arrays, licenses, failures, multi_node;
+      arrays, licenses, failures, multi_node, reservations;
 };
 
 class RandomLife {
@@ -100,7 +100,8 @@ class RandomLife {
                 .arrays = dice_.one_in(2),
                 .licenses = dice_.one_in(4),
                 .failures = dice_.one_in(3),
-                .multi_node = !dice_.one_in(4)};
+                .multi_node = !dice_.one_in(4),
+                .reservations = dice_.one_in(4)};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -395,7 +396,35 @@ class RandomLife {
     }
   }
 
+  // One more reservation, of some nodes or some cores, soon or now; or all are gone.
+  void reserve() {
+    if (dice_.one_in(4)) {
+      cluster_.reservations = std::make_shared<std::vector<model::Reservation>>();
+      return;
+    }
+    auto list = *cluster_.reservations;
+    model::Reservation one;
+    one.name = fmt::format("r{}", reserved_++);
+    one.start = now_ + minutes(dice_.below(60)) - minutes(20);
+    one.end = one.start + minutes(dice_.between(10, 90));
+    if (dice_.one_in(4)) one.flags |= model::kResvDaily;
+    for (std::uint32_t n = 0; n < cluster_.node_count(); ++n) {
+      if (!dice_.one_in(3)) continue;
+      model::ReservedNode part{NodeIndex(n)};
+      const auto& hw = cluster_.node(n).hardware;
+      if (dice_.one_in(3) && hw.cpus % (hw.sockets * hw.cores_per_socket) == 0)
+        for (std::uint32_t c = 0; c < hw.sockets * hw.cores_per_socket; c += 2)
+          part.cores.push_back(static_cast<std::uint16_t>(c));
+      one.nodes.push_back(std::move(part));
+    }
+    if (flavour_.licenses && dice_.one_in(2)) one.licenses = {{"lic", 1}};
+    if (one.nodes.empty() && one.licenses.empty()) return;
+    list.push_back(std::move(one));
+    cluster_.reservations = std::make_shared<std::vector<model::Reservation>>(std::move(list));
+  }
+
   void things_happen() {
+    if (flavour_.reservations && dice_.one_in(3)) reserve();
     std::vector<JobId> running, pending, completing;
     for (const auto& [id, job] : cluster_.jobs()) {
       if (job->flags & model::kCompleting)
@@ -500,6 +529,7 @@ class RandomLife {
   model::View view_ = cluster_.view();
   Engine engine_;
   std::uint64_t rebuilds_seen_ = 0;
+  std::uint32_t reserved_ = 0;
   NaiveHolds holds_;
 };
 

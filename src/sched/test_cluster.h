@@ -25,6 +25,9 @@ inline Time at_minute(std::int64_t m) {
 class TestCluster {
  public:
   std::shared_ptr<model::ClusterConfig> config = std::make_shared<model::ClusterConfig>();
+  // Replaced whole, never edited: views share it.
+  std::shared_ptr<const std::vector<model::Reservation>> reservations =
+      std::make_shared<std::vector<model::Reservation>>();
 
   // ---- building
   model::Node& add_node(const std::string& name, std::uint32_t cpus, std::uint64_t memory_mib = 1000) {
@@ -92,6 +95,7 @@ class TestCluster {
       names.emplace(node->name, node->index);
     }
     share(view_.node_by_name, names);
+    view_.reservations = reservations;
     for (const auto& [id, job] : jobs_) {
       const auto record = share(view_.jobs, id.value, *job);
       const bool completing = job->flags & model::kCompleting;

@@ -65,6 +65,24 @@ Status may_enter(const model::View& view, const Job& job, const model::Allocatio
   return {};
 }
 
+// A plan may be older than a reservation. The plan itself is exact; a few seconds that it took to get here are none
+// of the job's fault.
+Status is_not_reserved(const model::View& view, const Job& job, const model::Allocation& allocation, Time now) {
+  for (const model::Reservation& r : *view.reservations) {
+    if (!allocation.reservation.empty() && model::names_reservation(allocation.reservation, r.name)) continue;
+    const model::Occurrence when = model::occurrence_after(r, now);
+    const bool meets = is_set(when.end) &&
+                       (!job.time_limit.is_finite() || when.start + seconds(5) < now + job.time_limit.duration());
+    if (!meets) continue;
+    for (const model::NodeGrant& grant : allocation.nodes) {
+      const auto at = std::ranges::lower_bound(r.nodes, grant.node, {}, &model::ReservedNode::node);
+      if (at != r.nodes.end() && at->node == grant.node && at->whole())
+        return fail(ErrorCode::NodesBusy, fmt::format("a node is reserved by {}", r.name));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Outcome Applier::apply(const StartJob& command) {
@@ -76,6 +94,7 @@ Outcome Applier::apply(const StartJob& command) {
     return refused(ErrorCode::InvalidArgument, "an allocation without nodes");
   const model::Allocation& allocation = *command.allocation;
   if (auto ok = may_enter(view, *found, allocation); !ok) return refused(ok.error());
+  if (auto ok = is_not_reserved(view, *found, allocation, now); !ok) return refused(ok.error());
   const Sharing sharing = sharing_of(*found, allocation.partition);
   const bool memory_counts = config().memory_as == model::MemoryAs::Consumable;
   for (std::size_t i = 0; i < allocation.nodes.size(); ++i) {

@@ -33,7 +33,7 @@ Time begin_of(Time from, Time now) {
 std::deque<Hold> closures(const model::View& view, const Capacity& capacity, Time now) {
   std::deque<Hold> holds;
   if (view.reservations->empty()) return holds;
-  const Reservations reservations(view, now, now + kReservationHorizon);
+  const Reservations reservations(view, now, reservation_horizon(now));
   for (const NodeIndex node : reservations.nodes()) {
     const NodeNumber n = node.value;
     if (n >= capacity.size()) continue;

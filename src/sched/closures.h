@@ -10,8 +10,10 @@
 
 namespace spur::sched {
 
-// How far ahead dates that recur are looked at.
-inline constexpr Duration kReservationHorizon = hours(24 * 30);
+// How far ahead dates that recur are looked at: whole days, so that it stays the same for a while.
+inline Time reservation_horizon(Time now) {
+  return std::chrono::floor<std::chrono::days>(now) + std::chrono::days(8);
+}
 
 std::deque<Hold> closures(const model::View& view, const Capacity& capacity, Time now);
 

@@ -123,7 +123,7 @@ void Engine::take_in_pending(const model::View& view) {
 
 Plan Engine::plan(Time now) {
   prepare(now);
-  close_reserved(true);
+  close_reserved();
   drop_holds(true);
   Plan made = Walk(*state_, Walk::Mode::Full).run();
   made.full = true;
@@ -135,7 +135,7 @@ Plan Engine::plan(Time now) {
 Plan Engine::respond(Time now) {
   prepare(now);
   if (!full_cycle_done_) return plan(now);
-  close_reserved(false);
+  close_reserved();
   drop_holds(false);
   return Walk(*state_, Walk::Mode::Quick).run();
 }
@@ -188,12 +188,14 @@ void Engine::make_lanes() {
   }
 }
 
-// `anew`: dates that recur come nearer. Else only what changed, or is over, is a reason to look.
-void Engine::close_reserved(bool anew) {
+// Looks again when the list changed, something is over, or dates that recur have come near.
+void Engine::close_reserved() {
   EngineState& s = *state_;
   const bool over = std::ranges::any_of(s.closed, [&](const Hold& hold) { return hold.end <= last_now_; });
-  if (s.closed_for == s.view.reservations && !over && !anew) return;
+  const Time until = reservation_horizon(last_now_);
+  if (s.closed_for == s.view.reservations && s.closed_until == until && !over) return;
   s.closed_for = s.view.reservations;
+  s.closed_until = until;
   std::deque<Hold> wanted = closures(s.view, s.profile.capacity(), last_now_);
   if (wanted == s.closed) return;
   for (const Hold& hold : s.closed) s.profile.remove(hold);

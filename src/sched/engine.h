@@ -69,7 +69,7 @@ class Engine {
   void take_in_pending(const model::View& view);
   void prepare(Time now);
   void make_lanes();
-  void close_reserved(bool anew);
+  void close_reserved();
   void drop_holds(bool all);
   void watch();
 

@@ -49,6 +49,7 @@ struct EngineState {
   // What reservations keep from everybody, held like planned starts; and the list that they were made from.
   std::deque<Hold> closed;
   std::shared_ptr<const std::vector<model::Reservation>> closed_for;
+  Time closed_until;
 };
 
 }  // namespace spur::sched

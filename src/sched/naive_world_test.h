@@ -90,7 +90,7 @@ class NaiveWorld {
   // ---- what reservations keep from everybody
   static constexpr JobId kReserved{0xffffffffu};
   void close_reserved() {
-    const Reservations reservations(view_, now_, now_ + kReservationHorizon);
+    const Reservations reservations(view_, now_, reservation_horizon(now_));
     for (std::uint32_t n = 0; n < nodes_.size(); ++n)
       for (const auto& span : reservations.closed(NodeIndex(n), nullptr)) {
         if (span.to <= now_) continue;

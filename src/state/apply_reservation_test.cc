@@ -234,14 +234,26 @@ TEST(ApplyReservation, AStartNeedsTheReservationItCountsOn) {
   world.start(job, allocation);
 }
 
+TEST(ApplyReservation, AStartFromAnOlderPlanDoesNotReachIntoIt) {
+  World world(2);
+  world.must(CreateReservation{reservation(world, "r", hours(1), hours(1), {0})});
+  model::JobSpec wish = spec("long");
+  wish.time_limit = TimeLimit::of_minutes(90);
+  const std::uint32_t too_long = world.submit(wish);
+  EXPECT_EQ(world.refusal(StartJob{JobId{too_long}, {}, World::on(0u)}), ErrorCode::NodesBusy);
+  world.start(too_long, World::on(1u));
+  wish.time_limit = TimeLimit::of_minutes(50);
+  world.start(world.submit(wish), World::on(0u));
+}
+
 TEST(ApplyReservation, NodesThatLeaveTheConfigurationAreSaidToBeGone) {
   World world(4);
+  const std::uint32_t runs = world.submit(spec("runs"));
+  world.start(runs, World::on(2));
   world.must(CreateReservation{reservation(world, "r", seconds(0), hours(1), {1, 3})});
   Reservation all = reservation(world, "all", seconds(0), hours(1), {0, 1, 2, 3}, model::kResvAllNodes);
   all.flags |= model::kResvOverlap;
   world.must(CreateReservation{all});
-  const std::uint32_t runs = world.submit(spec("runs"));
-  world.start(runs, World::on(2));
   model::ClusterConfig config = *world.view().config;
   config.nodes.erase(config.nodes.begin() + 1, config.nodes.begin() + 3);  // n2, n3
   const auto notes = world.must(SetConfig{config}).notes;

@@ -117,7 +117,7 @@ constexpr Key kKeys[] = {
     {Top, "scheduler.preempt_mode", "PreemptMode", kList, set_preempt_mode, Later, "How: OFF, CANCEL, REQUEUE or SUSPEND, with GANG and WITHIN.", "OFF"},
     {Top, "scheduler.preempt_exempt_time", "", number(0, k32), [](Target& t, const Value& v) -> Status { t.draft.cluster.preempt.exempt = seconds(static_cast<std::int64_t>(v.number)); return {}; }, Later, "Run time, in seconds, before a job may be pushed out.", "0"},
     {Top, "", "PreemptExemptTime", kText, set_preempt_exempt, Later, "Run time before a job may be pushed out.", "0"},
-    {Top, "scheduler.job_defaults", "JobDefaults", kList, set_job_defaults, Later, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
+    {Top, "scheduler.job_defaults", "JobDefaults", kList, set_job_defaults, Now, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
     {Top, "scheduler.memory_consumable", "", kFlag, set_memory_consumable, Now, "Whether memory is handed out like CPUs."},
     {Top, "scheduler.whole_cores", "", kFlag, into<&ClusterConfig::cores_whole>, Now, "Whether the threads of a core go to one job."},
     {Top, "", "SelectType", kText, set_select_type, Now, "select/cons_tres; select/linear makes every partition exclusive."},
@@ -210,9 +210,9 @@ constexpr Key kKeys[] = {
     {Top, "mpi.modex_verify_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of PMIx verification."},
     {Top, "devices.auto_detect", "", kFlag, nullptr, Later, "Whether agents look for GPUs themselves."},
     {Top, "devices.cdi_spec_dirs", "", kList, nullptr, Later, "Directories of CDI specifications."},
-    {Top, "topology.plugin", "TopologyPlugin", kText, set_topology_kind, Later, "Shape of the network: none, tree or block; slurm.conf: topology/...", "topology/flat"},
-    {Top, "", "TopologyParam", kList, set_topology_options, Later, "TopoOptional: only jobs that ask for switches are placed by them."},
-    {Top, "topology.block_size", "", number(1, k32), set_block_size, Later, "Nodes in a block."},
+    {Top, "topology.plugin", "TopologyPlugin", kText, set_topology_kind, Now, "Shape of the network: none, tree or block; slurm.conf: topology/...", "topology/flat"},
+    {Top, "", "TopologyParam", kList, set_topology_options, Now, "TopoOptional: only jobs that ask for switches are placed by them."},
+    {Top, "topology.block_size", "", number(1, k32), set_block_size, Now, "Nodes in a block."},
     {Top, "burst_buffer.total_gb", "", number(0, k32), nullptr, Later, "Size of the burst buffer."},
 
     // ---- [kubernetes], [cluster]
@@ -268,7 +268,7 @@ constexpr Key kKeys[] = {
     {Partition, "qos", "QOS", kText, into<&PartitionConfig::qos>, Later, "QOS whose limits hold for the partition."},
     {Partition, "preempt_mode", "PreemptMode", word("OFF|CANCEL|REQUEUE|SUSPEND|GANG|WITHIN|PRIORITY"), into<&PartitionConfig::preempt_mode>, Later, "How jobs here are preempted.", "OFF"},
     {Partition, "grace_time_secs", "GraceTime", number(0, k32), into<&PartitionConfig::grace_time_seconds>, Later, "Time that a preempted job gets to end.", "0"},
-    {Partition, "job_defaults", "JobDefaults", kList, set_job_defaults, Later, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
+    {Partition, "job_defaults", "JobDefaults", kList, set_job_defaults, Now, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
     {Partition, "max_cpus_per_socket", "MaxCPUsPerSocket", limit(1, k32), into<&PartitionConfig::max_cpus_per_socket>, Later, "Most CPUs per socket that this partition's jobs may use.", "UNLIMITED"},
     {Partition, "preempt_exempt_time", "", number(0, k32), nullptr, Later, "Run time, in seconds, before a job may be preempted."},
     {Partition, "selector", "", kLabels, nullptr, Later, "Labels of nodes that belong to the partition."},
@@ -294,9 +294,9 @@ constexpr Key kKeys[] = {
     {Node, "state", "State", word("UNKNOWN|IDLE|DOWN|DRAIN|FAIL|FAILING|FUTURE|CLOUD"), set_node_state, Now, "State in which the nodes start."},
     {Node, "reason", "Reason", kText, into<&NodeConfig::reason>, Now, "Why the nodes start in that state."},
     {Node, "comment", "", kText, into<&NodeConfig::comment>, Now, "Any remark."},
-    {Node, "core_spec_count", "CoreSpecCount", number(0, k16), into<&NodeConfig::spec_cores>, Later, "Cores of each node that are kept for the system.", "0"},
-    {Node, "cpu_spec_list", "CPUSpecList", kText, into<&NodeConfig::spec_cpus>, Later, "CPUs of each node that are kept for the system."},
-    {Node, "mem_spec_limit_mb", "MemSpecLimit", number(0, 1ull << 44), into<&NodeConfig::spec_memory_mib>, Later, "Memory of each node that is kept for the system.", "0"},
+    {Node, "core_spec_count", "CoreSpecCount", number(0, k16), into<&NodeConfig::spec_cores>, Now, "Cores of each node that are kept for the system.", "0"},
+    {Node, "cpu_spec_list", "CPUSpecList", kText, into<&NodeConfig::spec_cpus>, Now, "CPUs of each node that are kept for the system."},
+    {Node, "mem_spec_limit_mb", "MemSpecLimit", number(0, 1ull << 44), into<&NodeConfig::spec_memory_mib>, Now, "Memory of each node that is kept for the system.", "0"},
     {Node, "selector", "", kLabels, nullptr, Later, "Labels of nodes that the block is for."},
 
     // ---- [[devices.gres]] and gres.conf
@@ -306,10 +306,10 @@ constexpr Key kKeys[] = {
     {Device, "file", "File", kText, into<&DeviceBlock::file>, Now, "Hostlist of its device files."},
     {Device, "count", "Count", number(0, k32), into<&DeviceBlock::count>, Now, "How many there are; default the number of files."},
     {Device, "multiple_files", "MultipleFiles", kText, nullptr, Later, "Device files that make up one GRES."},
-    {Device, "cores", "Cores", kText, into<&DeviceBlock::cores>, Later, "Cores next to the devices."},
-    {Device, "links", "Links", kText, into<&DeviceBlock::links>, Later, "Links between the devices."},
+    {Device, "cores", "Cores", kText, into<&DeviceBlock::cores>, Now, "Cores next to the devices."},
+    {Device, "links", "Links", kText, into<&DeviceBlock::links>, Now, "Links between the devices."},
     {Device, "flags", "Flags", kList, into<&DeviceBlock::flags>, Later, "What kind of devices these are."},
-    {Device, "", "CPUs", kText, into<&DeviceBlock::cores>, Later, "Older form of Cores."},
+    {Device, "", "CPUs", kText, into<&DeviceBlock::cores>, Now, "Older form of Cores."},
     {Device, "", "AutoDetect", kText, nullptr, Later, "How agents look for devices."},
 
     // ---- [[topology.switches]], [[federation.clusters]]

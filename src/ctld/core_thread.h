@@ -68,7 +68,7 @@ class CoreThread {
   bool stopping_ = false;
   mutable std::mutex picture_mutex_;
   std::shared_ptr<const Picture> picture_;
-  sched::Engine engine_;         // the planner's alone
+  sched::Engine engine_{{.as_configured = true}};  // the planner's alone
   std::uint64_t lost_track_ = 0;  // ... how often it had to start anew
   Worker planner_, background_;
   std::thread thread_;

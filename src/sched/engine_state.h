@@ -32,7 +32,9 @@ struct LaneRecord {
 
 struct EngineState {
   EngineState(const model::View& seen, Params with)
-      : view(seen), params(with), scale(view), profile(view), backlog(view, scale) {}
+      : view(seen), params(with), scale(view), profile(view), backlog(view, scale) {
+    if (params.as_configured) params.reservations = view.config->planned_jobs;
+  }
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
 

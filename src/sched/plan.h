@@ -38,6 +38,7 @@ struct Plan {
 struct Params {
   std::uint32_t max_starts = 1000;
   std::uint32_t reservations = 100;  // jobs at the front that get a planned start which backfill must not delay
+  bool as_configured = false;        // as many as the cluster's configuration says (planned_jobs)
 };
 
 // Pure and deterministic. Builds everything anew: O(pending + nodes).

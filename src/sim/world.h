@@ -70,7 +70,7 @@ class World {
     SimJournal journal;
     std::unique_ptr<io::AgentPort> agents;
     std::unique_ptr<ctld::Controller> logic;
-    sched::Engine engine;
+    sched::Engine engine{{.as_configured = true}};
     bool ready = false;
     ControllerProcess(EventQueue& events, Random random, Disk& disk, Duration skew)
         : clock(events, skew), journal(events, random, disk) {}

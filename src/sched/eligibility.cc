@@ -107,7 +107,7 @@ bool suffice(const Request& request, const Capacity& capacity, const std::vector
     return true;
   std::vector<Offer> offers;
   for (const NodeNumber node : nodes)
-    offers.push_back(make_offer(request, capacity, node, capacity.total(node), capacity.total(node)));
+    offers.push_back(make_offer(request, capacity, node, capacity.total(node)));
   return !choose(request, offers).empty();
 }
 

@@ -119,8 +119,7 @@ std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, N
   return static_cast<std::uint32_t>(std::min<Amount>(tasks, request.tasks));
 }
 
-Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row,
-                 const Amount* judged) {
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
   Offer offer;
   offer.node = node;
   offer.tasks = tasks_that_fit(request, capacity, node, row);
@@ -131,10 +130,10 @@ Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber no
   if (!request.prefer.empty() && !has_features(capacity.node(node), request.prefer)) offer.weight += kNotPreferred;
   if (!request.features.is_per_node()) offer.features = feature_bits(capacity.node(node), request.features);
   offer.unit = static_cast<std::int32_t>(layout.unit);
-  offer.cpus = static_cast<std::int32_t>(judged[Columns::kCpu]);
+  offer.cpus = static_cast<std::int32_t>(row[Columns::kCpu]);
   if (!layout.groups.empty() || !layout.counted.empty())
-    offer.gres = static_cast<std::int32_t>(free_gres(layout, total, judged) -
-                                           devices_to_break(request, layout, total, judged));
+    offer.gres =
+        static_cast<std::int32_t>(free_gres(layout, total, row) - devices_to_break(request, layout, total, row));
   if (request.gres_per_job.empty()) return offer;
   const Amount served =
       request.counts_gpus() ? gpus_served(request, row, usable_cpus(request, capacity, node, row)) : Amount{kNoLimit};

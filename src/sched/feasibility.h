@@ -29,9 +29,7 @@ struct Offer {
 // How many tasks fit into `row`, or 0 where the node's own part of the request (CPUs, memory, GRES per node) does
 // not.
 std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
-// `judged` is the row that best fit is judged by: what is free now, or all of the node for a plan about later.
-Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row,
-                 const Amount* judged);
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
 
 // CPUs a node gives for so many tasks and so much of the job's GRES, not counting what an exclusive job gets on top.
 Amount cpus_for(const Request& request, Amount unit, std::uint32_t tasks, const JobGres& job_gres);

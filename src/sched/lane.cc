@@ -86,7 +86,7 @@ bool Lane::suffices_when_empty(const Request& request, const Profile& profile, N
     if (sort.usable.empty() && (which == Nodes::Usable || sort.unusable.empty())) continue;
     const NodeNumber example = sort.usable.empty() ? *sort.unusable.begin() : *sort.usable.begin();
     if (!node_allowed(request, capacity, example)) continue;
-    const Offer offer = make_offer(request, capacity, example, capacity.total(example), capacity.total(example));
+    const Offer offer = make_offer(request, capacity, example, capacity.total(example));
     if (offer.tasks == 0) continue;
     const auto has = [&](NodeNumber n) {
       return sort.usable.contains(n) || (which == Nodes::All && sort.unusable.contains(n));
@@ -128,7 +128,7 @@ bool Lane::takes_one_node(const Profile& profile) const {
 }
 
 std::vector<Share> Lane::look(Profile& profile) const {
-  Offers offers(request_, reach_, profile, Offers::Judge::Free);
+  Offers offers(request_, reach_, profile);
   offers.add_groups();
   const Time end = request_.end_of_run(profile.now());
   for (const NodeNumber n : profile.held_nodes())
@@ -146,7 +146,7 @@ std::vector<Share> Lane::fit_now(Profile& profile) {
     shares = look(profile);
   } else {
     // Only what gained since can make a difference.
-    Offers offers(request_, reach_, profile, Offers::Judge::Free);
+    Offers offers(request_, reach_, profile);
     for (const NodeNumber n : *gained)
       if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, profile.least(n, now, end));
     if (offers.any_single()) shares = takes_one_node(profile) ? offers.place() : look(profile);
@@ -163,7 +163,7 @@ bool Lane::base_is_full(Profile& profile) {
   const Capacity& capacity = profile.capacity();
   const auto gained = base_full_ ? gains.since(*base_full_) : std::nullopt;
   if (gained) {
-    Offers offers(request_, reach_, profile, Offers::Judge::Free);
+    Offers offers(request_, reach_, profile);
     for (const NodeNumber n : *gained)
       if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, capacity.free(n));
     if (!offers.any_single() || (takes_one_node(profile) && !offers.may_suffice())) {
@@ -171,7 +171,7 @@ bool Lane::base_is_full(Profile& profile) {
       return true;
     }
   }
-  Offers offers(request_, reach_, profile, Offers::Judge::Free);
+  Offers offers(request_, reach_, profile);
   offers.add_groups();
   for (const NodeNumber n : profile.held_nodes())
     if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, capacity.free(n));

@@ -24,7 +24,7 @@ class NaiveNode : protected NaiveWorld {
     std::uint32_t node = 0;
     Amount tasks = 0;
     Amounts free;
-    Amounts judged;  // by what best fit is judged: free now, or the whole node for later
+    Amounts judged;  // what best fit is judged by
   };
   struct Part {
     std::uint32_t node;

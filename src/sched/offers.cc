@@ -27,7 +27,7 @@ Offer Offers::offer_of(NodeNumber n, const Amount* row) const {
     none.node = n;
     return none;
   }
-  return make_offer(request_, capacity, n, row, judge_ == Judge::Free ? row : capacity.total(n));
+  return make_offer(request_, capacity, n, row);
 }
 
 void Offers::count(const Offer& offer, std::int64_t times) {

@@ -24,11 +24,8 @@ struct Reach {
 // One at a time: they share the profile's marks.
 class Offers {
  public:
-  // What best fit is judged by: what is free now, or all of the node for a plan about later.
-  enum class Judge : std::uint8_t { Free, Whole };
-
-  Offers(const Request& request, const Reach& reach, Profile& profile, Judge judge)
-      : request_(request), reach_(reach), profile_(profile), judge_(judge), marks_(profile.marks()) {
+  Offers(const Request& request, const Reach& reach, Profile& profile)
+      : request_(request), reach_(reach), profile_(profile), marks_(profile.marks()) {
     marks_.clear();
   }
 
@@ -59,7 +56,6 @@ class Offers {
   const Request& request_;
   const Reach& reach_;
   Profile& profile_;
-  Judge judge_;
   NodeMarks& marks_;  // where in singles_ a node is
   bool with_groups_ = false;
   std::vector<GroupOffer> groups_;

@@ -14,7 +14,7 @@ Plan plan(const model::View& view, const Params& params, Time now) {
 
 Result<Forecast> will_run(const model::View& view, const model::JobSpec& spec, Time now) {
   SPUR_TRY(check_submit(view, spec));
-  Engine engine({.max_starts = 0xffffffffu});
+  Engine engine({.max_starts = 0xffffffffu, .as_configured = true});
   engine.see(view);
   engine.plan(now);
   return engine.forecast(spec);

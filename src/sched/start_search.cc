@@ -15,7 +15,7 @@ StartSearch::StartSearch(const Request& request, const Reach& reach, Profile& pr
     : request_(request),
       reach_(reach),
       profile_(profile),
-      offers_(request, reach, profile, Offers::Judge::Free),
+      offers_(request, reach, profile),
       cursor_(profile.ends().index()) {}
 
 std::optional<Hold> StartSearch::find(Time from) {

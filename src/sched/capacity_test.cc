@@ -114,6 +114,22 @@ TEST(Capacity, SharesSocketsAndWhatIsKept) {
   EXPECT_EQ(free[gpus[1].column], 0);
 }
 
+TEST(Capacity, SocketsThatShareAWord) {
+  TestCluster cluster;
+  auto& node = cluster.add_node("n1", 144);
+  node.hardware.sockets = 3;
+  node.hardware.cores_per_socket = 48;
+  node.cpus_in_use = {std::uint64_t{1} << 47 | std::uint64_t{1} << 48 | std::uint64_t{1} << 63, 1, 1};
+  cluster.add_partition("p");
+  const model::View view = cluster.view();
+  const Capacity capacity(view);
+  const std::size_t socket = capacity.layout(0).first_socket;
+  EXPECT_EQ(capacity.free(0)[Columns::kCpu], 139);
+  EXPECT_EQ(capacity.free(0)[socket], 47);
+  EXPECT_EQ(capacity.free(0)[socket + 1], 45);
+  EXPECT_EQ(capacity.free(0)[socket + 2], 47);
+}
+
 TEST(Capacity, HugeCountsAreCut) {
   TestCluster cluster;
   cluster.add_node("n1", 1).hardware.gres = {{"bandwidth", "", 1ull << 40, ""}};

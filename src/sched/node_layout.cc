@@ -257,7 +257,20 @@ class LayoutMaker {
   std::size_t next_;
 };
 
+// Word by word: every node of the cluster is counted so.
+Amount free_singles(const Bits& used, const Bits& kept, std::size_t first, std::size_t last) {
+  Amount busy = 0;
+  for (std::size_t w = first / 64; w * 64 < last; ++w) {
+    std::uint64_t word = (w < used.size() ? used[w] : 0) | (w < kept.size() ? kept[w] : 0);
+    if (w * 64 < first) word &= ~std::uint64_t{0} << (first - w * 64);
+    if ((w + 1) * 64 > last) word &= ~std::uint64_t{0} >> ((w + 1) * 64 - last);
+    busy += std::popcount(word);
+  }
+  return static_cast<Amount>(last - first) - busy;
+}
+
 Amount free_in(const Bits& used, const Bits& kept, Amount first, Amount last, Amount unit) {
+  if (unit == 1) return free_singles(used, kept, static_cast<std::size_t>(first), static_cast<std::size_t>(last));
   Amount free = 0;
   for (Amount core = first; core + unit <= last; core += unit) {
     bool busy = false;

@@ -19,7 +19,9 @@ using Order = replay::ReferencePolicy::Order;
 
 sched::Params promises(std::uint32_t count) {
   sched::Params params;
-  params.reservations = count;
+  params.promises = count;
+  params.patience = Duration{0};
+  params.backfill = model::BackfillOrder::Priority;
   return params;
 }
 

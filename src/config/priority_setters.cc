@@ -174,6 +174,12 @@ Status set_preempt_exempt(Target& target, const Value& value) {
   return {};
 }
 
+Status set_backfill_order(Target& target, const Value& value) {
+  target.draft.cluster.backfill_order =
+      equal_ignoring_case(value.text, "priority") ? model::BackfillOrder::Priority : model::BackfillOrder::Smallest;
+  return {};
+}
+
 Status set_reservation_overrun(Target& target, const Value& value) {
   constexpr seconds kForEver{365LL * 24 * 3600 * 100};  // state::kOverrunForEver
   target.draft.cluster.reservation_overrun =

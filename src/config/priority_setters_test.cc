@@ -62,13 +62,17 @@ TEST(PriorityKeys, Slurm) {
 TEST(PriorityKeys, Spur) {
   const auto loaded = load_text(
       "[priority]\ntype = \"multifactor\"\nbase = 500\nfairshare_weight = 10\ntres_weights = \"cpu=2\"\n"
-      "[scheduler]\nplanned_jobs = 50\nresv_overrun_minutes = 3\nage_weight = 4\n",
+      "[scheduler]\nplanned_jobs = 50\npromised_jobs = 7\npromise_after = \"1-0\"\nbackfill_order = "
+      "\"priority\"\nresv_overrun_minutes = 3\nage_weight = 4\n",
       "spur.conf", Want::All);
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(loaded->cluster.priority.base, 500u);
   EXPECT_EQ(loaded->cluster.priority.fairshare_weight, 10u);
   EXPECT_EQ(loaded->cluster.age_weight, 4u);
   EXPECT_EQ(loaded->cluster.planned_jobs, 50u);
+  EXPECT_EQ(loaded->cluster.promised_jobs, 7u);
+  EXPECT_EQ(loaded->cluster.promise_after, hours(24));
+  EXPECT_EQ(loaded->cluster.backfill_order, model::BackfillOrder::Priority);
   EXPECT_EQ(loaded->cluster.reservation_overrun, minutes(3));
 }
 

@@ -150,9 +150,12 @@ void Controller::plan_done(sched::Plan plan) {
   plan_wake_at_ = plan.wake_at;
 
   state::SetReasons reasons;
-  auto expected = std::make_shared<std::unordered_map<JobId, Time>>();
+  // A quick answer speaks of promises only; what the last full cycle told the others stands.
+  auto expected = plan.full ? std::make_shared<std::unordered_map<JobId, Time>>()
+                            : std::make_shared<std::unordered_map<JobId, Time>>(*expected_starts_);
+  for (const auto& start : plan.starts) expected->erase(start.job);
   for (const auto& wait : plan.waits) {
-    if (is_set(wait.expected_start)) expected->emplace(wait.job, wait.expected_start);
+    if (is_set(wait.expected_start)) expected->insert_or_assign(wait.job, wait.expected_start);
     const auto* job = cluster_->view().pending.find(wait.job.value);
     if (job && (*job)->reason != wait.reason) reasons.rows.push_back({wait.job, wait.reason, wait.expected_start});
   }

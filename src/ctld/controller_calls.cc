@@ -65,8 +65,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
   if (!job) return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId)));
   if (!view.pending.contains(job->id.value))
     return fail(ErrorCode::JobNotPending, fmt::format("job {} is not pending", model::display_id(*job)));
-  SPUR_ASSIGN(const auto told,
-              sched::explain(view, {.reservations = view.config->planned_jobs}, job->id, view.as_of));
+  SPUR_ASSIGN(const auto told, sched::explain(view, {.as_configured = true}, job->id, view.as_of));
   v1::ExplainJobReply reply;
   reply.set_job(told.job.value);
   reply.set_reason(static_cast<v1::Reason>(told.reason));

@@ -72,7 +72,7 @@ struct TresWeight {
 
 // priority/multifactor; age_weight and age_full are its weight and full time of age.
 struct PriorityConfig {
-  bool multifactor = true;  // false: priority/basic, the order of arrival
+  bool multifactor = true;       // false: priority/basic, the order of arrival
   std::uint32_t base = 100'000;  // points that every job has, so that --nice has something to take from
   std::uint32_t fairshare_weight = 0, job_size_weight = 0, partition_weight = 0, qos_weight = 0, assoc_weight = 0;
   std::vector<TresWeight> tres_weights;
@@ -110,8 +110,9 @@ struct TopologyConfig {
   friend bool operator==(const TopologyConfig&, const TopologyConfig&) = default;
 };
 
-// In which order jobs behind the planned ones are tried for what is free.
-enum class BackfillOrder : std::uint8_t { Auto, Priority, Shortest, Slowdown };
+// Who goes first among jobs that may start without delaying one that was promised its start: the smallest product of
+// CPUs and limit, or the order of the queue.
+enum class BackfillOrder : std::uint8_t { Smallest, Priority };
 
 enum class EnforcePartitionLimits : std::uint8_t { No, Any, All };
 enum class MemoryAs : std::uint8_t { NotConsumable, Consumable };
@@ -146,8 +147,11 @@ struct ClusterConfig {
   PriorityConfig priority;
   PreemptConfig preempt;
   TopologyConfig topology;
-  std::uint32_t planned_jobs = 100;  // jobs at the front of the queue that get a planned start nobody may delay
-  BackfillOrder backfill_order = BackfillOrder::Auto;
+  std::uint32_t planned_jobs = 100;  // jobs at the front of the queue that are told when they will start
+  // Those that are promised it, by partition: the first, and others who have waited for so long.
+  std::uint32_t promised_jobs = 4;
+  seconds promise_after{48 * 3600};
+  BackfillOrder backfill_order = BackfillOrder::Smallest;
   seconds max_switch_wait{300};                       // SchedulerParameters=max_switch_wait
   seconds reservation_overrun{0};                     // ResvOverRun
   std::optional<std::uint32_t> default_cpus_per_gpu;  // JobDefaults

@@ -34,13 +34,14 @@ class Replay {
       const Time now = next_moment();
       if (is_set(options_.until) && now > options_.until) break;
       outcome_.ended = now;
+      const bool ended = !ends_.empty() && ends_.top().first == now;
       for (; !ends_.empty() && ends_.top().first == now; ends_.pop()) world_.finish(id_of(ends_.top().second));
       for (; next_ < jobs.size() && jobs[next_].submit == now; ++next_) {
         world_.submit(id_of(next_), spec_of(jobs[next_]), now);
         if (options_.progress && next_ % 1024 == 0)
           options_.progress(static_cast<double>(next_) / static_cast<double>(jobs.size()));
       }
-      schedule(now);
+      schedule(now, ended);
     }
     if (is_set(options_.until) && outcome_.ended < options_.until && (next_ < jobs.size() || !ends_.empty()))
       outcome_.ended = options_.until;
@@ -76,11 +77,11 @@ class Replay {
     return spec;
   }
 
-  void schedule(Time now) {
+  void schedule(Time now, bool ended) {
     bool more = true;
     while (more && !world_.view().pending.empty()) {
       const double began = watch();
-      const sched::Plan plan = planner_.plan(world_.view(), now);
+      const sched::Plan plan = ended ? planner_.plan(world_.view(), now) : planner_.respond(world_.view(), now);
       outcome_.planning_seconds += watch() - began;
       ++outcome_.plans;
       more = plan.more && !plan.starts.empty();

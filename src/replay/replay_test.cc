@@ -81,7 +81,7 @@ TEST(Reference, WhoHasWaitedLongGetsAPromiseToo) {
 TEST(Replay, OnePromiseIsEasy) {
   const Workload work = workload(4, kLines);
   ReplayOptions options;
-  options.params.reservations = 1;
+  options.params.promises = 1;
   const Outcome outcome = replay(work, options);
   EXPECT_EQ(starts(work, outcome), (Starts{0, 100, 160, 0}));
   EXPECT_EQ(outcome.ended - work.jobs.front().submit, seconds(460));
@@ -90,7 +90,7 @@ TEST(Replay, OnePromiseIsEasy) {
 TEST(Replay, EndsWhereToldTo) {
   const Workload work = workload(4, kLines);
   ReplayOptions options;
-  options.params.reservations = 1;
+  options.params.promises = 1;
   options.until = work.jobs.front().submit + seconds(110);
   const Outcome outcome = replay(work, options);
   EXPECT_EQ(starts(work, outcome), (Starts{0, 100, -1, 0}));
@@ -118,7 +118,7 @@ TEST(Replay, NeverGivesOutMoreThanThereIs) {
     }
     const Workload work = workload(32, lines);
     ReplayOptions options;
-    options.params.reservations = static_cast<std::uint32_t>(round % 5);
+    options.params.promises = static_cast<std::uint32_t>(round % 5);
     for (const Outcome& outcome : {replay(work, options), replay_reference(work, {})}) {
       for (std::size_t i = 0; i < work.jobs.size(); ++i) ASSERT_GE(outcome.jobs[i].start, work.jobs[i].submit);
       const auto curve = load_curve(work, outcome);

@@ -125,10 +125,16 @@ Plan Engine::plan(Time now) {
   prepare(now);
   close_reserved();
   drop_holds(true);
-  Plan made = Walk(*state_, Walk::Mode::Full).run();
+  Walk walk(*state_, Walk::Mode::Full);
+  walk.decide();
+  const bool lost = is_lost();
+  Plan made = walk.tell();
   made.full = true;
   full_cycle_done_ = true;
-  watch();
+  if (lost) {
+    ++lost_track_;
+    rebuild(model::View(state_->view));
+  }
   return made;
 }
 
@@ -137,7 +143,9 @@ Plan Engine::respond(Time now) {
   if (!full_cycle_done_) return plan(now);
   close_reserved();
   drop_holds(false);
-  return Walk(*state_, Walk::Mode::Quick).run();
+  Walk walk(*state_, Walk::Mode::Quick);
+  walk.decide();
+  return walk.tell();
 }
 
 void Engine::prepare(Time now) {
@@ -149,6 +157,8 @@ void Engine::prepare(Time now) {
     if (had) adopt(std::move(held));
   }
   last_now_ = now;
+  for (const Hold& hold : state_->foretold) state_->profile.forget(hold);
+  state_->foretold.clear();
   state_->profile.begin(now);
   state_->backlog.begin(now);
   if (!std::exchange(state_->backlog_filled, true))
@@ -246,15 +256,12 @@ void Engine::adopt(std::vector<PlannedStart> planned) {
   full_cycle_done_ = true;
 }
 
-void Engine::watch() {
+bool Engine::is_lost() {
   EngineState& s = *state_;
-  if (s.lanes.empty()) return;
+  if (s.lanes.empty()) return false;
   watched_ = (watched_ + 1) % s.lanes.size();
   auto& record = s.lanes[watched_];
-  if (!record || record->lane.reason(s.profile) != model::Reason::None) return;
-  if (!record->lane.is_wrongly_full(s.profile)) return;
-  ++lost_track_;
-  rebuild(model::View(s.view));
+  return record && record->lane.reason(s.profile) == model::Reason::None && record->lane.is_wrongly_full(s.profile);
 }
 
 // ---- what if

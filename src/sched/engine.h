@@ -71,7 +71,7 @@ class Engine {
   void make_lanes();
   void close_reserved();
   void drop_holds(bool all);
-  void watch();
+  bool is_lost();
 
   Params params_;
   std::unique_ptr<EngineState> state_;

@@ -23,17 +23,23 @@ struct LaneRecord {
         of_class(class_number),
         partition(partition_number),
         tier((*view.partitions)[partition_number].config.priority_tier),
-        nth(which) {}
+        nth(which),
+        size(size_in(view, (*view.partitions)[partition_number], lane.request())) {}
   Lane lane;
   std::uint32_t of_class;
   std::size_t partition;
   std::uint32_t tier, nth;
+  std::int64_t size;
 };
 
 struct EngineState {
   EngineState(const model::View& seen, Params with)
       : view(seen), params(with), scale(view), profile(view), backlog(view, scale) {
-    if (params.as_configured) params.reservations = view.config->planned_jobs;
+    if (!params.as_configured) return;
+    params.promises = view.config->promised_jobs;
+    params.patience = view.config->promise_after;
+    params.backfill = view.config->backfill_order;
+    params.forecasts = view.config->planned_jobs;
   }
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
@@ -48,6 +54,7 @@ struct EngineState {
   std::vector<std::uint32_t> free_lanes;
   std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk
   std::map<JobId, PlannedStart> planned;
+  std::deque<Hold> foretold;  // of the last full cycle: for whoever asks what comes after it
   // What reservations keep from everybody, held like planned starts; and the list that they were made from.
   std::deque<Hold> closed;
   std::shared_ptr<const std::vector<model::Reservation>> closed_for;

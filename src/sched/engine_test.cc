@@ -35,7 +35,8 @@ class EngineTest : public testing::Test {
   using Jobs = std::vector<std::uint32_t>;
 
   TestCluster cluster_;
-  Engine engine_;
+  // Every job that waits is planned.
+  Engine engine_{Params{.promises = 100, .patience = Duration{0}, .backfill = model::BackfillOrder::Priority}};
 };
 
 TEST_F(EngineTest, TheFirstAnswerIsAFullOne) {

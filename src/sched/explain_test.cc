@@ -16,7 +16,8 @@
 namespace spur::sched {
 namespace {
 
-constexpr Params kAll{.max_starts = 0xffffffffu, .reservations = 1000};
+constexpr Params kAll{
+    .max_starts = 0xffffffffu, .promises = 1000, .patience = Duration{0}, .backfill = model::BackfillOrder::Priority};
 
 bool starts_now(const model::View& view, JobId job, Time now) {
   const Plan made = plan(view, kAll, now);

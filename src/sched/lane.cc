@@ -216,11 +216,11 @@ bool Lane::is_wrongly_full(Profile& profile) const {
 std::optional<Hold> Lane::fit_later(Profile& profile) {
   if (has_no_time(profile)) return std::nullopt;
   // As long as nothing was given back, the next one of a lane cannot start sooner than the last.
-  const bool known = planned_ && planned_->first == profile.gains().end();
+  const bool known = planned_ && planned_->first == profile.gains().end() && request_.places_freely();
   auto hold = fit_after(profile, known ? planned_->second : profile.now());
   if (hold)
     planned_.emplace(profile.gains().end(), hold->start);
-  else
+  else if (request_.places_freely())
     no_time_ = profile.gains().end();
   return hold;
 }

@@ -18,6 +18,7 @@
 #include "sched/plan.h"
 #include "sched/priority.h"
 #include "sched/request.h"
+#include "sched/turn.h"
 
 namespace spur::sched {
 
@@ -61,21 +62,58 @@ class Naive : NaiveChoice {
   };
   Plan walk() {
     const auto records = queue();
+    bool going = true;
     for (const Record& record : records)
-      if (!visit(record)) break;
+      if (going && !comes_later(record)) going = visit(record);
+    if (params_.backfill == model::BackfillOrder::Smallest) {
+      behind_ = true;
+      for (const Record& record : in_order_of_backfill(records))
+        if (going && !holds_.contains(record.job->id)) going = visit(record);
+    }
     Plan plan;
     plan.starts = std::move(starts_);
     plan.more = more_;
     const auto reasons = why_all_wait(records);
+    const auto expected = foretell(records);
     view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
       if (own_reason(*job, now_) == model::Reason::BeginTime)
         plan.wake_at = is_set(plan.wake_at) ? std::min(plan.wake_at, begin_of(*job)) : begin_of(*job);
       if (more_ || gone_.contains(job->id)) return;
       Wait wait{job->id, reasons.at(job->id), {}};
       if (holds_.contains(job->id) && holds_[job->id].from < kNever) wait.expected_start = holds_[job->id].from;
+      if (holds_.contains(job->id))
+        wait.promised = true;
+      else if (expected.contains(job->id) && expected.at(job->id) < kNever)
+        wait.expected_start = expected.at(job->id);
       if (wait.reason != job->reason || is_set(wait.expected_start)) plan.waits.push_back(wait);
     });
     return plan;
+  }
+
+  // ---- the policy
+  std::size_t holds_in(const model::Partition& partition) const {
+    std::size_t count = 0;
+    for (const auto& [id, hold] : holds_) count += hold.partition == partition.config.name;
+    return count;
+  }
+  bool is_old(const Record& record) const {
+    const Time since = PriorityScale(view_).ages_since(record.order);
+    return params_.patience == Duration{0} || (is_set(since) && now_ - since > params_.patience);
+  }
+  bool comes_later(const Record& record) const {
+    return params_.backfill == model::BackfillOrder::Smallest && holds_in(*record.partition) > 0 && !is_old(record) &&
+           !holds_.contains(record.job->id);
+  }
+  std::vector<Record> in_order_of_backfill(std::vector<Record> records) const {
+    const PriorityScale scale(view_);
+    const auto key = [&](const Record& r) {
+      const auto request = request_of(r);
+      const std::int64_t size = request ? size_in(view_, *r.partition, *request) : 0;
+      return std::tuple(-std::int64_t{r.tier}, -scale.rank(*r.job, *r.partition).points, size, r.order, r.job->id,
+                        r.nth);
+    };
+    std::ranges::stable_sort(records, {}, key);
+    return records;
   }
 
   // ---- the queue
@@ -136,13 +174,52 @@ class Naive : NaiveChoice {
       if (old) plan_again(job.id, *old);
       return true;
     }
-    if (!old && holds_.size() >= params_.reservations) return true;
+    if (!old) {
+      const std::size_t holds = holds_in(*record.partition);
+      if (behind_ || holds >= params_.promises || (holds > 0 && !is_old(record))) return true;
+    }
     const auto later = earliest(record, *request);
     if (later && (!old || later->first < old->from))
       plan_later(record, *request, later->first, later->second);
     else if (old)
       plan_again(job.id, *old);
     return true;
+  }
+
+  // ---- when those who are promised nothing can expect to start, in the order of the queue
+  std::map<JobId, Time> foretell(const std::vector<Record>& records) {
+    std::map<JobId, Time> expected;
+    const std::size_t promised = holds_.size();
+    for (const Record& record : records) {
+      if (quick_ || more_ || promised + expected.size() >= params_.forecasts) break;
+      const JobId id = record.job->id;
+      if (gone_.contains(id) || holds_.contains(id) || expected.contains(id) || at_array_limit(*record.job)) continue;
+      if (never_runs(record, request_of(record)) != model::Reason::None) continue;
+      std::optional<std::pair<Time, std::vector<Part>>> best;
+      const Record* where = nullptr;
+      for (const Record* other : records_of(*record.job, records)) {
+        const auto request = request_of(*other);
+        if (never_runs(*other, request) != model::Reason::None) continue;
+        auto later = earliest(*other, *request);
+        if (!later || (best && later->first >= best->first)) continue;
+        best = std::move(later);
+        where = other;
+      }
+      if (!best) continue;
+      expected[id] = best->first;
+      const auto holds = holds_;
+      plan_later(*where, *request_of(*where), best->first, best->second);
+      holds_ = holds;
+    }
+    return expected;
+  }
+
+  static std::vector<const Record*> records_of(const model::Job& job, const std::vector<Record>& records) {
+    std::vector<const Record*> found;
+    for (const Record& record : records)
+      if (record.job == &job) found.push_back(&record);
+    std::ranges::sort(found, {}, [](const Record* r) { return std::pair(~r->tier, r->nth); });
+    return found;
   }
 
   // ---- why everyone who is left waits, seen from the end of the walk
@@ -289,8 +366,10 @@ class Naive : NaiveChoice {
 
   std::optional<std::pair<Time, std::vector<Part>>> earliest(const Record& record, const Request& request) {
     std::set<Time> moments{now_};
-    for (const auto& held : held_) moments.insert(held.to);
-    for (const auto& held : held_licenses_) moments.insert(held.to);
+    for (const auto& held : held_)
+      if (nodes_[held.node].record->usable()) moments.insert(held.to);
+    for (const auto& held : held_licenses_)
+      if (!request.licenses.empty() && !held.what.empty()) moments.insert(held.from), moments.insert(held.to);
     for (const Time t : moments) {
       if (!ends_in_time(request, t)) return std::nullopt;
       if (auto parts = place(record, request, t); !parts.empty()) return std::pair(t, std::move(parts));
@@ -332,6 +411,7 @@ class Naive : NaiveChoice {
   const Params& params_;
   NaiveHolds holds_;
   bool quick_ = false;
+  bool behind_ = false;
   std::map<JobId, IndexSet> tasks_;
   std::set<JobId> gone_;
   std::vector<Start> starts_;

@@ -47,7 +47,8 @@ class NaiveWorld {
     void lower_to(const Amounts& other) {
       cpu = std::min(cpu, other.cpu);
       mem = std::min(mem, other.mem);
-      for (auto& [key, n] : socket) n = std::min(n, other.socket.at(key));
+      // A reservation of cores may name some that the node no longer has.
+      for (auto& [key, n] : socket) n = std::min(n, other.socket.contains(key) ? other.socket.at(key) : Amount{0});
       for (auto& [key, n] : device) n = std::min(n, other.device.at(key));
       for (auto& [key, n] : gres) n = std::min(n, other.gres.at(key));
       for (auto& [key, n] : partition_cpu) n = std::min(n, other.partition_cpu.at(key));

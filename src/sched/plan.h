@@ -24,7 +24,8 @@ struct Start {
 struct Wait {
   JobId job;
   model::Reason reason = model::Reason::None;
-  Time expected_start;  // not set: not planned
+  Time expected_start;    // not set: not planned
+  bool promised = false;  // nobody may delay it
 };
 
 struct Plan {
@@ -37,8 +38,14 @@ struct Plan {
 
 struct Params {
   std::uint32_t max_starts = 1000;
-  std::uint32_t reservations = 100;  // jobs at the front that get a planned start which backfill must not delay
-  bool as_configured = false;        // as many as the cluster's configuration says (planned_jobs)
+  // Jobs of a partition that get a planned start which others must not delay: the first that waits; the others only
+  // if they have waited for longer than `patience`.
+  std::uint32_t promises = 4;
+  Duration patience = hours(48);
+  model::BackfillOrder backfill = model::BackfillOrder::Smallest;
+  // Jobs at the front of the queue that are told when they will start, promised or not. Full cycles only.
+  std::uint32_t forecasts = 0;
+  bool as_configured = false;  // all of this as the cluster's configuration says
 };
 
 // Pure and deterministic. Builds everything anew: O(pending + nodes).

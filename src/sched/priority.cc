@@ -205,6 +205,11 @@ Rank PriorityScale::rank(const model::Job& job, const model::Partition& partitio
   return {clip(points), is_set(since) ? to_micros(since) : kNeverAges};
 }
 
+Time PriorityScale::ages_since(std::int64_t order) const {
+  const bool ages = config_.priority.multifactor && config_.age_weight > 0 && config_.age_full.count() > 0;
+  return ages && order != kNeverAges ? from_micros(order) : Time{};
+}
+
 std::uint32_t PriorityScale::priority(const Rank& rank, Time now) const {
   const bool basic = !config_.priority.multifactor && rank.order != kNeverAges;
   Wide points = rank.points;

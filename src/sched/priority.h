@@ -51,6 +51,9 @@ class PriorityScale {
   // In the first of the job's partitions that exists; what squeue and scontrol show.
   std::uint32_t priority(const model::Job& job, Time now) const;
 
+  // Since when the job ages that this is the order of; not set: it does not.
+  Time ages_since(std::int64_t order) const;
+
   PriorityFactors factors(const model::Job& job, const model::Partition& partition, Time now) const;
 
  private:

@@ -151,6 +151,17 @@ Time Profile::next_license_change(const Request& request, Time at) {
   return request.licenses.empty() ? Time::max() : next_change(licenses(), !license_holds_.empty(), request, at);
 }
 
+std::vector<Time> Profile::hold_ends(Time from) const {
+  std::vector<Time> ends;
+  for (const HeldNode& held : held_)
+    for (const auto& [hold, share] : held.holds)
+      if (hold->end > from) ends.push_back(hold->end);
+  std::ranges::sort(ends);
+  const auto rest = std::ranges::unique(ends);
+  ends.erase(rest.begin(), rest.end());
+  return ends;
+}
+
 // ---- what is decided
 
 void Profile::start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows) {
@@ -215,12 +226,20 @@ void Profile::drop_from(NodeNumber n, const Hold& hold) {
 }
 
 void Profile::remove(const Hold& hold) {
+  take_off(hold);
+  for (const Share& share : hold.shares) gains_.add(share.node);
+}
+
+void Profile::forget(const Hold& hold) {
+  take_off(hold);
+}
+
+void Profile::take_off(const Hold& hold) {
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
     const NodeNumber n = hold.shares[i].node;
     HeldNode& held = held_[held_at_[n]];
     if (!held.outdated && held.holds.size() > 1) take_on(held, hold, i, true);
     drop_from(n, hold);
-    gains_.add(n);
   }
   if (hold.licenses.empty()) return;
   if (licenses_.built()) licenses_.give_back(std::max(hold.start, now_), hold.end, hold.licenses.data());

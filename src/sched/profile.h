@@ -92,6 +92,8 @@ class Profile {
   // The next moment after `at` at which least(node, t, t + run) of a node with holds may differ.
   Time next_change(const Request& request, NodeNumber node, Time at);
   Time next_license_change(const Request& request, Time at);
+  // When holds end, after `from`; ascending, each once.
+  std::vector<Time> hold_ends(Time from) const;
   NodeEnds& ends() { return ends_; }
   NodeMarks& marks() { return marks_; }  // for whoever looks at nodes at the moment
   // Nodes with more free now, and those that offer more in spite of holds (which has all of the first, too).
@@ -106,6 +108,8 @@ class Profile {
   // The hold must stay where it is until it is removed.
   void add(const Hold& hold);
   void remove(const Hold& hold);
+  // The same where nobody has concluded from it that there is no room.
+  void forget(const Hold& hold);
   // For a look without it, to be followed by restore() or remove(). Its nodes stay out of the groups.
   void lift(const Hold& hold);
   void restore(const Hold& hold);
@@ -126,6 +130,7 @@ class Profile {
   Timeline& licenses();
   std::vector<Amount> license_row(const Request& request) const;
   void take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back);
+  void take_off(const Hold& hold);
   void drop_from(NodeNumber n, const Hold& hold);
   Time next_change(const Timeline& timeline, bool held, const Request& request, Time at) const;
 

@@ -43,8 +43,9 @@ Question::Question(const model::View& view, const Params& params, const model::J
     : job_(job), now_(now), params_(params), most_(most), base_(view) {
   leave_out_later_jobs(view);
   params_.max_starts = 0xffffffffu;
-  params_.reservations =
-      std::max(params.reservations, std::min(kMostPlanned, static_cast<std::uint32_t>(ahead_.size()) + 1));
+  params_.promises = std::max(params.promises, std::min(kMostPlanned, static_cast<std::uint32_t>(ahead_.size()) + 1));
+  params_.patience = Duration{0};
+  params_.backfill = model::BackfillOrder::Priority;
 }
 
 // By its best tier another job may come first, by our worst one we may come last: whoever could be looked at before

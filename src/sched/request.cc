@@ -108,6 +108,38 @@ TimeLimit limit_until(const Request& request, Time start, Time until) {
   return TimeLimit::of_minutes(static_cast<std::uint32_t>(most));
 }
 
+namespace {
+
+std::int64_t gpus_of(const std::vector<GresNeed>& needs) {
+  std::int64_t count = 0;
+  for (const auto& need : needs) count += need.is_gpu ? need.count : 0;
+  return count;
+}
+
+std::int64_t gpus_of(const model::Node& node) {
+  std::int64_t count = 0;
+  for (const auto& gres : node.hardware.gres)
+    if (gres.name == "gpu") count += gres.count;
+  return count;
+}
+
+}  // namespace
+
+std::int64_t size_in(const model::View& view, const model::Partition& partition, const Request& request) {
+  constexpr std::int64_t kUnlimited = std::int64_t{1} << 60, kMostCpus = std::int64_t{1} << 34;
+  if (!request.limit.is_finite()) return kUnlimited;
+  const model::NodePtr* first = partition.nodes.empty() ? nullptr : view.nodes.find(partition.nodes.front().value);
+  const std::int64_t node_cpus = first ? (*first)->hardware.cpus : 1, node_gpus = first ? gpus_of(**first) : 0;
+  const std::int64_t nodes = request.min_nodes;
+  const std::int64_t tasks = request.tasks_fixed ? request.tasks : nodes * std::max(request.tasks_per_node, 1u);
+  std::int64_t cpus = std::max<std::int64_t>(nodes * request.min_cpus, tasks * request.cpus_per_task);
+  if (request.exclusive) cpus = std::max(cpus, nodes * node_cpus);
+  const std::int64_t gpus =
+      nodes * gpus_of(request.gres_per_node) + tasks * gpus_of(request.gres_per_task) + gpus_of(request.gres_per_job);
+  if (node_gpus > 0) cpus = std::max(cpus, gpus * node_cpus / node_gpus);
+  return std::min(cpus, kMostCpus) * std::max<std::int64_t>(request.limit.minutes_value(), 1);
+}
+
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job) {
   if (of_job.is_set()) return of_job;
   return partition.default_time.is_set() ? partition.default_time : partition.max_time;

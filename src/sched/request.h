@@ -110,6 +110,10 @@ TimeLimit limit_until(const Request& request, Time start, Time until);
 // The limit in force in that partition: the job's, else the partition's default, else its maximum.
 TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job);
 
+// How much of the partition a job of that kind takes from others: CPUs times minutes, where a GPU counts for as many
+// CPUs as there are to one on the partition's first node. Without a limit, more than any.
+std::int64_t size_in(const model::View& view, const model::Partition& partition, const Request& request);
+
 // Node numbers of a hostlist, ascending, each once. InvalidNode names the first that does not exist.
 Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std::string& hostlist);
 

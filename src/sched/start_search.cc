@@ -25,6 +25,7 @@ std::optional<Hold> StartSearch::find(Time from) {
     if (offers_.in_reach(n)) look_at_held(n, from);
   look_at_licenses(from);
   if (auto hold = attempt(from)) return hold;
+  if (!request_.places_freely()) return find_greedily(from);
   while (true) {
     const Time at = std::min({next_end(), due_.empty() ? Time::max() : due_.front().first, licenses_due_});
     if (at == Time::max() || !in_time(request_, at)) return std::nullopt;
@@ -38,6 +39,32 @@ std::optional<Hold> StartSearch::find(Time from) {
     if (licenses_due_ == at) more |= look_at_licenses(at);
     if (!more) continue;  // only less than before: it was not enough then
     if (auto hold = attempt(at)) return hold;
+  }
+}
+
+// Where it matters which nodes they are, the choice is greedy: it may succeed with less where it failed with more. So
+// it is tried whenever anything ends that anybody has.
+std::optional<Hold> StartSearch::find_greedily(Time from) {
+  std::vector<Time> hold_ends = profile_.hold_ends(from);
+  std::size_t next_hold = 0;
+  EndIndex::Cursor all(profile_.ends().index());
+  while (true) {
+    while (all.get() && time_of(*all.get()) <= from) all.next();
+    while (next_hold < hold_ends.size() && hold_ends[next_hold] <= from) ++next_hold;
+    const Time at = std::min({all.get() ? time_of(*all.get()) : Time::max(),
+                              next_hold < hold_ends.size() ? hold_ends[next_hold] : Time::max(), licenses_due_});
+    if (at == Time::max() || !in_time(request_, at)) return std::nullopt;
+    from = at;
+    take_ends(at);
+    while (!due_.empty() && due_.front().first <= at) {
+      const NodeNumber n = due_.front().second;
+      std::ranges::pop_heap(due_, std::greater{});
+      due_.pop_back();
+      look_at_held(n, at);
+    }
+    if (licenses_due_ <= at) changed_ |= look_at_licenses(at);
+    if (changed_)
+      if (auto hold = attempt(at)) return hold;
   }
 }
 
@@ -60,6 +87,7 @@ bool StartSearch::take_ends(Time until) {
   while (next_end() <= until) {
     const NodeNumber n = cursor_.get()->node;
     more |= offers_.set(n, profile_.ends().row_at(n, until));
+    changed_ = true;
     cursor_.next();
   }
   return more;
@@ -74,6 +102,7 @@ bool StartSearch::look_at_held(NodeNumber n, Time at) {
   for (std::size_t step = timeline.step_of(at); step < timeline.steps() && timeline.begin_of(step) < end; ++step)
     if (timeline.row(step)[Columns::kCpu] < need) in_the_way = step;
   bool more = false;
+  changed_ = true;
   Time due = Time::max();
   if (in_the_way) {
     offers_.set(n, timeline.row(*in_the_way));
@@ -98,6 +127,7 @@ bool StartSearch::look_at_licenses(Time at) {
 
 std::optional<Hold> StartSearch::attempt(Time at) {
   if (!licensed_ || !in_time(request_, at)) return std::nullopt;
+  changed_ = false;
   auto shares = offers_.place();
   if (shares.empty()) return std::nullopt;
   return profile_.make_hold(request_, at, std::move(shares));

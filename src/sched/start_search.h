@@ -26,6 +26,7 @@ class StartSearch {
   std::optional<Hold> find(Time from);
 
  private:
+  std::optional<Hold> find_greedily(Time from);
   Time next_end();
   bool take_ends(Time until);
   bool look_at_held(NodeNumber n, Time at);
@@ -42,6 +43,7 @@ class StartSearch {
   std::vector<std::pair<Time, NodeNumber>> due_;  // nodes with holds: when to look again; a heap, soonest first
   Time licenses_due_ = Time::max();
   bool licensed_ = false;
+  bool changed_ = false;  // an offer, since the last attempt
 };
 
 }  // namespace spur::sched

@@ -48,13 +48,17 @@ using Turns = std::set<Turn, TurnOrder>;
 
 // A job's place in the whole queue, in one of its partitions. The smallest comes first.
 struct Position {
-  std::uint32_t tier = 0, priority = 0;
+  std::uint32_t tier = 0;
+  std::int64_t priority = 0;  // behind: points, without age
   std::int64_t order = 0;
   JobId job;
   std::uint32_t nth = 0;  // which of the job's partitions
+  bool behind = false;    // its turn comes when all that may be planned have had theirs
+  std::int64_t size = 0;  // counts only behind
 
   friend bool operator<(const Position& a, const Position& b) {
-    return std::tie(b.tier, b.priority, a.order, a.job, a.nth) < std::tie(a.tier, a.priority, b.order, b.job, b.nth);
+    return std::tie(a.behind, b.tier, b.priority, a.size, a.order, a.job, a.nth) <
+           std::tie(b.behind, a.tier, a.priority, b.size, b.order, b.job, b.nth);
   }
 };
 

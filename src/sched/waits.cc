@@ -86,13 +86,18 @@ void Walk::tell(std::uint32_t slot, Reason reason) {
   if (started(slot)) return;
   const model::Job& job = *s_.backlog.slot(slot).job;
   Wait wait{job.id, reason, {}};
-  if (const auto planned = s_.planned.find(job.id); planned != s_.planned.end())
-    if (planned->second.hold.start < kNever) wait.expected_start = planned->second.hold.start;
+  Time start;
+  if (const auto planned = s_.planned.find(job.id); planned != s_.planned.end()) {
+    start = planned->second.hold.start;
+    wait.promised = true;
+  } else if (const auto foretold = foretold_.find(slot); foretold != foretold_.end()) {
+    start = foretold->second;
+  }
+  if (start < kNever) wait.expected_start = start;
   if (wait.reason != job.reason || is_set(wait.expected_start)) plan_.waits.push_back(wait);
 }
 
 void Walk::write_waits() {
-  find_firsts();
   // Those who may differ from their class.
   for (const std::uint32_t slot : first_of_partition_)
     if (slot != kNone) own_reasons_.try_emplace(slot);
@@ -101,6 +106,7 @@ void Walk::write_waits() {
     for (const std::uint32_t slot : s_.backlog.limited(array))
       if (s_.backlog.slot(slot).state == Backlog::State::Queued) own_reasons_.try_emplace(slot);
   for (const auto& [job, planned] : s_.planned) own_reasons_.try_emplace(s_.backlog.find(job));
+  for (const auto& [slot, start] : foretold_) own_reasons_.try_emplace(slot);
   for (auto& [slot, reason] : own_reasons_) {
     reason = reason_of(slot);
     tell(slot, reason);

@@ -13,22 +13,36 @@ namespace spur::sched {
 using model::Reason;
 
 Walk::Walk(EngineState& state, Mode mode)
-    : s_(state), mode_(mode), now_(state.profile.now()), cursors_(state.lanes.size()) {}
+    : s_(state),
+      mode_(mode),
+      now_(state.profile.now()),
+      cursors_(state.lanes.size()),
+      holds_in_(state.view.partitions->size()) {}
 
-Plan Walk::run() {
+void Walk::decide() {
   plan_.wake_at = s_.backlog.next_begin();
   for (const auto& [job, planned] : s_.planned) {
     const std::uint32_t slot = s_.backlog.find(job);
     held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
+    ++holds_in_[planned.partition];
   }
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     s_.lanes[l]->lane.begin();
     if (may_matter(l)) join(l, nullptr);
   }
-  while (const auto item = pop())
-    if (!visit(*item)) break;
-  if (!plan_.more) write_waits();
+  bool more = true;
+  while (const auto item = more ? pop() : std::nullopt) more = visit(*item);
+  if (more && s_.params.backfill == model::BackfillOrder::Smallest) join_behind();
+  while (const auto item = more ? pop() : std::nullopt) more = visit(*item);
+  behind_ = false;
+}
+
+Plan Walk::tell() {
+  if (plan_.more) return std::move(plan_);
+  find_firsts();
+  foretell();
+  write_waits();
   return std::move(plan_);
 }
 
@@ -43,7 +57,7 @@ bool Walk::may_matter(std::uint32_t lane) const {
 
 // Jobs that a quick call may make a hold for.
 bool Walk::has_newcomers(const LaneRecord& lane) const {
-  return s_.planned.size() < s_.params.reservations &&
+  return holds_in_[lane.partition] < s_.params.promises &&
          std::ranges::any_of(
              class_of(lane).by_reason,
              [](const auto& list) { return list.first == Reason::None && list.second != kNone; });
@@ -56,8 +70,10 @@ const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
 // The one place that says in which order jobs are looked at.
 Position Walk::position_of(const Turn& turn, const LaneRecord& lane) const {
   const auto& group = class_of(lane).groups[s_.backlog.slot(turn.slot).group];
-  const std::uint32_t priority = s_.scale.priority({group.key[lane.nth], turn.order}, now_);
-  return {lane.tier, priority, turn.order, turn.job, lane.nth};
+  const std::int64_t points = group.key[lane.nth];
+  // Behind, age does not count: it would put long waiting large jobs before the small ones, and they have promises.
+  if (behind_) return {lane.tier, points, turn.order, turn.job, lane.nth, true, lane.size};
+  return {lane.tier, s_.scale.priority({points, turn.order}, now_), turn.order, turn.job, lane.nth};
 }
 
 // From the front, or behind `after`.
@@ -66,6 +82,8 @@ void Walk::join(std::uint32_t lane, const Position* after) {
   const auto& groups = class_of(record).groups;
   Cursor& cursor = cursors_[lane];
   cursor.at.clear();
+  cursor.cut = false;
+  ++cursor.joined;
   for (const auto& group : groups) {
     cursor.at.push_back(
         after ? group.turns.lower_bound([&](const Turn& turn) { return !(*after < position_of(turn, record)); })
@@ -79,7 +97,7 @@ void Walk::push_next(std::uint32_t lane) {
   const auto& groups = class_of(record).groups;
   Cursor& cursor = cursors_[lane];
   cursor.in_walk = false;
-  Item item{{}, lane, kNone, false};
+  Item item{{}, lane, kNone, cursor.joined, false};
   for (std::uint32_t g = 0; g < groups.size(); ++g) {
     while (cursor.at[g] != groups[g].turns.end() && started(cursor.at[g]->slot)) ++cursor.at[g];
     if (cursor.at[g] == groups[g].turns.end()) continue;
@@ -99,7 +117,7 @@ void Walk::push_alone(std::uint32_t lane, std::uint32_t slot) {
   const auto& job = s_.backlog.slot(slot);
   const Position position = position_of({job.order, job.job->id, slot}, *s_.lanes[lane]);
   if (last_ && !(*last_ < position)) return;
-  heap_.push_back({position, lane, slot, true});
+  heap_.push_back({position, lane, slot, 0, true});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
@@ -108,7 +126,8 @@ std::optional<Walk::Item> Walk::pop() {
     std::pop_heap(heap_.begin(), heap_.end());
     const Item item = heap_.back();
     heap_.pop_back();
-    const bool been = last_ && !(*last_ < item.position);  // it came with its lane and by itself
+    if (!item.alone && item.joined != cursors_[item.lane].joined) continue;  // its lane has joined again since
+    const bool been = last_ && !(*last_ < item.position);                    // it came with its lane and by itself
     if (!been) {
       last_ = item.position;
       return item;
@@ -122,13 +141,51 @@ std::optional<Walk::Item> Walk::pop() {
   return std::nullopt;
 }
 
+// Where priorities know no age, or for a job that does not age, nobody is old: the first one has a promise anyway.
+bool Walk::is_old(std::uint32_t slot) const {
+  if (s_.params.patience == Duration{0}) return true;
+  const Time since = s_.scale.ages_since(s_.backlog.slot(slot).order);
+  return is_set(since) && now_ - since > s_.params.patience;
+}
+
+// Somebody of its partition has a promise, and it cannot get one.
+bool Walk::comes_later(const Item& item) const {
+  return !behind_ && s_.params.backfill == model::BackfillOrder::Smallest &&
+         holds_in_[s_.lanes[item.lane]->partition] > 0 && !is_old(item.slot) &&
+         !s_.planned.contains(s_.backlog.slot(item.slot).job->id);
+}
+
+// The job and those behind it in its priority group, who are younger still. Except those with something to lose.
+void Walk::put_off(const Item& item) {
+  if (item.alone) return;
+  Cursor& cursor = cursors_[item.lane];
+  cursor.cut = true;
+  cursor.at[cursor.group] = class_of(*s_.lanes[item.lane]).groups[cursor.group].turns.end();
+  push_next(item.lane);
+  if (const auto held = held_of_class_.find(s_.lanes[item.lane]->of_class); held != held_of_class_.end())
+    for (const std::uint32_t slot : held->second) push_alone(item.lane, slot);
+}
+
+// All who have neither started nor a promise.
+void Walk::join_behind() {
+  behind_ = true;
+  last_.reset();
+  heap_.clear();
+  for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
+    if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
+    if (mode_ == Mode::Full ? !s_.lanes[l]->lane.is_full(s_.profile) : !s_.lanes[l]->lane.stays_full(s_.profile))
+      join(l, nullptr);
+  }
+}
+
 // No job behind this place will do better, unless it has a hold or may get one.
 void Walk::leave(std::uint32_t lane) {
   cursors_[lane].in_walk = false;
+  if (behind_) return;
   const LaneRecord& record = *s_.lanes[lane];
   if (const auto held = held_of_class_.find(record.of_class); held != held_of_class_.end())
     for (const std::uint32_t slot : held->second) push_alone(lane, slot);
-  if (mode_ == Mode::Full || s_.planned.size() >= s_.params.reservations) return;
+  if (mode_ == Mode::Full || holds_in_[record.partition] >= s_.params.promises) return;
   for (const auto& [reason, first] : class_of(record).by_reason)
     for (std::uint32_t slot = first; reason == Reason::None && slot != kNone; slot = s_.backlog.slot(slot).next)
       if (s_.backlog.slot(slot).state == Backlog::State::Queued) push_alone(lane, slot);
@@ -136,8 +193,11 @@ void Walk::leave(std::uint32_t lane) {
 
 void Walk::all_join_again() {
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
-    if (!s_.lanes[l] || cursors_[l].in_walk || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
-    if (mode_ == Mode::Full || !s_.lanes[l]->lane.stays_full(s_.profile) || has_newcomers(*s_.lanes[l]))
+    if (!s_.lanes[l] || (cursors_[l].in_walk && !cursors_[l].cut) ||
+        s_.lanes[l]->lane.reason(s_.profile) != Reason::None)
+      continue;
+    if (mode_ == Mode::Full || cursors_[l].in_walk || !s_.lanes[l]->lane.stays_full(s_.profile) ||
+        has_newcomers(*s_.lanes[l]))
       join(l, &*last_);
   }
 }
@@ -145,18 +205,29 @@ void Walk::all_join_again() {
 // ---- deciding
 
 bool Walk::visit(const Item& item) {
+  if (comes_later(item)) {
+    put_off(item);
+    return true;
+  }
   const auto gains = s_.profile.gains().end();
   Lane& lane = s_.lanes[item.lane]->lane;
   bool stop = false, fits_no_more = false;
   if (!started(item.slot)) {
     const auto at = s_.planned.find(s_.backlog.slot(item.slot).job->id);
     PlannedStart* planned = at == s_.planned.end() ? nullptr : &at->second;
+    if (behind_ && planned) {  // had its turn
+      Cursor& cursor = cursors_[item.lane];
+      ++cursor.at[cursor.group];
+      push_next(item.lane);
+      return true;
+    }
     fits_no_more = !try_to_start(item, planned, stop);
     if (stop) return false;
     if (fits_no_more) plan_later(item, planned);
   }
   if (!item.alone) {
-    const bool holds_left = mode_ == Mode::Full && s_.planned.size() < s_.params.reservations;
+    const bool holds_left =
+        mode_ == Mode::Full && !behind_ && holds_in_[s_.lanes[item.lane]->partition] < s_.params.promises;
     if (fits_no_more && (!holds_left || lane.has_no_time(s_.profile))) {
       leave(item.lane);
     } else {
@@ -209,19 +280,21 @@ std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planne
 void Walk::give_back(PlannedStart*& planned) {
   if (!planned) return;
   s_.profile.remove(planned->hold);
+  --holds_in_[planned->partition];
   s_.planned.erase(planned->job);
   planned = nullptr;
 }
 
-bool Walk::may_get_hold(std::uint32_t slot) const {
-  if (s_.planned.size() >= s_.params.reservations) return false;
-  return mode_ == Mode::Full || s_.backlog.slot(slot).job->reason == Reason::None;
+bool Walk::may_get_hold(const Item& item) const {
+  const std::uint32_t holds = holds_in_[s_.lanes[item.lane]->partition];
+  if (behind_ || holds >= s_.params.promises || (holds > 0 && !is_old(item.slot))) return false;
+  return mode_ == Mode::Full || s_.backlog.slot(item.slot).job->reason == Reason::None;
 }
 
 void Walk::plan_later(const Item& item, PlannedStart* planned) {
   Lane& lane = s_.lanes[item.lane]->lane;
   if (!planned) {
-    if (!may_get_hold(item.slot)) return;
+    if (!may_get_hold(item)) return;
     if (auto hold = lane.fit_later(s_.profile)) keep(item, *std::move(hold));
     return;
   }
@@ -241,10 +314,12 @@ void Walk::keep(const Item& item, Hold hold) {
   PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold)};
   const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
   s_.profile.add(at->second.hold);
+  ++holds_in_[record.partition];
   held_of_class_[record.of_class].push_back(item.slot);
   // It may yet start in another partition, whose lane may have left the walk.
   for (const std::uint32_t other : s_.lanes_of_class[record.of_class])
-    if (other != item.lane && !cursors_[other].in_walk && s_.lanes[other]->lane.reason(s_.profile) == Reason::None)
+    if (other != item.lane && (!cursors_[other].in_walk || cursors_[other].cut) &&
+        s_.lanes[other]->lane.reason(s_.profile) == Reason::None)
       push_alone(other, item.slot);
 }
 

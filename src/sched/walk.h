@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call: walks the queue from the front. Each job starts, or is planned for later (the first Params::reservations
-// of them), or is passed over; whichever, it leaves with a reason.
+// One call: walks the queue from the front. Each job starts, or is promised a start later (Params::promises), or is
+// passed over; whichever, it leaves with a reason.
+//
+// Once somebody of a partition has a promise, those who cannot get one are put off until all who can have been looked
+// at; then all who are left come in the order of backfill (docs/decisions/0006).
 //
 // The walk goes from lane to lane, not from job to job. What is free only shrinks on the way, so once a job of a lane
 // neither fits nor gets a hold, no job behind it will: the lane leaves the walk. Only those with something to lose
@@ -28,7 +31,10 @@ class Walk {
   };
   Walk(EngineState& state, Mode mode);
 
-  Plan run();
+  // Who starts, who is promised what.
+  void decide();
+  // What there is to say about it.
+  Plan tell();
 
  private:
   // A lane's place in the queue: the next job of each priority group.
@@ -36,11 +42,14 @@ class Walk {
     std::vector<Turns::const_iterator> at;
     std::uint32_t group = 0;  // the one whose turn it is
     bool in_walk = false;
+    bool cut = false;          // some jobs of it were put off
+    std::uint32_t joined = 0;  // how often
   };
   // What comes next: of a lane, or one job by itself.
   struct Item {
     Position position;
     std::uint32_t lane = 0, slot = 0;
+    std::uint32_t joined = 0;  // its lane then had joined so often
     bool alone = false;
     friend bool operator<(const Item& a, const Item& b) { return b.position < a.position; }  // a heap's top is first
   };
@@ -59,6 +68,9 @@ class Walk {
   void push_next(std::uint32_t lane);
   void push_alone(std::uint32_t lane, std::uint32_t slot);
   void leave(std::uint32_t lane);
+  bool comes_later(const Item& item) const;
+  void put_off(const Item& item);
+  void join_behind();
   void all_join_again();
   std::optional<Item> pop();
 
@@ -67,12 +79,17 @@ class Walk {
   bool try_to_start(const Item& item, PlannedStart*& planned, bool& stop);
   void plan_later(const Item& item, PlannedStart* planned);
   std::vector<Share> fit_without_hold(const Item& item, PlannedStart& planned);
-  bool may_get_hold(std::uint32_t slot) const;
+  bool may_get_hold(const Item& item) const;
+  bool is_old(std::uint32_t slot) const;
   void keep(const Item& item, Hold hold);
   void give_back(PlannedStart*& planned);
   bool at_cap(const model::Job& job) const;
   bool started(std::uint32_t slot) const;
   void start(const Item& item, const std::vector<Share>& shares);
+
+  // ---- looking further (foretell.cc)
+  void foretell();
+  void foretell(const Item& item);
 
   // ---- telling (waits.cc)
   void write_waits();
@@ -84,7 +101,9 @@ class Walk {
   EngineState& s_;
   Mode mode_;
   Time now_;
-  std::vector<Cursor> cursors_;  // by lane
+  std::vector<Cursor> cursors_;          // by lane
+  bool behind_ = false;                  // the second part of the walk
+  std::vector<std::uint32_t> holds_in_;  // by partition
   std::vector<Item> heap_;
   std::optional<Position> last_;
   std::unordered_map<std::uint32_t, Done> done_;                                 // by slot; look-up only
@@ -94,6 +113,7 @@ class Walk {
   std::vector<Amount> rows_;                                      // scratch
   std::vector<std::uint8_t> lacks_licenses_;                      // by lane, at the end
   std::vector<std::uint32_t> first_of_partition_;                 // slot, or kNone
+  std::unordered_map<std::uint32_t, Time> foretold_;              // by slot; look-up only
   std::unordered_map<std::uint32_t, model::Reason> own_reasons_;  // by slot: those that differ from their class
   Plan plan_;
 };

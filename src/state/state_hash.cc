@@ -170,9 +170,9 @@ class Hasher {
         c.kill_wait, c.over_time_limit, c.complete_wait, c.scheduler_tick, c.requeue_default, c.return_to_service,
         c.enforce_partition_limits, c.memory_as, c.cores_whole, c.default_memory_per_node_mib,
         c.default_memory_per_cpu_mib, c.max_memory_per_node_mib, c.max_memory_per_cpu_mib, c.kill_invalid_dependency,
-        c.age_weight, c.age_full, c.priority, c.preempt, c.topology, c.planned_jobs, c.backfill_order,
-        c.max_switch_wait, c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
-        c.accept_unknown_nodes, c.config_overrides, c.shown);
+        c.age_weight, c.age_full, c.priority, c.preempt, c.topology, c.planned_jobs, c.promised_jobs, c.promise_after,
+        c.backfill_order, c.max_switch_wait, c.reservation_overrun, c.default_cpus_per_gpu,
+        c.default_memory_per_gpu_mib, c.admin_uids, c.accept_unknown_nodes, c.config_overrides, c.shown);
   }
 
  private:

@@ -88,12 +88,12 @@ static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
   return {};
 }
 
-#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                              \
-  F(DEF, multifactor)                                                                                               \
-  F(PLAIN, fairshare_weight)                                                                                        \
-  F(PLAIN, job_size_weight) F(PLAIN, partition_weight) F(PLAIN, qos_weight) F(PLAIN, assoc_weight)                  \
-      F(MSGS, tres_weights) F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) F(PLAIN, favor_small) \
-          F(TEXTS, flags) F(DEF, base)
+#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                               \
+  F(DEF, multifactor)                                                                                                \
+  F(PLAIN, fairshare_weight)                                                                                         \
+  F(PLAIN, job_size_weight)                                                                                          \
+  F(PLAIN, partition_weight) F(PLAIN, qos_weight) F(PLAIN, assoc_weight) F(MSGS, tres_weights) F(SECONDS, half_life) \
+      F(SECONDS, calc_period) F(DEF, usage_reset) F(PLAIN, favor_small) F(TEXTS, flags) F(DEF, base)
 static void to_proto(const model::PriorityConfig& m, v1::PriorityConfig* p) {
   SPUR_PRIORITY_CONFIG_FIELDS(SPUR_TO)
 }
@@ -153,7 +153,8 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, kill_invalid_dependency) F(DEF, age_weight) F(SECONDS, age_full) \
   F(NUMBERS, admin_uids) F(PLAIN, config_overrides) F(PLAIN, accept_unknown_nodes) F(MSGS, shown) \
-  F(MSG, priority) F(MSG, preempt) F(MSG, topology) F(DEF, planned_jobs) F(ENUM, backfill_order) \
+  F(MSG, priority) F(MSG, preempt) F(MSG, topology) F(DEF, planned_jobs) F(DEF, promised_jobs) \
+  F(SECONDS, promise_after) F(ENUM, backfill_order) \
   F(SECONDS, max_switch_wait) F(SECONDS, reservation_overrun) F(OPT, default_cpus_per_gpu) \
   F(OPT, default_memory_per_gpu_mib)
 // clang-format on

@@ -68,7 +68,7 @@ constexpr auto last_of(model::TopologyKind) {
   return model::TopologyKind::Block;
 }
 constexpr auto last_of(model::BackfillOrder) {
-  return model::BackfillOrder::Slowdown;
+  return model::BackfillOrder::Priority;
 }
 constexpr auto last_of(model::EditKind) {
   return model::EditKind::Remove;

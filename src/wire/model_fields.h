@@ -100,9 +100,9 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
             enforce_partition_limits, memory_as, cores_whole, default_memory_per_node_mib, default_memory_per_cpu_mib,
             max_memory_per_node_mib, max_memory_per_cpu_mib, kill_invalid_dependency, age_weight, age_full, priority,
-            preempt, topology, planned_jobs, backfill_order, max_switch_wait, reservation_overrun,
-            default_cpus_per_gpu, default_memory_per_gpu_mib, admin_uids, accept_unknown_nodes, config_overrides,
-            shown)
+            preempt, topology, planned_jobs, promised_jobs, promise_after, backfill_order, max_switch_wait,
+            reservation_overrun, default_cpus_per_gpu, default_memory_per_gpu_mib, admin_uids, accept_unknown_nodes,
+            config_overrides, shown)
 SPUR_STRUCT(model::ReservedNode, node, cores, devices)
 SPUR_STRUCT(model::TresCount, tres, count)
 SPUR_STRUCT(model::ReservationNames, names, denied)
@@ -165,8 +165,7 @@ inline std::string_view names_of(const state::ReservationsDue&) {
 SPUR_STRUCT(state::SetQos, qos)
 SPUR_STRUCT(state::SetFairShares, shares, all)
 SPUR_STRUCT(state::Batch, at, commands)
-SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos,
-            shares)
+SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares)
 
 using Random = std::mt19937_64;
 

@@ -385,6 +385,10 @@ void subtract_used(const NodeLayout& layout, const model::Node& node, bool memor
 }
 
 void add_cpus(const NodeLayout& layout, std::span<const std::uint16_t> cpus, Amount* row) {
+  if (layout.unit == 1 && !layout.first_socket) {
+    row[Columns::kCpu] += static_cast<Amount>(cpus.size());
+    return;
+  }
   Amount last_core = -1;
   for (const std::uint16_t cpu : cpus) {  // ascending
     if (cpu / layout.unit == last_core) continue;

@@ -123,8 +123,9 @@ SPUR_STRUCT(model::AgentLaunched, run)
 SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error)
 SPUR_STRUCT(model::ControllerWelcome, cluster_name, lease, heartbeat, controller_public_key, unknown, hello_again)
 SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices)
+SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
 SPUR_STRUCT(model::ControllerLaunch, run, spec, array_job, array_task, array_count, array_min, array_max, array_step,
-            partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, kill_wait)
+            partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, whole, kill_wait)
 SPUR_STRUCT(model::ControllerEnd, run, kill, why)
 SPUR_STRUCT(model::ControllerSignal, run, signal, batch_only, steps_only)
 SPUR_STRUCT(model::ControllerSuspend, run, resume)
@@ -165,8 +166,7 @@ inline std::string_view names_of(const state::ReservationsDue&) {
 SPUR_STRUCT(state::SetQos, qos)
 SPUR_STRUCT(state::SetFairShares, shares, all)
 SPUR_STRUCT(state::Batch, at, commands)
-SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos,
-            shares)
+SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares)
 
 using Random = std::mt19937_64;
 

@@ -28,6 +28,7 @@ Plan Walk::run() {
   }
   while (const auto item = pop())
     if (!visit(*item)) break;
+  plan_.looked_at = plan_.more ? plan_.tested : s_.backlog.queued();
   if (!plan_.more) write_waits();
   return std::move(plan_);
 }
@@ -145,6 +146,7 @@ void Walk::all_join_again() {
 // ---- deciding
 
 bool Walk::visit(const Item& item) {
+  ++plan_.tested;
   const auto gains = s_.profile.gains().end();
   Lane& lane = s_.lanes[item.lane]->lane;
   bool stop = false, fits_no_more = false;

@@ -99,23 +99,35 @@ def cycles_of_spur(fleet, events):
             "depth": round(looked / len(rows)), "ms": round(micros / len(rows) / 1000, 2)}
 
 
+class FullFleet(Fleet):
+    """One job holds every node."""
+
+    def __init__(self, nodes):
+        super().__init__(nodes, hold=True, extra='[logging]\ncontroller_level = "debug"')
+
+    def start(self):
+        super().start()
+        nodes = len(self.names)
+        self.sbatch("-N", nodes, "--exclusive", "-t", 600, "-o", "/dev/null", "--wrap", "sleep 36000")
+        self.wait_count("launched", nodes)
+        return self
+
+
 def full_spur(nodes, queued):
-    """One job holds every node. Submits per second meanwhile, then cycles over a queue of mixed shapes."""
-    with Fleet(nodes, hold=True, extra='[logging]\ncontroller_level = "debug"\n[scheduler]\ninterval_secs = 1') as fleet:
-        fleet.sbatch("-N", nodes, "--exclusive", "-t", 600, "-o", "/dev/null", "--wrap", "sleep 36000")
-        fleet.wait_count("launched", nodes)
-        many = load(fleet, 20000, 64, "--minutes", 10, "--vary", 590)
-        two = load(fleet, 4000, 2, "--minutes", 10, "--vary", 590)
-        mixed = load(fleet, 10000, 64, "--minutes", 10, "--vary", 590, "--nodes", 4, "--tasks-per-node", 16)
+    """Submits per second while every node is taken, and cycles over the queue that they make; then over a mixed queue."""
+    vary = ("--minutes", 10, "--vary", 590)
+    with FullFleet(nodes) as fleet:
+        figures = {"many": load(fleet, 20000, 64, *vary), "two": load(fleet, 4000, 2, *vary),
+                   "wide": load(fleet, 10000, 64, *vary, "--nodes", 4, "--tasks-per-node", 16)}
         time.sleep(1)
-        classes = cycles_of_spur(fleet, 8)
-        fleet.run("scancel", "--state=PENDING", "-u", "root")
-        wait_until(lambda: not fleet.out("squeue", "-h", "-t", "PD", "-o", "%i").strip(), 60, "an empty queue")
-        load(fleet, 200, 64, "--minutes", 10, "--vary", 590)
+        figures["classes"] = cycles_of_spur(fleet, 8)
+    with FullFleet(nodes) as fleet:
+        load(fleet, 200, 64, *vary)
         for n, tasks in SHAPES:
-            load(fleet, queued // 4, 64, "--minutes", 10, "--vary", 590, "--nodes", n, "--tasks-per-node", tasks)
+            load(fleet, queued // 4, 64, *vary, "--nodes", n, "--tasks-per-node", tasks)
         time.sleep(1)
-        return {"many": many, "two": two, "mixed": mixed, "classes": classes, "same": cycles_of_spur(fleet, 8)}
+        figures["same"] = cycles_of_spur(fleet, 8)
+    return figures
 
 
 def full_slurm(nodes, queued):
@@ -150,8 +162,8 @@ def sched_vs_slurm():
                "unit": f"durable submits/s, all of {nodes} nodes taken, 64 under way (Slurm: 2, more make it no faster)"}
         yield {"bench": f"sched_vs_slurm_submit2_{nodes}", "spur": spur["two"], **submits,
                "unit": f"durable submits/s, all of {nodes} nodes taken, 2 under way"}
-        yield {"bench": f"sched_vs_slurm_submit_wide_{nodes}", "spur": spur["mixed"], **submits,
-               "unit": f"durable submits/s of jobs of 4 nodes, 64 under way (Slurm: of one CPU)"}
+        yield {"bench": f"sched_vs_slurm_submit_wide_{nodes}", "spur": spur["wide"], **submits,
+               "unit": f"durable submits/s of jobs that want 4 of {nodes} nodes, 64 under way (Slurm: one CPU)"}
         cycle = {"slurm": slurm.get("looked") and round(slurm["looked"], 1), "slurm_depth": slurm.get("depth"), "slurm_ms": slurm.get("ms")}
         yield {"bench": f"sched_vs_slurm_backfill_{nodes}", "spur": round(spur["same"]["tested"]), **cycle,
                "unit": f"jobs tested one by one per second of backfill, the same {queued + 200} jobs of mixed shapes",

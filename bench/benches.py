@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import sched_benches
 import slurm_cluster
 from slurm_cluster import SlurmCluster
 from spur_cluster import BIN, SpurCluster, wait_until
@@ -347,4 +348,5 @@ def topology():
 
 
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
-                               ctld_restart, sched_scale, quality_swf, quality_gpu, topology)}
+                               ctld_restart, sched_scale, sched_benches.sched_e2e,
+                               sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology)}

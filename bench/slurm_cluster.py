@@ -42,8 +42,25 @@ def available():
             policy.unlink()
 
 
+# Nodes that no slurmd speaks for: they count as idle and are scheduled, and what starts there stays CONFIGURING, as nodes of a
+# cloud do while they are being switched on. So slurmctld does all its own work, and no process is started.
+WITHOUT_SLURMD = """ResumeProgram=/bin/true
+SuspendProgram=/bin/true
+SuspendTime=65000
+ResumeTimeout=65000
+SuspendTimeout=60
+ResumeRate=0
+SuspendRate=0
+PrivateData=cloud
+TreeWidth=65533
+"""
+
+
 class SlurmCluster:
-    def __init__(self, cpus=64, extra=""):
+    """One node with a slurmd; or `nodes` nodes without one."""
+
+    def __init__(self, cpus=64, extra="", nodes=0):
+        self.nodes = nodes
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="slurm-"))
         self.dir.chmod(0o755)
         for d in ("state", "spool", "munge", "log", "out", "sbin"):
@@ -55,6 +72,9 @@ class SlurmCluster:
             (self.dir / "sbin" / daemon).symlink_to(f"/usr/sbin/{daemon}-wlm" if os.path.exists(f"/usr/sbin/{daemon}-wlm")
                                                     else f"/usr/sbin/{daemon}")
         host = subprocess.run(["hostname", "-s"], capture_output=True, text=True).stdout.strip()
+        node = f"NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs={cpus} RealMemory=1000 State=UNKNOWN"
+        if nodes:
+            node = f"{WITHOUT_SLURMD}NodeName=n[1-{nodes}] CPUs={cpus} RealMemory=1000 State=CLOUD"
         self.conf = self.dir / "slurm.conf"
         self.conf.write_text(f"""ClusterName=bench
 SlurmctldHost={host}(127.0.0.1)
@@ -85,7 +105,7 @@ MessageTimeout=60
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 {extra}
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs={cpus} RealMemory=1000 State=UNKNOWN
+{node}
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 """)
         (self.dir / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
@@ -107,6 +127,8 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscrib
                     f"--log-file={self.dir}/log/munged.log", f"--seed-file={self.dir}/munge/seed")
         wait_until(lambda: (self.dir / "munge/sock").exists(), 10, "munged")
         self.start_controller()
+        if self.nodes:
+            return self
         (self.dir / "spool/n1").mkdir(exist_ok=True)
         self._spawn("slurmd", self.dir / "sbin/slurmd", "-D", "-N", "n1", "-d", self.dir / "sbin/slurmstepd")
         wait_until(lambda: "idle" in self.run("sinfo", "-h", "-o", "%T").stdout, 60, "slurm node idle", 0.1)
@@ -119,6 +141,16 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscrib
     def run(self, *args, **kw):
         return subprocess.run([f"/usr/bin/{args[0]}"] + [str(a) for a in args[1:]], env=self.env, cwd=self.dir / "out",
                               text=True, capture_output=True, stdin=subprocess.DEVNULL, **kw)
+
+    def diagnosis(self, section, key):
+        """A number that sdiag prints: the first `key` behind the line that begins with `section`."""
+        found = False
+        for line in self.run("sdiag").stdout.splitlines():
+            found = found or line.startswith(section)
+            name, _, value = line.strip().partition(":")
+            if found and name == key:
+                return int(value)
+        return 0
 
     def kill(self, key, sig=signal.SIGTERM):
         p = self.processes.pop(key)

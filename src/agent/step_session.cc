@@ -139,8 +139,8 @@ Status StepSession::start(v1::StepStart start) {
     if (parts_[0]->tasks == 0) return fail(ErrorCode::InvalidArgument, "the step has no task on node " + context_.node);
   } else {
     if (launch->this_part != 0)
-      return fail(ErrorCode::InvalidNode, fmt::format("steps of job {} are started by node {}", launch->run.job.value,
-                                                      launch->parts.front().node));
+      return fail(ErrorCode::InvalidNode, fmt::format("steps of job {} are started by the first of its nodes, {}",
+                                                      launch->run.job.value, launch->whole.nodes));
     SPUR_TRY(lay_out(start, *launch));
     start.set_step(context_.next_step[launch->run.job]++);
     start.set_ntasks(parts_.back()->first_rank + parts_.back()->tasks);

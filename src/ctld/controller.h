@@ -28,6 +28,7 @@
 #include "model/caller.h"
 #include "model/view.h"
 #include "sched/plan.h"
+#include "sched/submit_check.h"
 #include "state/cluster.h"
 
 namespace spur::ctld {
@@ -139,6 +140,7 @@ class Controller {
   CommitQueue commits_;
   Dispatcher dispatcher_;
   JobClocks clocks_;
+  sched::SubmitChecker submit_check_;
   std::shared_ptr<const Picture> picture_;
   std::shared_ptr<const std::unordered_map<JobId, Time>> expected_starts_;
   struct Waiter {
@@ -149,7 +151,7 @@ class Controller {
 
   bool ready_ = false;
   PlanPace pace_;
-  bool planning_ = false;           // a plan is being made or its starts are not applied yet
+  bool planning_ = false;  // a plan is being made or its starts are not applied yet
   std::size_t starts_open_ = 0;
   Time plan_wake_at_;
   Duration tick_at_{0};

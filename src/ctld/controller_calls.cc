@@ -37,7 +37,6 @@ Result<std::shared_ptr<model::JobSpec>> take_spec(const v1::JobSpec& from, const
 }
 
 Result<v1::WillRunReply> forecast(const model::View& view, const model::JobSpec& spec) {
-  SPUR_TRY(sched::check_submit(view, spec));
   SPUR_ASSIGN(const auto found, sched::will_run(view, spec, view.as_of));
   v1::WillRunReply reply;
   reply.set_job(view.next_job_id);

@@ -67,7 +67,7 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
   if (!caller.is_admin() && spec->nice < 0) return reply(fail(ErrorCode::InvalidNice, "Invalid --nice value"));
   if (!caller.is_admin() && spec->priority && *spec->priority > 0)
     return reply(fail(ErrorCode::PermissionDenied, "only an administrator may set a priority"));
-  if (auto ok = sched::check_submit(cluster_->view(), *spec); !ok) return reply(std::unexpected(ok.error()));
+  if (auto ok = submit_check_.check(cluster_->view(), *spec); !ok) return reply(std::unexpected(ok.error()));
   propose(
       state::SubmitJob{std::move(spec), std::move(token)},
       [reply = std::move(reply)](const state::Outcome& outcome) {
@@ -151,7 +151,7 @@ void Controller::update_job(const model::Caller& caller, state::UpdateJob update
     const model::JobSpec& old = *jobs->front()->spec;
     if (update.spec->uid != old.uid || update.spec->gid != old.gid)
       return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
-    if (auto ok = sched::check_submit(cluster_->view(), *update.spec); !ok) return reply(std::unexpected(ok.error()));
+    if (auto ok = submit_check_.check(cluster_->view(), *update.spec); !ok) return reply(std::unexpected(ok.error()));
   }
   change_job(caller, std::move(update), std::move(reply));
 }

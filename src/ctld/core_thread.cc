@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctld/core_thread.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <future>
 #include <string>
@@ -9,7 +11,9 @@
 namespace spur::ctld {
 
 CoreThread::Worker::Worker() : thread_([this] { run(); }) {}
-CoreThread::Worker::~Worker() { stop(); }
+CoreThread::Worker::~Worker() {
+  stop();
+}
 
 void CoreThread::Worker::post(std::function<void()> work) {
   {
@@ -61,12 +65,19 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .log = doors_.log});
 }
 
-CoreThread::~CoreThread() { stop(); }
+CoreThread::~CoreThread() {
+  stop();
+}
 
 // On the planner's thread.
 void CoreThread::plan(const Picture& picture, Time now, PlanKind kind) {
+  const Duration begin = doors_.clock.monotonic();
   engine_.see(picture.view);
   auto plan = std::make_shared<sched::Plan>(kind == PlanKind::Full ? engine_.plan(now) : engine_.respond(now));
+  if (plan->full)
+    doors_.log(fmt::format("debug: a full cycle looked at {} jobs, {} of them one by one, and starts {}, in {} us",
+                           plan->looked_at, plan->tested, plan->starts.size(),
+                           (doors_.clock.monotonic() - begin).count()));
   const std::uint64_t lost = std::exchange(lost_track_, engine_.lost_track());
   post([this, plan, again = lost != lost_track_, times = lost_track_](Controller& controller) {
     if (again)

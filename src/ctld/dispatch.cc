@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ctld/launch_message.h"
+#include "base/check.h"
 
 namespace spur::ctld {
 namespace {
@@ -75,6 +75,7 @@ void Dispatcher::carry_out(const state::Effect& effect) {
 }
 
 void Dispatcher::on_config() {
+  launches_.forget();
   const seconds heartbeat = heartbeat_interval(hooks_.view().config->node_timeout);
   const bool other_lease = std::exchange(heartbeat_, heartbeat) != heartbeat;
   for (auto& [name, link] : links_) {
@@ -94,8 +95,9 @@ void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Wo
   if (work.launch) {
     const auto* found = model::find_node(hooks_.view(), node);
     const auto& grants = job->allocation->nodes;
-    const auto at = std::find_if(grants.begin(), grants.end(), [&](const auto& g) { return g.node == found->index; });
-    agents_.send(node, launch_message(hooks_.view(), *job, static_cast<std::uint32_t>(at - grants.begin())));
+    const auto at = std::ranges::lower_bound(grants, found->index, {}, &model::NodeGrant::node);
+    SPUR_CHECK(at != grants.end() && at->node == found->index);
+    agents_.send(node, launches_.make(hooks_.view(), *job, static_cast<std::uint32_t>(at - grants.begin())));
   }
   if (work.suspend || work.resume) {
     agents_.send(node, model::ControllerSuspend{run, work.resume});

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ctld/launch_message.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "model/agent_message.h"
@@ -88,8 +89,9 @@ class Dispatcher {
   Hooks hooks_;
   std::map<std::string, Link> links_;
   std::map<Key, Work> work_;
+  LaunchMessages launches_;
   Duration tick_at_{0};
-  seconds heartbeat_{0};            // as agents were told
+  seconds heartbeat_{0};  // as agents were told
 };
 
 }  // namespace spur::ctld

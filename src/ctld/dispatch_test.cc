@@ -119,6 +119,15 @@ TEST_F(DispatchTest, LaunchIsRepeatedUntilConfirmed) {
   EXPECT_EQ(sent[0].second.run, run);
   EXPECT_EQ(sent[0].second.this_part, 0u);
   EXPECT_EQ(sent[1].second.this_part, 1u);
+  // The first node is told of all, the other of itself.
+  ASSERT_EQ(sent[0].second.parts.size(), 2u);
+  EXPECT_EQ(sent[0].second.addresses.size(), 2u);
+  EXPECT_EQ(sent[0].second.parts[1].node, "n2");
+  ASSERT_EQ(sent[1].second.parts.size(), 1u);
+  EXPECT_EQ(sent[1].second.parts[0].node, "n2");
+  EXPECT_EQ(sent[1].second.whole.nodes, "n[1-2]");
+  EXPECT_EQ(sent[1].second.whole.node_count, 2u);
+  EXPECT_FALSE(sent[1].second.spec->script);
   hear("n1", model::AgentLaunched{run});
   pass(seconds(6));
   sent = agents_.take<ControllerLaunch>();

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctld/launch_message.h"
 
+#include <utility>
+#include <vector>
+
 #include "base/check.h"
+#include "text/hostlist.h"
+#include "text/repeat.h"
 
 namespace spur::ctld {
 namespace {
@@ -19,13 +24,44 @@ void describe_array(model::ControllerLaunch& out, const model::Job& job) {
   out.array_step = second ? *second - out.array_min : 1;
 }
 
+void add_part(model::ControllerLaunch& out, const model::View& view, const model::NodeGrant& grant) {
+  const auto* node = view.nodes.find(grant.node.value);
+  SPUR_CHECK(node != nullptr);
+  out.parts.push_back({.node = (*node)->name,
+                       .cpus = grant.cpus,
+                       .memory_mib = grant.memory_mib,
+                       .tasks = grant.tasks,
+                       .devices = grant.devices});
+  out.addresses.push_back((*node)->address);
+}
+
 }  // namespace
 
-model::ControllerLaunch launch_message(const model::View& view, const model::Job& job, std::uint32_t part) {
+void LaunchMessages::remember(const model::View& view, const model::Job& job) {
+  if (of_ == job.allocation && spec_ == job.spec) return;
+  of_ = job.allocation;
+  spec_ = job.spec;
+  std::vector<std::string> names;
+  std::vector<std::uint32_t> cpus;
+  for (const auto& grant : of_->nodes) {
+    const auto* node = view.nodes.find(grant.node.value);
+    SPUR_CHECK(node != nullptr);
+    names.push_back((*node)->name);
+    cpus.push_back(static_cast<std::uint32_t>(grant.cpus.size()));
+  }
+  whole_ = {.nodes = text::compress_hostlist(names),
+            .node_count = static_cast<std::uint32_t>(names.size()),
+            .cpus_per_node = text::repeat_text(cpus)};
+  auto bare = std::make_shared<model::JobSpec>(*job.spec);
+  bare->script = nullptr;
+  bare->environment = nullptr;
+  bare_ = std::move(bare);
+}
+
+model::ControllerLaunch LaunchMessages::make(const model::View& view, const model::Job& job, std::uint32_t part) {
   SPUR_CHECK(job.allocation && part < job.allocation->nodes.size());
   model::ControllerLaunch out;
   out.run = {job.id, job.epoch};
-  out.spec = job.spec;
   describe_array(out, job);
   out.partition = job.allocation->partition;
   out.cluster_name = view.config->cluster_name;
@@ -34,15 +70,14 @@ model::ControllerLaunch launch_message(const model::View& view, const model::Job
   out.started = job.started;
   out.this_part = part;
   out.kill_wait = view.config->kill_wait;
-  for (const auto& grant : job.allocation->nodes) {
-    const auto* node = view.nodes.find(grant.node.value);
-    SPUR_CHECK(node != nullptr);
-    out.parts.push_back({.node = (*node)->name,
-                         .cpus = grant.cpus,
-                         .memory_mib = grant.memory_mib,
-                         .tasks = grant.tasks,
-                         .devices = grant.devices});
-    out.addresses.push_back((*node)->address);
+  if (part == 0) {
+    out.spec = job.spec;
+    for (const auto& grant : job.allocation->nodes) add_part(out, view, grant);
+  } else {
+    remember(view, job);
+    out.spec = bare_;
+    out.whole = whole_;
+    add_part(out, view, job.allocation->nodes[part]);
   }
   return out;
 }

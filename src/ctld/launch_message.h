@@ -2,15 +2,30 @@
 // What a node is told about a job it must run: a pure function of the published state.
 #pragma once
 
-#include <optional>
-#include <string_view>
+#include <cstdint>
+#include <memory>
 
 #include "model/agent_message.h"
 #include "model/view.h"
 
 namespace spur::ctld {
 
-// The message for the `part`-th node of the job's allocation. The job is active.
-model::ControllerLaunch launch_message(const model::View& view, const model::Job& job, std::uint32_t part);
+// Makes the messages for the nodes of one job after the other. What all nodes but the first are told of the whole is
+// kept from one message of a job to the next, so that a wide job costs no more per node than a narrow one.
+class LaunchMessages {
+ public:
+  // For the `part`-th node of the job's allocation. The job is active.
+  model::ControllerLaunch make(const model::View& view, const model::Job& job, std::uint32_t part);
+  // Nodes may have other names now.
+  void forget() { of_ = nullptr; }
+
+ private:
+  void remember(const model::View& view, const model::Job& job);
+
+  std::shared_ptr<const model::Allocation> of_;  // whose `whole_` is
+  std::shared_ptr<const model::JobSpec> spec_;   // from which `bare_` was made
+  model::WholeJob whole_;
+  std::shared_ptr<const model::JobSpec> bare_;  // without script and environment
+};
 
 }  // namespace spur::ctld

@@ -314,6 +314,7 @@ class Spurctld {
     const std::string_view text(line);
     if (text.starts_with("error: ")) return log_.error("{}", text.substr(7));
     if (text.starts_with("warning: ")) return log_.warning("{}", text.substr(9));
+    if (text.starts_with("debug: ")) return log_.debug("{}", text.substr(7));
     log_.info("{}", text);
   }
 

@@ -68,6 +68,15 @@ struct LaunchPart {
   std::uint32_t tasks = 1;
   std::vector<DeviceGrant> devices;
 };
+// What a node that is not the job's first must know of the others.
+struct WholeJob {
+  std::string nodes;  // a host list
+  std::uint32_t node_count = 0;
+  std::string cpus_per_node;  // "64(x2),32"
+  friend bool operator==(const WholeJob&, const WholeJob&) = default;
+};
+// Only the job's first node, which runs the script and starts steps on the others, is told of every part and gets the
+// script: in a job of ten thousand nodes all others need not read of each other.
 struct ControllerLaunch {
   JobRun run;
   std::shared_ptr<const JobSpec> spec;
@@ -78,9 +87,10 @@ struct ControllerLaunch {
   std::uint32_t restarts = 0;
   TimeLimit time_limit;
   Time started;
-  std::vector<LaunchPart> parts;       // all nodes of the job, in order
-  std::vector<std::string> addresses;  // of the agents, same order
-  std::uint32_t this_part = 0;         // which of them the receiver is; 0 runs the batch script
+  std::vector<LaunchPart> parts;       // the receiver's own first; then, for the first node, all others' in order
+  std::vector<std::string> addresses;  // of the agents of `parts`
+  std::uint32_t this_part = 0;         // which of the job's nodes the receiver is; 0 runs the batch script
+  WholeJob whole;                      // unless it is the first
   seconds kill_wait{30};
 };
 struct ControllerEnd {

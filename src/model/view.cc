@@ -33,7 +33,7 @@ const Job* run_on_node(const View& view, const JobRun& run, std::string_view nod
   const Node* found = find_node(view, node);
   if (!found) return nullptr;
   const auto& left = (*job)->nodes_left;
-  return std::find(left.begin(), left.end(), found->index) != left.end() ? job->get() : nullptr;
+  return std::ranges::binary_search(left, found->index) ? job->get() : nullptr;
 }
 
 const Partition* find_partition(const View& view, std::string_view name) {

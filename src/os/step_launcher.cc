@@ -94,7 +94,7 @@ void StepLauncher::find_user(Uid uid, Gid gid, UserLookup::Found found) {
 }
 
 Status StepLauncher::launch(const model::ControllerLaunch& launch) {
-  SPUR_CHECK(launch.spec && launch.this_part < launch.parts.size());
+  SPUR_CHECK(launch.spec && !launch.parts.empty());
   if (runs_.contains(launch.run)) return {};
   Run state;
   state.header = {.run = launch.run,

@@ -117,6 +117,7 @@ void Backlog::settle(std::uint32_t number) {
 void Backlog::enqueue(std::uint32_t number) {
   Slot& slot = slots_[number];
   slot.state = State::Queued;
+  ++queued_;
   Standing standing = standing_of(*slot.job, view_, scale_);
   slot.order = standing.order;
   JobClass& mine = classes_[slot.job_class];
@@ -139,8 +140,10 @@ void Backlog::unsettle(std::uint32_t number) {
   misinformed_.erase(number);
   if (slot.state == State::Begin) begins_.erase({slot.begin, number});
   if (slot.state == State::Capped) capped_.erase(number);
-  if (slot.state == State::Queued)
+  if (slot.state == State::Queued) {
+    --queued_;
     classes_[slot.job_class].groups[slot.group].turns.erase({slot.order, job.id, number});
+  }
   if (slot.job_class != kNone) leave_class(number);
   slot.state = State::Own;
 }

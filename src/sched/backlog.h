@@ -68,6 +68,7 @@ class Backlog {
   const Slot& slot(std::uint32_t number) const { return slots_[number]; }
   std::size_t slots() const { return slots_.size(); }
   std::uint32_t find(JobId job) const;
+  std::size_t queued() const { return queued_; }  // records that may start; the rest of an array is one
   const std::vector<JobClass>& classes() const { return classes_; }
   Time next_begin() const { return begins_.empty() ? Time{} : begins_.begin()->first; }
   std::uint32_t running_tasks(JobId array) const;
@@ -104,6 +105,7 @@ class Backlog {
   std::vector<JobClass> classes_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> class_by_hash_;  // look-up only
   std::uint32_t last_class_ = kNone;
+  std::size_t queued_ = 0;
   std::set<std::pair<Time, std::uint32_t>> begins_;
   std::set<std::uint32_t> misinformed_, capped_;
   std::map<JobId, Array> arrays_;

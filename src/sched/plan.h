@@ -34,6 +34,8 @@ struct Plan {
   Time wake_at;               // something becomes eligible then, without any event (begin times); not set: nothing
   bool more = false;          // the limit below was reached with work left: call again with the next view. No waits
   bool full = false;          // all holds were made anew
+  std::size_t looked_at = 0;  // queued records that this call decided about, by themselves or with their class
+  std::size_t tested = 0;     // ... one by one: against the nodes, or for a hold
 };
 
 struct Params {

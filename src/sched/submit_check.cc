@@ -4,6 +4,8 @@
 // reason, unless the site enforces partition limits.
 //
 // Groups and accounts of partitions are the caller's business: they need the user database.
+#include "sched/submit_check.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -228,6 +230,10 @@ Status check_names(const View& view, const JobSpec& spec) {
 }  // namespace
 
 Status check_submit(const View& view, const JobSpec& spec) {
+  return SubmitChecker().check(view, spec);
+}
+
+Status SubmitChecker::check(const View& view, const JobSpec& spec) {
   SPUR_TRY(check_lengths(spec));
   SPUR_ASSIGN(const auto partitions, partitions_of(view, spec));
   SPUR_TRY(check_partition_access(view, spec, partitions));
@@ -237,19 +243,62 @@ Status check_submit(const View& view, const JobSpec& spec) {
 
   // One partition that can run it is enough, unless all have to.
   const auto enforced = view.config->enforce_partition_limits;
+  const bool enforce = enforced != model::EnforcePartitionLimits::No;
   const bool all = enforced == model::EnforcePartitionLimits::All;
-  std::optional<Capacity> capacity;
+  if (!enforce)
+    for (const Partition* partition : partitions)
+      if (is_plainly_possible(view, *partition, spec)) return {};
+  see(view);
+  if (has_passed(spec)) return {};
   Status first_error;
   for (const Partition* partition : partitions) {
-    const bool enforce = enforced != model::EnforcePartitionLimits::No;
-    if (!enforce && is_plainly_possible(view, *partition, spec)) return {};
-    if (!capacity) capacity.emplace(view);
-    Status status = check_nodes(view, *capacity, *partition, spec, enforce);
-    if (status && !all) return {};
+    Status status = check_nodes(view, *capacity_, *partition, spec, enforce);
+    if (status && !all) {
+      first_error = {};
+      break;
+    }
     if (!status && first_error) first_error = std::move(status);
-    if (!first_error && all) return first_error;
+    if (!first_error && all) break;
   }
+  if (first_error) remember(spec);
   return first_error;
+}
+
+// Jobs come and go on the nodes all the time; what counts here is what the nodes have.
+void SubmitChecker::see(const View& view) {
+  bool same = capacity_ && config_ == view.config && partitions_ == view.partitions;
+  if (same)
+    CowMap<model::NodePtr>::diff(
+        nodes_, view.nodes, [&](std::uint32_t, const model::NodePtr* a, const model::NodePtr* b) {
+          same = same && a && b && (*a)->hardware == (*b)->hardware && (*a)->active_features == (*b)->active_features;
+        });
+  nodes_ = view.nodes;
+  if (same) return;
+  config_ = view.config;
+  partitions_ = view.partitions;
+  built_from_ = view.nodes;
+  capacity_.emplace(view);
+  passed_.clear();
+}
+
+// Reservations come and go without a word here.
+bool SubmitChecker::has_passed(const JobSpec& spec) const {
+  if (!spec.reservation.empty()) return false;
+  const bool any_limit = config_->enforce_partition_limits == model::EnforcePartitionLimits::No;
+  const auto [first, last] = passed_.equal_range(wish_hash(spec));
+  for (auto at = first; at != last; ++at)
+    if ((any_limit || at->second->time_limit == spec.time_limit) && same_wish(*at->second, spec)) return true;
+  return false;
+}
+
+void SubmitChecker::remember(const JobSpec& spec) {
+  constexpr std::size_t kMost = 10'000;
+  if (!spec.reservation.empty()) return;
+  if (passed_.size() >= kMost) passed_.clear();
+  auto kept = std::make_unique<JobSpec>(spec);
+  kept->script = kept->environment = nullptr;
+  const std::uint64_t hash = wish_hash(spec);
+  passed_.emplace(hash, std::move(kept));
 }
 
 }  // namespace spur::sched

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sched/plan.h"
+#include "sched/submit_check.h"
 #include "sched/test_cluster.h"
 
 namespace spur::sched {
@@ -38,6 +39,9 @@ class SubmitCheck : public testing::Test {
     model::View view = cluster_.view();
     view.as_of = at_minute(100);
     const Status status = check_submit(view, spec);
+    // One who remembers says the same.
+    SubmitChecker checker;
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(checker.check(view, spec).has_value(), status.has_value());
     if (status) return std::nullopt;
     return status.error();
   }
@@ -173,6 +177,29 @@ TEST_F(SubmitCheck, NoDefaultPartition) {
   const Status status = check_submit(cluster.view(), {});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::DefaultPartitionMissing);
+}
+
+// What was possible once is not for ever.
+TEST_F(SubmitCheck, RememberedWishesEndWithTheirNodes) {
+  JobSpec gpus, longer;
+  gpus.gres = {{"gpu", "a", 2, model::GresRequest::Per::Node}};
+  longer.partitions = {"small"};
+  longer.time_limit = TimeLimit::of_minutes(20);
+  longer.exclusive = model::Exclusive::Node;
+  SubmitChecker checker;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(checker.check(cluster_.view(), gpus));
+    EXPECT_TRUE(checker.check(cluster_.view(), longer));
+  }
+  cluster_.node(1).hardware.gres[0].count = 1;
+  EXPECT_FALSE(check_submit(cluster_.view(), gpus));
+  EXPECT_FALSE(checker.check(cluster_.view(), gpus));
+  cluster_.config->enforce_partition_limits = model::EnforcePartitionLimits::All;
+  EXPECT_FALSE(checker.check(cluster_.view(), longer));
+  longer.time_limit = TimeLimit::of_minutes(10);
+  EXPECT_TRUE(checker.check(cluster_.view(), longer));
+  longer.time_limit = TimeLimit::of_minutes(11);
+  EXPECT_FALSE(checker.check(cluster_.view(), longer));
 }
 
 }  // namespace

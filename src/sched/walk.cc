@@ -36,6 +36,7 @@ void Walk::decide() {
   if (more && s_.params.backfill == model::BackfillOrder::Smallest) join_behind();
   while (const auto item = more ? pop() : std::nullopt) more = visit(*item);
   behind_ = false;
+  plan_.looked_at = plan_.more ? plan_.tested : s_.backlog.queued();
 }
 
 Plan Walk::tell() {
@@ -209,6 +210,7 @@ bool Walk::visit(const Item& item) {
     put_off(item);
     return true;
   }
+  ++plan_.tested;
   const auto gains = s_.profile.gains().end();
   Lane& lane = s_.lanes[item.lane]->lane;
   bool stop = false, fits_no_more = false;

@@ -15,7 +15,7 @@ void Checker::violate(std::string what) {
 }
 
 void Checker::on_started(const std::string& node, const model::ControllerLaunch& launch) {
-  const auto& mine = launch.parts.at(launch.this_part);
+  const auto& mine = launch.parts.at(0);
   trace_.line("start {}.{} on {} cpus={}", launch.run.job.value, launch.run.epoch.value, node, mine.cpus.size());
   if (mine.node != node)
     violate(fmt::format("once: job {} was launched on {} but meant for {}", launch.run.job.value, node, mine.node));

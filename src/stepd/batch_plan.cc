@@ -43,7 +43,7 @@ Result<TaskPlan> plan_batch(const BatchSource& source) {
   plan.append = spec.open_append && !spec.open_truncate;
   plan.message_prefix = message_prefix();
 
-  const auto& part = launch.parts[launch.this_part];
+  const auto& part = launch.parts.front();
   const bool has_gpu = std::ranges::any_of(part.devices, [](const auto& d) { return d.gres == "gpu"; });
   std::vector<std::string> of_node = source.of_node;
   of_node.push_back(source.token);  // there, it also replaces that of a job from which this one was submitted

@@ -103,14 +103,14 @@ Status BatchRun::begin() {
   SPUR_ASSIGN(const auto bytes, input_.record.launch());
   SPUR_ASSIGN(auto message, wire::decode_controller_message(bytes));
   auto* launch = std::get_if<model::ControllerLaunch>(&message);
-  if (launch == nullptr || !launch->spec || launch->this_part >= launch->parts.size())
+  if (launch == nullptr || !launch->spec || launch->parts.empty())
     return fail(ErrorCode::Corrupt, "the record holds no launch");
   launch_ = std::move(*launch);
   if (launch_.spec->uid != input_.identity.uid)
     return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
   if (!launch_.spec->script) return fail(ErrorCode::JobScriptMissing, "the job has no batch script");
   SPUR_TRY(write_script(input_, *launch_.spec->script));
-  SPUR_ASSIGN(processes_, ProcessSet::make(header.cgroup, "step_batch", launch_.parts[launch_.this_part].memory_mib));
+  SPUR_ASSIGN(processes_, ProcessSet::make(header.cgroup, "step_batch", launch_.parts.front().memory_mib));
   auto plan = plan_batch({.launch = launch_,
                           .identity = input_.identity,
                           .script_path = input_.directory + "/slurm_script",
@@ -199,8 +199,8 @@ void BatchRun::announce(model::JobState why) {
     take_report();
   }
   if (!error_output_) return;
-  const auto text = end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts[launch_.this_part].node,
-                                wall_clock(), why);
+  const auto text =
+      end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts.front().node, wall_clock(), why);
   write_as_user(input_.identity, error_output_.get(), message_prefix() + text + "\n");
 }
 

@@ -314,9 +314,8 @@ TEST_P(Batch, RunsOfDifferentEpochsDoNotMeet) {
 
 TEST_P(Batch, PartsWithoutScriptEndWhenTold) {
   auto held = launch_of(3, script("touch ran"));
-  held.parts.push_back(held.parts[0]);
-  held.parts[0].node = "n0";
   held.this_part = 1;
+  held.whole = {.nodes = "n[0-1]", .node_count = 2, .cpus_per_node = "2(x2)"};
   const auto run = launch(held);
   loop_->run_once(milliseconds(50));
   EXPECT_FALSE(ended_.contains(run));
@@ -326,7 +325,7 @@ TEST_P(Batch, PartsWithoutScriptEndWhenTold) {
   EXPECT_TRUE(known_[0].running);
   EXPECT_FALSE(known_[0].is_batch_host);
   ASSERT_TRUE(known_[0].launch);
-  EXPECT_EQ(known_[0].launch->parts.size(), 2u);
+  EXPECT_EQ(known_[0].launch->whole.nodes, "n[0-1]");
   launcher_->end(run, false, JobState::Completed);
   EXPECT_EQ(end_of(run).exit, ExitStatus{});
   EXPECT_FALSE(std::filesystem::exists(dir_ / "out/ran"));

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "text/hostlist.h"
+#include "text/repeat.h"
 
 namespace spur::stepd {
 namespace {
@@ -22,7 +23,7 @@ const model::JobSpec& spec(const Source& s) {
   return *s.launch.spec;
 }
 const model::LaunchPart& part(const Source& s) {
-  return s.launch.parts[s.launch.this_part];
+  return s.launch.parts.front();
 }
 
 template <class Number>
@@ -33,25 +34,31 @@ Value text_if(std::string text) {
   return text.empty() ? Value{} : Value(std::move(text));
 }
 
+// The first node knows all parts, the others what is said of them.
+bool knows_all(const Source& s) {
+  return s.launch.this_part == 0;
+}
 Value job_nodes(const Source& s) {
+  if (!knows_all(s)) return s.launch.whole.nodes;
   std::vector<std::string> names;
   for (const auto& p : s.launch.parts) names.push_back(p.node);
   return text::compress_hostlist(names);
 }
 Value job_node_count(const Source& s) {
-  return number(s.launch.parts.size());
+  return knows_all(s) ? number(s.launch.parts.size()) : number(s.launch.whole.node_count);
 }
 
 Value cpus_per_node(const Source& s) {
+  if (!knows_all(s)) return s.launch.whole.cpus_per_node;
   std::vector<std::uint32_t> counts;
   for (const auto& p : s.launch.parts) counts.push_back(static_cast<std::uint32_t>(p.cpus.size()));
-  return repeat_text(counts);
+  return text::repeat_text(counts);
 }
 Value tasks_per_node(const Source& s) {
-  if (s.step) return repeat_text(s.step->tasks_per_node);
+  if (s.step) return text::repeat_text(s.step->tasks_per_node);
   std::vector<std::uint32_t> counts;
   for (const auto& p : s.launch.parts) counts.push_back(p.tasks);
-  return repeat_text(counts);
+  return text::repeat_text(counts);
 }
 // As measured: only with -n or --ntasks-per-node, because srun inside takes it for its own -n.
 Value task_count(const Source& s) {
@@ -215,7 +222,7 @@ constexpr Row kTable[] = {
     {"SLURM_STEP_NUM_NODES", [](const Source& s) { return s.step ? number(s.step->nodes.size()) : Value{}; }},
     {"SLURM_STEP_NUM_TASKS", [](const Source& s) { return s.step ? number(s.step->task_count) : Value{}; }},
     {"SLURM_STEP_TASKS_PER_NODE",
-     [](const Source& s) { return s.step ? Value(repeat_text(s.step->tasks_per_node)) : Value{}; }},
+     [](const Source& s) { return s.step ? Value(text::repeat_text(s.step->tasks_per_node)) : Value{}; }},
     {"SLURM_DISTRIBUTION", [](const Source& s) { return s.step ? Value("block") : Value{}; }, Keep, kDefault},
     {"SLURM_UMASK", [](const Source& s) { return s.step ? Value(fmt::format("{:04o}", s.step->umask)) : Value{}; }},
     // set per task; named here so that an outer job's are dropped
@@ -232,18 +239,6 @@ std::string twin_of(std::string_view name) {
 }
 
 }  // namespace
-
-std::string repeat_text(const std::vector<std::uint32_t>& counts) {
-  std::string out;
-  for (std::size_t i = 0; i < counts.size();) {
-    std::size_t end = i + 1;
-    while (end < counts.size() && counts[end] == counts[i]) ++end;
-    out += fmt::format("{}{}", out.empty() ? "" : ",", counts[i]);
-    if (end - i > 1) out += fmt::format("(x{})", end - i);
-    i = end;
-  }
-  return out;
-}
 
 std::vector<std::string> split_environment(std::string_view block) {
   std::vector<std::string> out;
@@ -272,8 +267,9 @@ void set_entry(std::vector<std::string>& entries, std::string_view name, std::st
 }
 
 std::vector<std::string> job_environment(const EnvironmentSource& source, const std::vector<std::string>& entries) {
-  SPUR_CHECK(source.launch.spec && source.launch.this_part < source.launch.parts.size());
-  std::unordered_set<std::string> taken;  // names that the user's entries may not set any more
+  SPUR_CHECK(source.launch.spec && !source.launch.parts.empty());
+  SPUR_CHECK(source.step || source.launch.this_part == 0);  // only the first node runs the script
+  std::unordered_set<std::string> taken;                    // names that the user's entries may not set any more
   std::unordered_set<std::string_view> users;
   for (const auto& entry : entries) users.insert(name_of(entry));
   std::vector<std::string> ours;

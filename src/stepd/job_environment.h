@@ -46,8 +46,6 @@ std::vector<std::string> task_entries(std::uint32_t rank, std::uint32_t local_id
 
 // NAME=VALUE texts, each ended by a NUL byte. What is no such text is left out.
 std::vector<std::string> split_environment(std::string_view block);
-// {2,2,2,1} is "2(x3),1".
-std::string repeat_text(const std::vector<std::uint32_t>& counts);
 // Sets or replaces.
 void set_entry(std::vector<std::string>& entries, std::string_view name, std::string_view value);
 // Null if it is not there; valid until `entries` changes.

@@ -216,8 +216,9 @@ TEST(JobEnvironment, TheUsersEntriesStayAndAnOuterJobsGo) {
 
 TEST(JobEnvironment, StepTasks) {
   Case c;
-  c.launch.parts = {Case::part("n1", 2, 2), Case::part("n2", 1, 1)};
+  c.launch.parts = {Case::part("n2", 1, 1)};
   c.launch.this_part = 1;
+  c.launch.whole = {.nodes = "n[1-2]", .node_count = 2, .cpus_per_node = "2,1"};
   c.user = {"SLURM_NTASKS=9", "HOSTNAME=n1", "ENVIRONMENT=BATCH", "SLURM_DISTRIBUTION=cyclic"};
   const StepLayout step{.step = 4,
                         .task_count = 5,
@@ -244,21 +245,14 @@ TEST(JobEnvironment, StepTasks) {
                         {"SLURM_UMASK", "0077"},
                         {"SLURMD_NODENAME", "n2"},
                         {"SLURM_JOB_NODELIST", "n[1-2]"},
+                        {"SLURM_JOB_NUM_NODES", "2"},
+                        {"SLURM_JOB_CPUS_PER_NODE", "2,1"},
+                        {"SLURM_CPUS_ON_NODE", "1"},
                         {"SLURM_DISTRIBUTION", "cyclic"},
                         {"HOSTNAME", "n1"},
                         {"ENVIRONMENT", "BATCH"}});
   const auto task = task_entries(4, 1, 777);
   expect_all(task, {{"SLURM_PROCID", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_TASK_PID", "777"}, {"SPUR_PROCID", "4"}});
-}
-
-TEST(JobEnvironment, RepeatText) {
-  struct Row {
-    std::vector<std::uint32_t> in;
-    const char* out;
-  };
-  for (const Row& row :
-       {Row{{}, ""}, Row{{1}, "1"}, Row{{2, 2, 2, 1}, "2(x3),1"}, Row{{1, 2, 1}, "1,2,1"}, Row{{3, 1, 1}, "3,1(x2)"}})
-    EXPECT_EQ(repeat_text(row.in), row.out);
 }
 
 TEST(JobEnvironment, SplitLeavesOutWhatIsNoEntry) {

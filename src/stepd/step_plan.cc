@@ -80,10 +80,10 @@ Result<StepPlan> plan_step(const StepSource& source) {
     return fail(ErrorCode::NotSupported, "labels in output files that are written on the nodes are not supported");
   StepPlan plan;
   model::ControllerLaunch launch = source.launch;
-  plan.node = launch.parts[launch.this_part].node;
+  plan.node = launch.parts.front().node;
   SPUR_ASSIGN(plan.layout, layout_of(start, plan.node));
-  SPUR_TRY(narrow_devices(start, launch.parts[launch.this_part]));
-  const auto& devices = launch.parts[launch.this_part].devices;
+  SPUR_TRY(narrow_devices(start, launch.parts.front()));
+  const auto& devices = launch.parts.front().devices;
   const bool has_gpu = std::ranges::any_of(devices, [](const auto& d) { return d.gres == "gpu"; });
 
   TaskPlan common;

@@ -95,10 +95,10 @@ Status StepRun::open() {
   SPUR_ASSIGN(const auto bytes, input_.record.launch());
   SPUR_ASSIGN(auto message, wire::decode_controller_message(bytes));
   auto* launch = std::get_if<model::ControllerLaunch>(&message);
-  if (launch == nullptr || !launch->spec || launch->this_part >= launch->parts.size())
+  if (launch == nullptr || !launch->spec || launch->parts.empty())
     return fail(ErrorCode::Corrupt, "the record holds no launch");
   launch_ = std::move(*launch);
-  node_ = launch_.parts[launch_.this_part].node;
+  node_ = launch_.parts.front().node;
   if (launch_.spec->uid != input_.identity.uid)
     return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
   sigset_t chld;
@@ -149,7 +149,7 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .of_node = input_.of_node,
                                     .token = os::run_token(input_.token, launch_.run)}));
   SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_),
-                                           launch_.parts[launch_.this_part].memory_mib, start.memory_mib_per_node()));
+                                           launch_.parts.front().memory_mib, start.memory_mib_per_node()));
   SPUR_TRY(start_tasks(std::move(plan), start));
   v1::StepOutput message;
   auto* told = message.mutable_started();

@@ -76,11 +76,20 @@ static Status from_proto(const v1::LaunchPart& p, model::LaunchPart* m) {
   return {};
 }
 
+#define SPUR_WHOLE_JOB_FIELDS(F) F(PLAIN, nodes) F(PLAIN, node_count) F(PLAIN, cpus_per_node)
+static void to_proto(const model::WholeJob& m, v1::WholeJob* p) {
+  SPUR_WHOLE_JOB_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::WholeJob& p, model::WholeJob* m) {
+  SPUR_WHOLE_JOB_FIELDS(SPUR_FROM)
+  return {};
+}
+
 // clang-format off
 #define SPUR_LAUNCH_FIELDS(F) \
   F(MSG, run) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_count) F(PLAIN, array_min) F(PLAIN, array_max) \
   F(PLAIN, array_step) F(PLAIN, partition) F(PLAIN, cluster_name) F(PLAIN, restarts) F(LIMIT, time_limit) \
-  F(TIME, started) F(MSGS, parts) F(TEXTS, addresses) F(PLAIN, this_part)
+  F(TIME, started) F(MSGS, parts) F(TEXTS, addresses) F(PLAIN, this_part) F(MSG, whole)
 // clang-format on
 void to_proto(const model::ControllerLaunch& m, v1::ControllerLaunch* p) {
   SPUR_LAUNCH_FIELDS(SPUR_TO)
@@ -91,8 +100,8 @@ Status from_proto(const v1::ControllerLaunch& p, model::ControllerLaunch* m) {
   SPUR_LAUNCH_FIELDS(SPUR_FROM)
   m->kill_wait = seconds(p.kill_wait_seconds());
   if (!p.has_spec()) return fail(ErrorCode::Corrupt, "A launch has no job specification");
-  if (p.this_part() >= static_cast<std::uint32_t>(p.parts_size()))
-    return fail(ErrorCode::Corrupt, "A launch does not say which part of the job it is for");
+  if (p.parts_size() == 0 || p.parts_size() != p.addresses_size())
+    return fail(ErrorCode::Corrupt, "A launch does not say what the node is to give the job");
   auto spec = std::make_shared<model::JobSpec>();
   SPUR_TRY(from_proto(p.spec(), spec.get()));
   m->spec = std::move(spec);

@@ -112,7 +112,7 @@ TEST(Codec, ControllerMessages) {
       std::visit([](const auto& m) { expect_no_default(m); }, message);
       if (auto* launch = std::get_if<model::ControllerLaunch>(&message)) {
         launch->parts.resize(3);
-        launch->this_part = 2;
+        launch->addresses.resize(3);
       }
       const auto back = decode_controller_message(encode_controller_message(message));
       ASSERT_TRUE(back) << back.error().message;
@@ -133,6 +133,8 @@ TEST(Codec, UnknownKindsAndValuesAreRefused) {
   launch.mutable_launch()->mutable_spec();
   EXPECT_EQ(decode_controller_message(launch.SerializeAsString()).error().code, ErrorCode::Corrupt);  // no part
   launch.mutable_launch()->add_parts();
+  EXPECT_EQ(decode_controller_message(launch.SerializeAsString()).error().code, ErrorCode::Corrupt);  // and no address
+  launch.mutable_launch()->add_addresses("");
   EXPECT_TRUE(decode_controller_message(launch.SerializeAsString()));
   launch.mutable_launch()->clear_spec();
   EXPECT_EQ(decode_controller_message(launch.SerializeAsString()).error().code, ErrorCode::Corrupt);

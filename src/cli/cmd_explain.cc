@@ -54,6 +54,8 @@ std::string blocker_text(const wire::JobExplanation::Blocker& blocker) {
       return fmt::format("the limits of partition {}", blocker.partition);
     case Kind::Node:
       return fmt::format("node {} being out of service", blocker.node);
+    case Kind::Reservation:
+      return fmt::format("reservation {}", blocker.partition);
     case Kind::RunningJob:
       return fmt::format("running job {} ({})", job_list(blocker.jobs),
                          is_set(blocker.ends) ? "ends by " + text::format_date(blocker.ends) : "no time limit");
@@ -98,7 +100,7 @@ void print_text(Context& context, const std::string& shown, const wire::JobExpla
 
 constexpr std::string_view kind_name(Kind kind) {
   constexpr std::string_view kNames[] = {"hold", "dependency",  "begin_time", "partition_state", "partition_limit",
-                                         "node", "running_job", "queue"};
+                                         "node", "running_job", "queue",      "reservation"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -7,10 +7,14 @@
 #include "base/check.h"
 #include "sched/eligibility.h"
 #include "sched/request.h"
+#include "sched/reservations.h"
 
 namespace spur::sched {
 
 using model::Reason;
+
+Backlog::Backlog(const model::View& view, const PriorityScale& scale)
+    : view_(view), scale_(scale), by_asker_(any_magnetic(view)) {}
 
 // ---- what happened
 
@@ -157,7 +161,8 @@ bool Backlog::at_cap(const model::Job& job) const {
 std::uint32_t Backlog::class_of(const model::Job& job) {
   const auto fits = [&](std::uint32_t c) {
     return classes_[c].spec && classes_[c].limit == job.time_limit &&
-           (classes_[c].spec == job.spec || same_wish(*classes_[c].spec, *job.spec));
+           (classes_[c].spec == job.spec ||
+            (same_wish(*classes_[c].spec, *job.spec) && (!by_asker_ || same_asker(*classes_[c].spec, *job.spec))));
   };
   if (last_class_ != kNone && fits(last_class_)) return last_class_;
   const std::uint64_t hash = wish_hash(*job.spec) ^ job.time_limit.raw() ^

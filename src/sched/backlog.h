@@ -54,7 +54,7 @@ class Backlog {
     std::vector<std::pair<model::Reason, std::uint32_t>> by_reason;  // as the records say; first slot
   };
 
-  Backlog(const model::View& view, const PriorityScale& scale) : view_(view), scale_(scale) {}
+  Backlog(const model::View& view, const PriorityScale& scale);
 
   // ---- what happened. The view may have the new state already.
   void add(const model::Job& job);
@@ -98,6 +98,7 @@ class Backlog {
 
   const model::View& view_;
   const PriorityScale& scale_;
+  bool by_asker_;  // whose jobs they are matters: some reservations draw the jobs of some users
   Time now_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_, free_classes_, changed_classes_;

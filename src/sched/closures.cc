@@ -39,13 +39,19 @@ std::deque<Hold> closures(const model::View& view, const Capacity& capacity, Tim
     if (n >= capacity.size()) continue;
     for (const ClosedSpan& span : reservations.closed(node, nullptr))
       if (span.to > now)
-        holds.push_back({begin_of(span.from, now), span.to, {Share{n, 0, {}}}, row_of(span, capacity, n), {}});
+        holds.push_back({begin_of(span.from, now),
+                         span.to,
+                         {Share{n, 0, {}}},
+                         row_of(span, capacity, n),
+                         {},
+                         span.by->name,
+                         true});
   }
   const auto& licenses = view.config->licenses;
   for (const ClosedLicenses& span : reservations.closed_licenses(nullptr)) {
     const auto at = std::ranges::find(licenses, span.name, &model::LicenseConfig::name);
     if (at == licenses.end() || span.to <= now) continue;
-    Hold hold{begin_of(span.from, now), span.to, {}, {}, std::vector<Amount>(licenses.size())};
+    Hold hold{begin_of(span.from, now), span.to, {}, {}, std::vector<Amount>(licenses.size()), span.by->name, true};
     hold.licenses[static_cast<std::size_t>(at - licenses.begin())] = span.count;
     holds.push_back(std::move(hold));
   }

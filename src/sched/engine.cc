@@ -8,6 +8,7 @@
 #include "sched/closures.h"
 #include "sched/eligibility.h"
 #include "sched/engine_state.h"
+#include "sched/reservations.h"
 #include "sched/walk.h"
 
 namespace spur::sched {
@@ -59,7 +60,7 @@ bool Engine::take_in(const model::View& view) {
   EngineState& s = *state_;
   if (!same(s.view.qos, view.qos) || !same(s.view.shares, view.shares) || !same(s.view.config, view.config) ||
       !same(s.view.partitions, view.partitions) || !same(s.view.node_by_name, view.node_by_name) ||
-      s.view.nodes.size() != view.nodes.size())
+      s.view.nodes.size() != view.nodes.size() || any_magnetic(s.view) != any_magnetic(view))
     return false;
   std::vector<std::uint32_t> dirty;
   bool columns_changed = false;
@@ -198,12 +199,14 @@ void Engine::make_lanes() {
   }
 }
 
-// Looks again when the list changed, something is over, or dates that recur have come near.
+// Looks again when the list changed, something is over, dates that recur have come near, or a date moves with time.
 void Engine::close_reserved() {
   EngineState& s = *state_;
   const bool over = std::ranges::any_of(s.closed, [&](const Hold& hold) { return hold.end <= last_now_; });
+  const bool floats = std::ranges::any_of(*s.view.reservations,
+                                          [](const model::Reservation& r) { return r.has(model::kResvTimeFloat); });
   const Time until = reservation_horizon(last_now_);
-  if (s.closed_for == s.view.reservations && s.closed_until == until && !over) return;
+  if (s.closed_for == s.view.reservations && s.closed_until == until && !over && !floats) return;
   s.closed_for = s.view.reservations;
   s.closed_until = until;
   std::deque<Hold> wanted = closures(s.view, s.profile.capacity(), last_now_);
@@ -227,7 +230,8 @@ void Engine::drop_holds(bool all) {
       if (slot.job->spec != planned.spec && !same_wish(*slot.job->spec, *planned.spec)) return false;
       for (const std::uint32_t lane : s.lanes_of_class[slot.job_class])
         if (s.lanes[lane]->partition == planned.partition)
-          return s.lanes[lane]->lane.reason(s.profile) == model::Reason::None;
+          return s.lanes[lane]->lane.reason(s.profile) == model::Reason::None &&
+                 s.lanes[lane]->lane.may_use(s.profile, planned.hold.reservation, planned.hold.start);
       return false;
     };
     if (!all && stands()) {
@@ -281,11 +285,14 @@ Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
     const Reason reason = lane.reason(profile);
     if (reason == Reason::PartitionDown) error = ErrorCode::PartitionDown;
     if (reason == Reason::PartitionInactive) error = ErrorCode::PartitionUnavailable;
+    if (reason == Reason::Reservation) error = ErrorCode::ReservationNotUsable;
     if (reason != Reason::None) return;
     std::optional<Hold> hold;
     if (spec.begin <= now)
-      if (auto shares = lane.fit_now(profile); !shares.empty())
+      if (auto shares = lane.fit_now(profile); !shares.empty()) {
+        const Entered inside(profile, lane.entry());
         hold = profile.make_hold(lane.request(), now, std::move(shares));
+      }
     if (!hold) hold = lane.fit_after(profile, std::max(now, spec.begin));
     if (!hold || (best && hold->start >= best->start)) return;
     best = *std::move(hold);

@@ -30,6 +30,8 @@ void take_away(WhatIf& world, JobId job, const Blocker& blocker, Time now) {
       return world.without_partition_limits(blocker.partition);
     case Blocker::Kind::Node:
       return world.make_usable(blocker.node);
+    case Blocker::Kind::Reservation:
+      return world.without_reservation(job, blocker.partition, now);
     case Blocker::Kind::RunningJob:
     case Blocker::Kind::Queue:
       for (const JobId other : blocker.jobs) world.remove(other);
@@ -46,6 +48,7 @@ class Suspects {
   std::vector<Blocker> list() {
     own();
     for (const auto* partition : question_.partitions()) of_partition(*partition);
+    for (const auto& r : *view_.reservations) found_.push_back({Blocker::Kind::Reservation, {}, {}, r.name});
     queue();
     running();
     nodes();

@@ -20,14 +20,15 @@ struct Blocker {
     BeginTime,
     PartitionState,
     PartitionLimit,
-    Node,        // that cannot be used at the moment
-    RunningJob,  // what it holds is needed
-    Queue,       // jobs that come first; all of them at once where they are many
+    Node,         // that cannot be used at the moment
+    RunningJob,   // what it holds is needed
+    Queue,        // jobs that come first; all of them at once where they are many
+    Reservation,  // that keeps it off nodes or licenses, or that it waits for
   };
   Kind kind = Kind::Hold;
   std::vector<JobId> jobs;  // of Dependency, RunningJob and Queue
   NodeIndex node{};
-  std::string partition;
+  std::string partition;  // or reservation
   friend bool operator==(const Blocker&, const Blocker&) = default;
 };
 

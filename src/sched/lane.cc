@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sched/closures.h"
 #include "sched/eligibility.h"
 #include "sched/feasibility.h"
 #include "sched/placement.h"
@@ -22,7 +23,7 @@ std::int32_t least_cpus(const Request& request, const Capacity& capacity, NodeNu
 
 Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
            TimeLimit limit)
-    : partition_((*view.partitions)[partition]), partition_number_(partition) {
+    : view_(view), partition_((*view.partitions)[partition]), partition_number_(partition) {
   auto request = make_request(view, capacity.columns(), spec, partition, limit);
   if (request) {
     request_ = *std::move(request);
@@ -32,11 +33,19 @@ Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSp
   }
   fixed_reason_ = limit_reason(partition_.config, request_);
   if (fixed_reason_ == Reason::None && !request) fixed_reason_ = Reason::BadConstraints;
+  if (spec.reservation.empty() && !any_magnetic(view)) return;
+  auto asker = std::make_unique<model::JobSpec>();
+  asker->reservation = spec.reservation;
+  asker->uid = spec.uid;
+  asker->account = spec.account;
+  asker->qos = spec.qos;
+  asker_ = std::move(asker);
 }
 
 Reason Lane::reason(const Profile& profile) {
   if (fixed_reason_ != Reason::None) return fixed_reason_;
   if (!in_time(request_, profile.now())) return Reason::DeadLine;
+  if (asker_ && open(profile).empty()) return Reason::Reservation;
   if (static_seen_ != profile.static_version()) {
     static_seen_ = profile.static_version();
     update_reach(profile);
@@ -51,6 +60,47 @@ Reason Lane::reason(const Profile& profile) {
     }
   }
   return node_reason_;
+}
+
+// ---- reservations
+
+const std::vector<Reservations::Open>& Lane::open(const Profile& profile) {
+  if (open_of_ != view_.reservations || open_at_ != profile.now()) {
+    open_of_ = view_.reservations;
+    open_at_ = profile.now();
+    open_ = Reservations(view_, open_at_, reservation_horizon(open_at_)).open_now(*asker_);
+  }
+  return open_;
+}
+
+bool Lane::may_use(const Profile& profile, const std::string& reservation, Time start) {
+  if (!asker_) return reservation.empty();
+  return std::ranges::any_of(open(profile), [&](const Reservations::Open& one) {
+    return (one.entry ? one.entry->name == reservation : reservation.empty()) && start < one.until;
+  });
+}
+
+bool Lane::licensed_now(Profile& profile) {
+  const Time now = profile.now(), end = request_.end_of_run(now);
+  if (!asker_) return profile.licenses_suffice(request_, now, end);
+  return std::ranges::any_of(open(profile), [&](const Reservations::Open& one) {
+    const Entered inside(profile, one.entry);
+    return profile.licenses_suffice(request_, now, end);
+  });
+}
+
+// In the first of the reservations that has room. Nothing is remembered: they open and close without any node gaining
+// anything.
+std::vector<Share> Lane::look_inside(Profile& profile) {
+  for (const Reservations::Open& one : open(profile)) {
+    const Entered inside(profile, one.entry);
+    if (!profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) continue;
+    auto shares = look(profile);
+    if (shares.empty()) continue;
+    entry_ = one.entry;
+    return shares;
+  }
+  return {};
 }
 
 // ---- nodes that exist, whatever runs on them
@@ -138,6 +188,7 @@ std::vector<Share> Lane::look(Profile& profile) const {
 }
 
 std::vector<Share> Lane::fit_now(Profile& profile) {
+  if (asker_) return look_inside(profile);
   const Time now = profile.now(), end = request_.end_of_run(now);
   if (is_full(profile) || !profile.licenses_suffice(request_, now, end)) return {};
   std::vector<Share> shares;
@@ -185,7 +236,10 @@ std::vector<Share> Lane::fit_now_without(Profile& profile, const Hold& own) {
   if (base_is_full(profile)) return {};
   profile.lift(own);
   std::vector<Share> shares;
-  if (profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) shares = look(profile);
+  if (asker_)
+    shares = look_inside(profile);
+  else if (profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now())))
+    shares = look(profile);
   profile.restore(own);
   return shares;
 }
@@ -226,7 +280,14 @@ std::optional<Hold> Lane::fit_later(Profile& profile) {
 }
 
 std::optional<Hold> Lane::fit_after(Profile& profile, Time from) {
-  return StartSearch(request_, reach_, profile).find(from);
+  if (!asker_) return StartSearch(request_, reach_, profile).find(from);
+  std::optional<Hold> best;
+  for (const Reservations::Open& one : open(profile)) {
+    const Entered inside(profile, one.entry);
+    auto hold = StartSearch(request_, reach_, profile, one.until).find(from);
+    if (hold && (!best || hold->start < best->start)) best = std::move(hold);
+  }
+  return best;
 }
 
 }  // namespace spur::sched

@@ -5,13 +5,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/view.h"
 #include "sched/offers.h"
 #include "sched/profile.h"
 #include "sched/request.h"
+#include "sched/reservations.h"
 #include "sched/start_search.h"
 
 namespace spur::sched {
@@ -22,6 +25,15 @@ class Lane {
        TimeLimit limit);
 
   const Request& request() const { return request_; }
+
+  // The reservation that the last job which fitted now would run in; null: none.
+  const model::Reservation* entry() const { return entry_; }
+  // Whether its jobs may use reservations, or are bound to them.
+  bool has_entries() const { return asker_ != nullptr; }
+  // Whether they may start in that one (empty: in none) at that time.
+  bool may_use(const Profile& profile, const std::string& reservation, Time start);
+  // Whether there are licences for one that starts now.
+  bool licensed_now(Profile& profile);
 
   // Why its jobs cannot run whatever is free; None if they can.
   model::Reason reason(const Profile& profile);
@@ -54,7 +66,10 @@ class Lane {
   bool takes_one_node(const Profile& profile) const;
   bool base_is_full(Profile& profile);
   std::vector<Share> look(Profile& profile) const;
+  std::vector<Share> look_inside(Profile& profile);
+  const std::vector<Reservations::Open>& open(const Profile& profile);
 
+  const model::View& view_;
   const model::Partition& partition_;
   std::size_t partition_number_;
   Request request_;
@@ -67,6 +82,12 @@ class Lane {
   // ... when no hold could be made; and when the last one was, and for when.
   std::optional<std::uint64_t> no_time_;
   std::optional<std::pair<std::uint64_t, Time>> planned_;
+  // With reservations: who asks (only what they are judged by), which are open now, and for which view and time.
+  std::unique_ptr<const model::JobSpec> asker_;
+  std::vector<Reservations::Open> open_;
+  std::shared_ptr<const std::vector<model::Reservation>> open_of_;
+  Time open_at_;
+  const model::Reservation* entry_ = nullptr;
 };
 
 }  // namespace spur::sched

@@ -30,6 +30,7 @@ struct NaiveHold {
   Time from, to;
   std::vector<NaiveWorld::Held> nodes;
   std::vector<NaiveWorld::HeldLicenses> licenses;
+  std::string reservation{};
 };
 using NaiveHolds = std::map<JobId, NaiveHold>;
 
@@ -242,7 +243,7 @@ class Naive : NaiveChoice {
       if (reason == Reason::None) {
         if (at_array_limit(*record.job))
           reason = Reason::JobArrayTaskLimit;
-        else if (!licensed(*request, now_, request->end_of_run(now_)))
+        else if (!licensed_now(record, *request))
           reason = Reason::Licenses;
         else
           reason = first.try_emplace(record.partition->config.name, id).first->second == id ? Reason::Resources
@@ -263,7 +264,7 @@ class Naive : NaiveChoice {
       const auto request = request_of(record);
       if (gone_.contains(record.job->id) || never_runs(record, request) != model::Reason::None) continue;
       if (!could_run.insert(record.job->id).second || record.job->reason != model::Reason::Resources) continue;
-      if (at_array_limit(*record.job) || !licensed(*request, now_, request->end_of_run(now_))) continue;
+      if (at_array_limit(*record.job) || !licensed_now(record, *request)) continue;
       first.try_emplace(record.partition->config.name, record.job->id);
     }
     return first;
@@ -282,6 +283,7 @@ class Naive : NaiveChoice {
       return Reason::PartitionTimeLimit;
     if (!request) return Reason::BadConstraints;
     if (!ends_in_time(*request, now_)) return Reason::DeadLine;
+    if (open_to(*record.job).empty()) return Reason::Reservation;
     if (!place_on_empty(record, *request, true).empty()) return Reason::None;
     Request size = *request;
     size.memory = MemoryNeed::None;
@@ -313,13 +315,33 @@ class Naive : NaiveChoice {
     }
     return choose_by_weight(request, offers);
   }
+  // In the first reservation that has room (which may be none); it stays entered.
   std::vector<Part> place(const Record& record, const Request& request, Time when) {
+    for (const auto& one : open_to(*record.job)) {
+      if (when >= one.until) continue;
+      entry_ = one.entry;
+      if (auto parts = place_here(record, request, when); !parts.empty()) return parts;
+    }
+    return {};
+  }
+  std::vector<Reservations::Open> open_to(const model::Job& job) const {
+    return Reservations(view_, now_, reservation_horizon(now_)).open_now(*job.spec);
+  }
+  bool licensed_now(const Record& record, const Request& request) {
+    const auto open = open_to(*record.job);
+    return std::ranges::any_of(open, [&](const auto& one) {
+      entry_ = one.entry;
+      return licensed(request, now_, request.end_of_run(now_));
+    });
+  }
+  std::vector<Part> place_here(const Record& record, const Request& request, Time when) {
     const Time end = request.end_of_run(when);
     if (!licensed(request, when, end)) return {};
     std::vector<Offer> offers;
     for (const auto index : record.partition->nodes) {
       const Node& node = nodes_[index.value];
       if (!node.record->usable() || !allowed(request, index.value)) continue;
+      if (Reservations::confined(entry_) && !Reservations::reserved_part(entry_, index)) continue;
       Amounts free = free_during(index.value, when, end);
       if (const Amount tasks = most_tasks(request, node, free)) offers.push_back({index.value, tasks, free, free});
     }
@@ -332,10 +354,11 @@ class Naive : NaiveChoice {
     const Time end = request.end_of_run(now_);
     auto allocation = std::make_shared<model::Allocation>();
     allocation->partition = record.partition->config.name;
+    if (entry_) allocation->reservation = entry_->name;
     std::vector<Held> taken;
     for (const auto& part : parts) {
       const Amounts take = amounts_of(request, part, free_during(part.node, now_, end));
-      taken.push_back({part.node, now_, end, take, {}});
+      taken.push_back({part.node, now_, end, take, {}, allocation->reservation});
       allocation->nodes.push_back(grant(request, part, take));
     }
     number(request, allocation->nodes);
@@ -380,8 +403,10 @@ class Naive : NaiveChoice {
     const JobId job = record.job->id;
     const Time end = request.end_of_run(when);
     NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}};
+    if (entry_) hold.reservation = entry_->name;
     for (const auto& part : parts)
-      hold.nodes.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job});
+      hold.nodes.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job,
+                            hold.reservation});
     hold.licenses.push_back({when, end, {request.licenses.begin(), request.licenses.end()}, job});
     plan_again(job, hold);
   }
@@ -403,7 +428,10 @@ class Naive : NaiveChoice {
     for (const auto* partition : partitions_of(view_, **job)) {
       const Record record{job->get(), partition, 0, 0, 0, 0};
       if (partition->config.name == hold.partition)
-        return never_runs(record, request_of(record)) == model::Reason::None;
+        return never_runs(record, request_of(record)) == model::Reason::None &&
+               std::ranges::any_of(open_to(**job), [&](const auto& one) {
+                 return (one.entry ? one.entry->name : "") == hold.reservation && hold.from < one.until;
+               });
     }
     return false;
   }

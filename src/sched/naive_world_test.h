@@ -26,6 +26,7 @@ class NaiveWorld {
     close_reserved();
   }
 
+  static constexpr JobId kReserved{0xffffffffu};
   using Gres = std::pair<std::string, std::string>;          // name, type
   using DeviceName = std::pair<std::string, std::uint32_t>;  // name, number
   // An amount of everything a node has: CPUs in all and by socket, memory, GRES that is counted, each device with its
@@ -82,14 +83,16 @@ class NaiveWorld {
     Time from, to;
     Amounts what;
     JobId planned_for;
+    std::string reservation{};  // that the job runs in, or that closes this
+    bool closes() const { return planned_for == kReserved; }
   };
   struct HeldLicenses {
     Time from, to;
     std::map<std::size_t, Amount> what;
     JobId planned_for;
+    std::string reservation{};
   };
   // ---- what reservations keep from everybody
-  static constexpr JobId kReserved{0xffffffffu};
   void close_reserved() {
     const Reservations reservations(view_, now_, reservation_horizon(now_));
     for (std::uint32_t n = 0; n < nodes_.size(); ++n)
@@ -106,13 +109,49 @@ class NaiveWorld {
               if (nodes_[n].cpus_per_socket)
                 ++what.socket[static_cast<int>((core * threads + t) / nodes_[n].cpus_per_socket)];
             }
+          for (const auto& devices : span.devices)
+            for (const auto number : devices.indices)
+              if (nodes_[n].devices.contains({devices.gres, number}))
+                what.device[{devices.gres, number}] = nodes_[n].total.device.at({devices.gres, number});
         }
-        held_.push_back({n, std::max(span.from, now_), span.to, what, kReserved});
+        held_.push_back({n, std::max(span.from, now_), span.to, what, kReserved, span.by->name});
       }
     for (const auto& span : reservations.closed_licenses(nullptr))
       for (std::size_t i = 0; i < view_.config->licenses.size(); ++i)
         if (view_.config->licenses[i].name == span.name && span.to > now_)
-          held_licenses_.push_back({std::max(span.from, now_), span.to, {{i, span.count}}, kReserved});
+          held_licenses_.push_back({std::max(span.from, now_), span.to, {{i, span.count}}, kReserved, span.by->name});
+  }
+  // What jobs in the reservation have of the node then is theirs, and closed to nobody a second time.
+  Amounts left_of_part(const Held& closure, Time t) const {
+    Amounts left = closure.what;
+    for (const auto& held : held_)
+      if (!held.closes() && held.node == closure.node && held.reservation == closure.reservation && held.from <= t &&
+          t < held.to)
+        left.add(held.what, -1);
+    return left;
+  }
+  void close_for(const Held& closure, Time t, Amounts& free) const {
+    const auto* by = model::find_reservation(view_, closure.reservation);
+    Amounts left = left_of_part(closure, t);
+    if (!Reservations::matters(*by, entry_)) return;
+    left.at_least_nothing();
+    free.cpu -= left.cpu;
+    free.mem -= left.mem;
+    for (const auto& [key, n] : closure.what.socket) free.socket[key] -= left.socket[key];
+    for (const auto& [key, n] : closure.what.device) free.device[key] -= left.device[key];
+    for (const auto& [key, n] : closure.what.gres) free.gres[key] -= left.gres[key];
+    for (const auto& [key, n] : closure.what.partition_cpu) free.partition_cpu[key] -= left.partition_cpu[key];
+  }
+  void confine(const Held& closure, Amounts left, Amounts& free) const {
+    const auto* part = Reservations::reserved_part(entry_, NodeIndex(closure.node));
+    if (part->whole()) return;
+    if (!part->cores.empty()) {
+      free.cpu = std::min(free.cpu, left.cpu);
+      for (auto& [key, n] : free.socket) n = std::min(n, left.socket[key]);
+    }
+    for (const auto& devices : part->devices)
+      for (auto& [key, n] : free.device)
+        if (key.first == devices.gres) n = std::min(n, left.device[key]);
   }
   // ---- what there is
   void add_node(const model::Node& record) {
@@ -220,7 +259,7 @@ class NaiveWorld {
     for (const auto& grant : job.allocation->nodes) {
       const auto& jobs = nodes_[grant.node.value].record->jobs;
       if (std::ranges::find(jobs, job.id) == jobs.end()) continue;
-      held_.push_back({grant.node.value, now_, end, of_grant(job, grant), {}});
+      held_.push_back({grant.node.value, now_, end, of_grant(job, grant), {}, job.allocation->reservation});
     }
     HeldLicenses licenses{now_, end, {}, {}};
     for (const auto& license : job.spec->licenses)
@@ -259,7 +298,13 @@ class NaiveWorld {
   Amounts free_at(std::uint32_t n, Time t) const {
     Amounts free = nodes_[n].total;
     for (const auto& held : held_)
-      if (held.node == n && held.from <= t && t < held.to) free.add(held.what, -1);
+      if (held.node == n && !held.closes() && held.from <= t && t < held.to) free.add(held.what, -1);
+    for (const auto& held : held_)
+      if (held.node == n && held.closes() && held.from <= t && t < held.to) close_for(held, t, free);
+    // Who is confined to a part is so for as long as it runs.
+    for (const auto& held : held_)
+      if (held.node == n && held.closes() && Reservations::confined(entry_) && entry_->name == held.reservation)
+        confine(held, left_of_part(held, t), free);
     return free;
   }
   // What nobody uses now, whoever may have been promised it.
@@ -279,12 +324,16 @@ class NaiveWorld {
     std::erase_if(free.gres, [&](const auto& gres) { return !nodes_[n].total.gres.contains(gres.first); });
     return free;
   }
+  bool is_own(const HeldLicenses& held) const {
+    return held.planned_for == kReserved && entry_ && entry_->name == held.reservation;
+  }
   bool licensed(const Request& request, Time from, Time to) const {
     const auto enough_at = [&](Time t) {
       for (const auto& [license, count] : request.licenses) {
         Amount free = view_.config->licenses[license].count;
         for (const auto& held : held_licenses_)
-          if (held.from <= t && t < held.to && held.what.contains(license)) free -= held.what.at(license);
+          if (held.from <= t && t < held.to && held.what.contains(license) && !is_own(held))
+            free -= held.what.at(license);
         if (free < count) return false;
       }
       return true;
@@ -302,6 +351,7 @@ class NaiveWorld {
   std::vector<Held> held_;
   std::vector<HeldLicenses> held_licenses_;
   std::map<JobId, std::uint32_t> array_running_;
+  const model::Reservation* entry_ = nullptr;  // the eyes through which all this is seen
 };
 
 }  // namespace spur::sched

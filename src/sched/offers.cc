@@ -16,7 +16,7 @@ std::uint32_t most_nodes(const Request& request) {
 }
 
 bool Offers::in_reach(NodeNumber n) const {
-  return profile_.groups().usable(n) && reach_.cpus[profile_.groups().sort_of(n)] != kNoUse &&
+  return profile_.groups().usable(n) && profile_.lets_use(n) && reach_.cpus[profile_.groups().sort_of(n)] != kNoUse &&
          !std::ranges::binary_search(request_.excluded, n);
 }
 
@@ -41,6 +41,7 @@ void Offers::count(const Offer& offer, std::int64_t times) {
 }
 
 void Offers::add_groups() {
+  if (profile_.confined()) return;  // nodes with a reservation are in no group
   with_groups_ = true;
   const auto& sorts = profile_.groups().sorts();
   for (std::size_t s = 0; s < sorts.size(); ++s) {

@@ -58,6 +58,7 @@ std::string show(const Plan& plan) {
     out += fmt::format("start {}", start.job.value);
     if (start.array_task) out += fmt::format("_{}", *start.array_task);
     out += " in " + start.allocation->partition;
+    if (!start.allocation->reservation.empty()) out += " by " + start.allocation->reservation;
     for (const auto& grant : start.allocation->nodes) {
       out += fmt::format(" node {} tasks {} mem {} cpus", grant.node.value, grant.tasks, grant.memory_mib);
       for (const auto cpu : grant.cpus) out += fmt::format(" {}", cpu);
@@ -351,6 +352,11 @@ class RandomLife {
       spec.licenses = {{dice_.one_in(2) ? "lic" : "tool", dice_.between(1, 2)}};
     if (dice_.one_in(12)) spec.begin = now_ + minutes(dice_.between(0, 20));
     if (dice_.one_in(15)) spec.deadline = now_ + minutes(dice_.between(5, 60));
+    if (flavour_.reservations) {
+      spec.uid = Uid(dice_.between(1, 2));
+      if (dice_.one_in(2)) spec.reservation = fmt::format("r{}", dice_.below(4));
+      if (!spec.reservation.empty() && dice_.one_in(3)) spec.reservation += fmt::format(",r{}", dice_.below(4));
+    }
     if (dice_.one_in(8)) spec.priority = dice_.between(1, 200'000);
     if (dice_.one_in(8)) spec.nice = static_cast<std::int32_t>(dice_.below(200)) - 100;
     if (flavour_.arrays && dice_.one_in(3)) {
@@ -412,6 +418,12 @@ class RandomLife {
     one.start = now_ + minutes(dice_.below(60)) - minutes(20);
     one.end = one.start + minutes(dice_.between(10, 90));
     if (dice_.one_in(4)) one.flags |= model::kResvDaily;
+    for (const std::uint64_t flag : {model::kResvMaint, model::kResvOverlap, model::kResvFlex, model::kResvAnyNodes,
+                                     model::kResvTimeFloat, model::kResvMagnetic})
+      if (dice_.one_in(8)) one.flags |= flag;
+    one.float_ahead = seconds(60 * dice_.below(20));
+    one.user_ids = {Uid(dice_.between(1, 2))};
+    one.users.names = {"somebody"};
     for (std::uint32_t n = 0; n < cluster_.node_count(); ++n) {
       if (!dice_.one_in(3)) continue;
       model::ReservedNode part{NodeIndex(n)};
@@ -419,6 +431,8 @@ class RandomLife {
       if (dice_.one_in(3) && hw.cpus % (hw.sockets * hw.cores_per_socket) == 0)
         for (std::uint32_t c = 0; c < hw.sockets * hw.cores_per_socket; c += 2)
           part.cores.push_back(static_cast<std::uint16_t>(c));
+      else if (dice_.one_in(3) && !hw.gres.empty() && hw.gres[0].name == "gpu")
+        part.devices = {{"gpu", hw.gres[0].type, {0}}};
       one.nodes.push_back(std::move(part));
     }
     if (flavour_.licenses && dice_.one_in(2)) one.licenses = {{"lic", 1}};
@@ -567,7 +581,7 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   using enum model::Reason;
   for (const auto reason : {Priority, Dependency, Resources, PartitionNodeLimit, PartitionTimeLimit, PartitionDown,
                             PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,
-                            BadConstraints, JobArrayTaskLimit, PartitionConfig, DeadLine})
+                            BadConstraints, JobArrayTaskLimit, PartitionConfig, DeadLine, Reservation})
     EXPECT_GT(reasons[reason], 50u) << model::reason_name(reason);
 }
 

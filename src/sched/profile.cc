@@ -65,6 +65,7 @@ void Profile::begin(Time now) {
   for (const NodeNumber n : started_on_) refresh(n);
   started_on_.clear();
   license_starts_.clear();
+  reserved_starts_.clear();
   licenses_ = {};
   constexpr std::size_t kKeep = 16'384;
   gains_.trim(kKeep);
@@ -75,17 +76,29 @@ void Profile::begin(Time now) {
 
 Timeline& Profile::timeline(NodeNumber node) {
   HeldNode& held = held_[held_at_[node]];
+  if (entry_) {
+    const auto [at, added] = entry_timelines_.try_emplace(node);
+    if (added) at->second = part_by_part(node, held);
+    return at->second;
+  }
   // An older one will do as long as nothing was to happen until a moment from now: no job is overdue since.
   if (!held.outdated && (held.built == now_ || held.timeline.next_step(held.built) > now_ + seconds(1)))
     return held.timeline;
-  held.timeline = Timeline(capacity_.width(), capacity_.free(node), now_);
   held.built = now_;
   held.outdated = false;
-  const auto& steps = ends_.steps(node);
-  for (std::size_t i = 0; i < steps.at.size(); ++i)
-    held.timeline.append(not_before_soon(steps.at[i], now_), &steps.rows[i * capacity_.width()]);
+  held.timeline = held.parted ? part_by_part(node, held) : steps_of(node);
+  if (held.parted) return held.timeline;
   for (const auto& [hold, share] : held.holds) take_on(held, *hold, share, false);
   return held.timeline;
+}
+
+// Without any holds.
+Timeline Profile::steps_of(NodeNumber node) {
+  Timeline timeline(capacity_.width(), capacity_.free(node), now_);
+  const auto& steps = ends_.steps(node);
+  for (std::size_t i = 0; i < steps.at.size(); ++i)
+    timeline.append(not_before_soon(steps.at[i], now_), &steps.rows[i * capacity_.width()]);
+  return timeline;
 }
 
 void Profile::take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back) {
@@ -95,19 +108,27 @@ void Profile::take_on(HeldNode& held, const Hold& hold, std::size_t share, bool 
 }
 
 Timeline& Profile::licenses() {
-  if (licenses_.built()) return licenses_;
+  Timeline& wanted = entry_ ? entry_licenses_ : licenses_;
+  if (!wanted.built()) wanted = make_licenses();
+  return wanted;
+}
+
+Timeline Profile::make_licenses() const {
   const auto& known = view_.config->licenses;
   std::vector<Amount> free;
   for (const auto& license : known) free.push_back(license.count);
   for (const auto& [job, holder] : license_holders_)
     for (std::size_t i = 0; i < known.size(); ++i) free[i] -= holder.counts[i];
-  licenses_ = Timeline(known.size(), free.data(), now_);
+  Timeline timeline(known.size(), free.data(), now_);
   for (const auto& [job, holder] : license_holders_)
-    licenses_.release(not_before_soon(holder.until, now_), holder.counts.data());
-  for (const auto& [until, counts] : license_starts_) licenses_.take(now_, until, counts.data());
-  for (const Hold* hold : license_holds_)
-    licenses_.take(std::max(hold->start, now_), hold->end, hold->licenses.data());
-  return licenses_;
+    timeline.release(not_before_soon(holder.until, now_), holder.counts.data());
+  for (const auto& [until, counts] : license_starts_) timeline.take(now_, until, counts.data());
+  for (const Hold* hold : license_holds_) {
+    // Seen from inside, what was lifted has to be left out here; else it was given back when it was lifted.
+    if (entry_ && (hold == lifted_ || (hold->closes && hold->reservation == entry_->name))) continue;
+    timeline.take(std::max(hold->start, now_), hold->end, hold->licenses.data());
+  }
+  return timeline;
 }
 
 const Amount* Profile::least(NodeNumber node, Time from, Time to) {
@@ -176,6 +197,7 @@ void Profile::start(const Request& request, const std::vector<Share>& shares, co
     ends_.add_start(n, end, row);
     if (is_held(n)) held_[held_at_[n]].outdated = true;
     started_on_.push_back(n);
+    if (entry_) reserved_starts_.push_back({n, entry_->name, {now_, end, {row, row + width}}});
   }
   if (request.licenses.empty()) return;
   auto counts = license_row(request);
@@ -185,6 +207,7 @@ void Profile::start(const Request& request, const std::vector<Share>& shares, co
 
 Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> shares) {
   Hold hold{start, request.end_of_run(start), std::move(shares), {}, license_row(request)};
+  if (entry_) hold.reservation = entry_->name;
   hold.rows.resize(hold.shares.size() * capacity_.width());
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
     const Amount* row = least(hold.shares[i].node, hold.start, hold.end);
@@ -204,6 +227,9 @@ void Profile::add(const Hold& hold) {
     }
     HeldNode& held = held_[held_at_[n]];
     held.holds.emplace_back(&hold, i);
+    const Amount* row = &hold.rows[i * capacity_.width()];
+    held.parted |= hold.closes && !std::equal(row, row + capacity_.width(), capacity_.total(n));
+    held.outdated |= held.parted;
     if (!held.outdated) take_on(held, hold, i, false);
   }
   if (hold.licenses.empty()) return;
@@ -238,6 +264,7 @@ void Profile::take_off(const Hold& hold) {
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
     const NodeNumber n = hold.shares[i].node;
     HeldNode& held = held_[held_at_[n]];
+    held.outdated |= held.parted;  // which it stays until the last hold is gone: that is slower, but not wrong
     if (!held.outdated && held.holds.size() > 1) take_on(held, hold, i, true);
     drop_from(n, hold);
   }
@@ -247,16 +274,22 @@ void Profile::take_off(const Hold& hold) {
 }
 
 void Profile::lift(const Hold& hold) {
+  lifted_ = &hold;
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
+    HeldNode& held = held_[held_at_[hold.shares[i].node]];
+    held.outdated |= held.parted;
+    if (held.parted) continue;
     (void)timeline(hold.shares[i].node);
-    take_on(held_[held_at_[hold.shares[i].node]], hold, i, true);
+    take_on(held, hold, i, true);
   }
   if (!hold.licenses.empty()) licenses().give_back(std::max(hold.start, now_), hold.end, hold.licenses.data());
 }
 
 void Profile::restore(const Hold& hold) {
+  lifted_ = nullptr;
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
     HeldNode& held = held_[held_at_[hold.shares[i].node]];
+    held.outdated |= held.parted;
     if (!held.outdated) take_on(held, hold, i, false);
   }
   if (!hold.licenses.empty()) licenses().take(std::max(hold.start, now_), hold.end, hold.licenses.data());

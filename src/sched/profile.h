@@ -11,6 +11,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
@@ -30,6 +32,8 @@ struct Hold {
   std::vector<Share> shares;
   std::vector<Amount> rows;      // one per share
   std::vector<Amount> licenses;  // one per licence of the cluster; empty: none
+  std::string reservation = {};  // the one that the job will run in, or that closes this to others; empty: none
+  bool closes = false;
   friend bool operator==(const Hold&, const Hold&) = default;
 };
 
@@ -73,6 +77,14 @@ class Profile {
   void remove_license_holder(JobId job) { license_holders_.erase(job); }
   // A call begins: starts of the last one that did not come true are forgotten.
   void begin(Time now);
+
+  // From here on it is asked for a job that runs in this reservation (null: in none), which must be in the view: what
+  // others have reserved may be open to it, and it may be confined to what the reservation has. While in one, nothing
+  // but start() may change the profile.
+  void enter(const model::Reservation* reservation);
+  const model::Reservation* entered() const { return entry_; }
+  bool confined() const { return confined_; }
+  bool lets_use(NodeNumber n) const;
 
   // ---- what there is
   Time now() const { return now_; }
@@ -121,6 +133,16 @@ class Profile {
     Timeline timeline;
     Time built;
     bool outdated = true;
+    bool parted = false;  // a part of it is reserved: what is closed depends on who uses it
+  };
+  struct Use {  // by a job in a reservation
+    Time from, to;
+    std::vector<Amount> row;
+  };
+  struct ReservedStart {  // of this call
+    NodeNumber node;
+    std::string reservation;
+    Use use;
   };
   struct LicenseHolder {
     Time until;  // raw
@@ -128,6 +150,12 @@ class Profile {
   };
   Timeline& timeline(NodeNumber node);
   Timeline& licenses();
+  Timeline make_licenses() const;
+  Timeline steps_of(NodeNumber node);
+  Timeline part_by_part(NodeNumber node, const HeldNode& held);
+  Timeline left_of_part(NodeNumber node, const HeldNode& held, const Hold& closure, std::vector<Amount> part);
+  void confine(NodeNumber node, const HeldNode& held, Timeline& timeline);
+  bool keeps_out(const Hold& closure) const;
   std::vector<Amount> license_row(const Request& request) const;
   void take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back);
   void take_off(const Hold& hold);
@@ -149,9 +177,27 @@ class Profile {
   std::vector<std::pair<Time, std::vector<Amount>>> license_starts_;  // of this call
   std::vector<const Hold*> license_holds_;
   Timeline licenses_;
+  const model::Reservation* entry_ = nullptr;
+  bool confined_ = false;
+  std::unordered_map<NodeNumber, Timeline> entry_timelines_;  // look-up only; as seen from inside
+  Timeline entry_licenses_;
+  const Hold* lifted_ = nullptr;
+  std::vector<ReservedStart> reserved_starts_;
   GainLog gains_, base_gains_;
   NodeMarks marks_;
   std::vector<Amount> scratch_, license_scratch_, before_;
+};
+
+// Inside a reservation for a while.
+class Entered {
+ public:
+  Entered(Profile& profile, const model::Reservation* reservation) : profile_(profile) { profile.enter(reservation); }
+  ~Entered() { profile_.enter(nullptr); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  Profile& profile_;
 };
 
 }  // namespace spur::sched

@@ -200,8 +200,6 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   const auto& config = (*view.partitions)[partition].config;
   Request request;
   request.partition = partition;
-  if (!spec.reservation.empty())
-    return fail(ErrorCode::InvalidReservation, fmt::format("unknown reservation {}", spec.reservation));
   if (spec.exclusive == model::Exclusive::User || spec.exclusive == model::Exclusive::Mcs)
     return fail(ErrorCode::NotSupported, "--exclusive=user and --exclusive=mcs are not supported yet");
   if (config.exclusive_user)
@@ -248,7 +246,12 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
          a.switch_wait_seconds == b.switch_wait_seconds && a.segment == b.segment && a.prefer == b.prefer &&
          a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
-         a.deadline == b.deadline && a.time_min == b.time_min && a.distribution == b.distribution;
+         a.deadline == b.deadline && a.time_min == b.time_min && a.distribution == b.distribution &&
+         (a.reservation.empty() || same_asker(a, b));
+}
+
+bool same_asker(const model::JobSpec& a, const model::JobSpec& b) {
+  return a.uid == b.uid && a.account == b.account && a.qos == b.qos;
 }
 
 std::uint64_t wish_hash(const model::JobSpec& spec) {

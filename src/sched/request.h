@@ -129,6 +129,8 @@ MemoryWish memory_wish(const model::ClusterConfig& config, const model::Partitio
 // Equal in everything that the scheduler looks at; such jobs are one class. (The time limit in force is kept in the
 // job record and compared beside it.)
 bool same_wish(const model::JobSpec& a, const model::JobSpec& b);
+// Of the same user, account and QOS: what reservations ask about.
+bool same_asker(const model::JobSpec& a, const model::JobSpec& b);
 std::uint64_t wish_hash(const model::JobSpec& spec);
 
 }  // namespace spur::sched

@@ -21,13 +21,22 @@ bool lets_in(const Reservation& r, const model::JobSpec& spec) {
 }  // namespace
 
 Reservations::Reservations(const model::View& view, Time now, Time horizon)
-    : view_(view), now_(now), horizon_(horizon) {
-  for (std::uint32_t i = 0; i < view.reservations->size(); ++i)
-    for (std::uint32_t row = 0; row < (*view.reservations)[i].nodes.size(); ++row)
-      on_nodes_.push_back({(*view.reservations)[i].nodes[row].node, i, row});
+    : view_(view), now_(now), horizon_(horizon) {}
+
+const std::vector<Reservations::OnNode>& Reservations::on_nodes() const {
+  if (!on_nodes_.empty()) return on_nodes_;
+  for (std::uint32_t i = 0; i < view_.reservations->size(); ++i)
+    for (std::uint32_t row = 0; row < (*view_.reservations)[i].nodes.size(); ++row)
+      on_nodes_.push_back({(*view_.reservations)[i].nodes[row].node, i, row});
   std::ranges::stable_sort(on_nodes_, {}, &OnNode::node);
-  for (const OnNode& one : on_nodes_)
-    if (nodes_.empty() || nodes_.back() != one.node) nodes_.push_back(one.node);
+  return on_nodes_;
+}
+
+std::vector<NodeIndex> Reservations::nodes() const {
+  std::vector<NodeIndex> out;
+  for (const OnNode& one : on_nodes())
+    if (out.empty() || out.back() != one.node) out.push_back(one.node);
+  return out;
 }
 
 Reservations::Entries Reservations::entries(const model::JobSpec& spec) const {
@@ -43,6 +52,14 @@ Reservations::Entries Reservations::entries(const model::JobSpec& spec) const {
   // The one that begins first is tried first.
   std::ranges::stable_sort(out.list, {}, [this](const Reservation* r) { return model::occurrence(*r, now_).start; });
   if (out.list.empty()) out.reason = model::Reason::Reservation;
+  return out;
+}
+
+std::vector<Reservations::Open> Reservations::open_now(const model::JobSpec& spec) const {
+  std::vector<Open> out;
+  for (const Reservation* entry : entries(spec).list)
+    if (const auto at = windows(entry); !at.empty() && at.front().from <= now_ && now_ < at.front().to)
+      out.push_back({entry, at.front().to});
   return out;
 }
 
@@ -64,6 +81,10 @@ std::vector<StartWindow> Reservations::windows(const Reservation* entry) const {
     if (entry->has(model::kResvFlex)) from = out.empty() ? now_ : out.back().to;
     out.push_back({from, at.end});
   }
+  // One that is far away has no occurrence yet, but its jobs need not wait for it.
+  const Occurrence first = model::occurrence_after(*entry, now_);
+  if (out.empty() && is_set(first.end) && entry->has(model::kResvFlex) && !entry->has(model::kResvTimeFloat))
+    out.push_back({now_, first.end});
   return out;
 }
 
@@ -77,7 +98,7 @@ const model::ReservedNode* Reservations::reserved_part(const Reservation* entry,
   return at != entry->nodes.end() && at->node == node ? &*at : nullptr;
 }
 
-bool Reservations::matters(const Reservation& other, const Reservation* entry) const {
+bool Reservations::matters(const Reservation& other, const Reservation* entry) {
   if (&other == entry) return false;
   if (!entry) return true;
   if (entry->has(model::kResvMaint)) return false;
@@ -86,13 +107,13 @@ bool Reservations::matters(const Reservation& other, const Reservation* entry) c
 
 std::vector<ClosedSpan> Reservations::closed(NodeIndex node, const Reservation* entry) const {
   std::vector<ClosedSpan> out;
-  const auto [first, last] = std::ranges::equal_range(on_nodes_, node, {}, &OnNode::node);
+  const auto [first, last] = std::ranges::equal_range(on_nodes(), node, {}, &OnNode::node);
   for (auto at = first; at != last; ++at) {
     const Reservation& r = (*view_.reservations)[at->reservation];
     if (!matters(r, entry)) continue;
     const model::ReservedNode& part = r.nodes[at->row];
     for (const Occurrence& when : occurrences(r))
-      out.push_back({std::max(now_, when.start), when.end, part.cores, part.devices});
+      out.push_back({std::max(now_, when.start), when.end, part.cores, part.devices, &r});
   }
   std::ranges::stable_sort(out, {}, &ClosedSpan::from);
   return out;
@@ -104,10 +125,14 @@ std::vector<ClosedLicenses> Reservations::closed_licenses(const Reservation* ent
     if (r.licenses.empty() || &r == entry) continue;
     for (const Occurrence& when : occurrences(r))
       for (const model::LicenseRequest& license : r.licenses)
-        out.push_back({std::max(now_, when.start), when.end, license.name, license.count});
+        out.push_back({std::max(now_, when.start), when.end, license.name, license.count, &r});
   }
   std::ranges::stable_sort(out, {}, &ClosedLicenses::from);
   return out;
+}
+
+bool any_magnetic(const model::View& view) {
+  return std::ranges::any_of(*view.reservations, [](const Reservation& r) { return r.has(model::kResvMagnetic); });
 }
 
 Status check_reservation_access(const model::View& view, const model::JobSpec& spec) {

@@ -25,14 +25,20 @@ struct ClosedSpan {
   Time from, to;
   std::vector<std::uint16_t> cores;  // in the node's abstract numbering: core c is CPUs c*threads ... (c+1)*threads-1
   std::vector<model::DeviceGrant> devices;
+  const model::Reservation* by = nullptr;  // lives in the view
   bool whole() const { return cores.empty() && devices.empty(); }
-  friend bool operator==(const ClosedSpan&, const ClosedSpan&) = default;
+  friend bool operator==(const ClosedSpan& a, const ClosedSpan& b) {
+    return a.from == b.from && a.to == b.to && a.cores == b.cores && a.devices == b.devices;
+  }
 };
 struct ClosedLicenses {
   Time from, to;
   std::string name;
   std::uint32_t count = 0;
-  friend bool operator==(const ClosedLicenses&, const ClosedLicenses&) = default;
+  const model::Reservation* by = nullptr;
+  friend bool operator==(const ClosedLicenses& a, const ClosedLicenses& b) {
+    return a.from == b.from && a.to == b.to && a.name == b.name && a.count == b.count;
+  }
 };
 struct StartWindow {
   Time from, to;  // a job may start at `from` and must have started before `to`
@@ -54,9 +60,17 @@ class Reservations {
     model::Reason reason = model::Reason::None;
   };
   Entries entries(const model::JobSpec& spec) const;
+  // Those of them in which it may start now, and until when it must have.
+  struct Open {
+    const model::Reservation* entry = nullptr;
+    Time until = Time::max();
+  };
+  std::vector<Open> open_now(const model::JobSpec& spec) const;
 
   // When a job may start that runs in `entry`; ascending, up to the horizon. In none: always.
   std::vector<StartWindow> windows(const model::Reservation* entry) const;
+  // Whether what `other` has reserved is closed to a job that runs in `entry`.
+  static bool matters(const model::Reservation& other, const model::Reservation* entry);
   // Only what the entry has reserved may be used.
   static bool confined(const model::Reservation* entry);
   // What of `node` the entry has reserved; null: nothing of it.
@@ -65,11 +79,10 @@ class Reservations {
   // When parts of the node are closed to a job that runs in `entry`; ascending by `from`.
   std::vector<ClosedSpan> closed(NodeIndex node, const model::Reservation* entry) const;
   // Nodes of which closed() may say something, ascending: the others need not be asked about.
-  const std::vector<NodeIndex>& nodes() const { return nodes_; }
+  std::vector<NodeIndex> nodes() const;
   std::vector<ClosedLicenses> closed_licenses(const model::Reservation* entry) const;
 
  private:
-  bool matters(const model::Reservation& other, const model::Reservation* entry) const;
   std::vector<model::Occurrence> occurrences(const model::Reservation& reservation) const;
 
   const model::View& view_;
@@ -79,9 +92,12 @@ class Reservations {
     std::uint32_t reservation;  // position in the view's list
     std::uint32_t row;          // ... in its list of nodes
   };
-  std::vector<OnNode> on_nodes_;  // by node, then reservation
-  std::vector<NodeIndex> nodes_;
+  const std::vector<OnNode>& on_nodes() const;
+  mutable std::vector<OnNode> on_nodes_;  // by node, then reservation; made when first asked for
 };
+
+// Whether jobs may come to run in a reservation that they did not name.
+bool any_magnetic(const model::View& view);
 
 // What a submit is refused for: a reservation that does not exist, or is not for this user.
 Status check_reservation_access(const model::View& view, const model::JobSpec& spec);

@@ -11,10 +11,11 @@ bool in_time(const Request& request, Time start) {
   return request.limit.is_finite() ? request.end_of_run(start) <= request.deadline : start < request.deadline;
 }
 
-StartSearch::StartSearch(const Request& request, const Reach& reach, Profile& profile)
+StartSearch::StartSearch(const Request& request, const Reach& reach, Profile& profile, Time until)
     : request_(request),
       reach_(reach),
       profile_(profile),
+      until_(until),
       offers_(request, reach, profile),
       cursor_(profile.ends().index()) {}
 
@@ -28,7 +29,7 @@ std::optional<Hold> StartSearch::find(Time from) {
   if (!request_.places_freely()) return find_greedily(from);
   while (true) {
     const Time at = std::min({next_end(), due_.empty() ? Time::max() : due_.front().first, licenses_due_});
-    if (at == Time::max() || !in_time(request_, at)) return std::nullopt;
+    if (at >= until_ || !in_time(request_, at)) return std::nullopt;
     bool more = take_ends(at);
     while (!due_.empty() && due_.front().first == at) {
       const NodeNumber n = due_.front().second;
@@ -69,7 +70,8 @@ std::optional<Hold> StartSearch::find_greedily(Time from) {
 }
 
 bool StartSearch::passes(const EndIndex::End& end) const {
-  return !profile_.is_held(end.node) && end.cpus >= reach_.cpus[profile_.groups().sort_of(end.node)] &&
+  return !profile_.is_held(end.node) && profile_.lets_use(end.node) &&
+         end.cpus >= reach_.cpus[profile_.groups().sort_of(end.node)] &&
          !std::ranges::binary_search(request_.excluded, end.node);
 }
 

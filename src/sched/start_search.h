@@ -18,8 +18,8 @@ bool in_time(const Request& request, Time start);
 
 class StartSearch {
  public:
-  // All must outlive the search.
-  StartSearch(const Request& request, const Reach& reach, Profile& profile);
+  // All must outlive the search. It looks for a start before `until`.
+  StartSearch(const Request& request, const Reach& reach, Profile& profile, Time until = Time::max());
 
   // The hold to be made, not before `from`; none if it cannot be done before the request's deadline. Does not make
   // it. To be called once.
@@ -38,6 +38,7 @@ class StartSearch {
   const Request& request_;
   const Reach& reach_;
   Profile& profile_;
+  Time until_;
   Offers offers_;
   EndIndex::Cursor cursor_;
   std::vector<std::pair<Time, NodeNumber>> due_;  // nodes with holds: when to look again; a heap, soonest first

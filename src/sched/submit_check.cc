@@ -16,6 +16,7 @@
 #include "sched/eligibility.h"
 #include "sched/plan.h"
 #include "sched/request.h"
+#include "sched/reservations.h"
 
 namespace spur::sched {
 namespace {
@@ -143,8 +144,7 @@ Status check_max_memory(const model::ClusterConfig& config, const Partition& par
 bool any_node_will_do(const JobSpec& spec) {
   return spec.gres.empty() && spec.tasks_per_gpu == 0 && spec.features.empty() && spec.required_nodes.empty() &&
          spec.excluded_nodes.empty() && spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No &&
-         spec.licenses.empty() && !spec.contiguous && spec.reservation.empty() && spec.prefer.empty() &&
-         spec.segment == 0;
+         spec.licenses.empty() && !spec.contiguous && spec.prefer.empty() && spec.segment == 0;
 }
 
 // Most submits end here: plain jobs that a node of the partition can run, seen without looking at all nodes.
@@ -239,6 +239,7 @@ Status SubmitChecker::check(const View& view, const JobSpec& spec) {
   SPUR_TRY(check_partition_access(view, spec, partitions));
   SPUR_TRY(check_form(view, spec));
   SPUR_TRY(check_names(view, spec));
+  SPUR_TRY(check_reservation_access(view, spec));
   for (const Partition* partition : partitions) SPUR_TRY(check_max_memory(*view.config, *partition, spec));
 
   // One partition that can run it is enough, unless all have to.

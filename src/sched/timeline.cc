@@ -40,6 +40,14 @@ void Timeline::add(Time from, Time to, const Amount* amounts, int sign) {
     for (std::size_t c = 0; c < width_; ++c) rows_[i * width_ + c] += sign * amounts[c];
 }
 
+void Timeline::lower(Time from, Time to, const Amount* most) {
+  if (from >= to) return;
+  const std::size_t first = step_at(from);
+  const std::size_t end = to == Time::max() ? times_.size() : step_at(to);
+  for (std::size_t i = first; i < end; ++i)
+    for (std::size_t c = 0; c < width_; ++c) rows_[i * width_ + c] = std::min(rows_[i * width_ + c], most[c]);
+}
+
 std::size_t Timeline::step_of(Time at) const {
   const auto next = static_cast<std::size_t>(std::ranges::upper_bound(times_, at) - times_.begin());
   SPUR_CHECK_MSG(next > 0, "a timeline knows no past");

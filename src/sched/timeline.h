@@ -28,6 +28,9 @@ class Timeline {
   void take(Time from, Time to, const Amount* amounts) { add(from, to, amounts, -1); }
   void give_back(Time from, Time to, const Amount* amounts) { add(from, to, amounts, 1); }
 
+  // From `from` until `to` there is at most so much.
+  void lower(Time from, Time to, const Amount* most);
+
   // The least free of each column at any moment of [from, to). from < to.
   void least(Time from, Time to, Amount* out) const;
 

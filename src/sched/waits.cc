@@ -35,8 +35,7 @@ void Walk::find_firsts() {
   lacks_licenses_.assign(s_.lanes.size(), false);
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || s_.lanes[l]->lane.request().licenses.empty()) continue;
-    const Request& request = s_.lanes[l]->lane.request();
-    lacks_licenses_[l] = !s_.profile.licenses_suffice(request, now_, request.end_of_run(now_));
+    lacks_licenses_[l] = !s_.lanes[l]->lane.licensed_now(s_.profile);
   }
   std::vector<std::optional<Position>> firsts(first_of_partition_.size());
   const auto consider = [&](const LaneRecord& record, const Turn& turn) {

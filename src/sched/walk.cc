@@ -266,6 +266,7 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
 // A job must not stand in its own way. Where it found no room even so, it finds none until some node gains.
 std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planned) {
   LaneRecord& record = *s_.lanes[item.lane];
+  if (record.lane.has_entries()) return record.lane.fit_now_without(s_.profile, planned.hold);
   const std::uint64_t now = s_.profile.gains().end();
   auto note = std::ranges::find(planned.no_room, record.partition, &std::pair<std::size_t, std::uint64_t>::first);
   if (note != planned.no_room.end() && !record.lane.can_use_gains(s_.profile, note->second)) {
@@ -345,6 +346,8 @@ void Walk::start(const Item& item, const std::vector<Share>& shares) {
   if (!grants_) grants_.emplace(capacity);
   auto allocation = std::make_shared<model::Allocation>();
   allocation->partition = (*s_.view.partitions)[record.partition].config.name;
+  const Entered inside(s_.profile, record.lane.entry());
+  if (record.lane.entry()) allocation->reservation = record.lane.entry()->name;
   allocation->nodes.reserve(shares.size());
   rows_.resize(shares.size() * width);
   const Time end = request.end_of_run(now_);

@@ -124,6 +124,22 @@ void WhatIf::open_partition(const std::string& name) {
   if (auto* partition = edit_partition(name)) partition->state = model::PartitionState::Up;
 }
 
+void WhatIf::without_reservation(JobId job, const std::string& name, Time now) {
+  const auto* asker = view_.pending.find(job.value);
+  const bool asks = asker && model::names_reservation((*asker)->spec->reservation, name);
+  auto list = *view_.reservations;
+  const auto at = std::ranges::find(list, name, &model::Reservation::name);
+  if (at == list.end()) return;
+  if (!asks) {
+    list.erase(at);
+  } else if (at->start > now || at->has(model::kResvTimeFloat)) {
+    at->flags &= ~std::uint64_t{model::kResvTimeFloat};
+    at->end = now + (at->end - at->start);
+    at->start = now;
+  }
+  view_.reservations = std::make_shared<const std::vector<model::Reservation>>(std::move(list));
+}
+
 void WhatIf::without_partition_limits(const std::string& name) {
   auto* partition = edit_partition(name);
   if (!partition) return;

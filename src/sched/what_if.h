@@ -30,6 +30,8 @@ class WhatIf {
   // Up and without limits of time and size.
   void open_partition(const std::string& name);
   void without_partition_limits(const std::string& name);
+  // It is gone; or has begun, if the job asks for it.
+  void without_reservation(JobId job, const std::string& name, Time now);
 
  private:
   void put(model::Job job);

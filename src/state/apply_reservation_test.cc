@@ -226,12 +226,36 @@ TEST(ApplyReservation, AStartNeedsTheReservationItCountsOn) {
   EXPECT_EQ(world.refusal(StartJob{JobId{job}, {}, allocation}), ErrorCode::InvalidReservation);
   allocation->reservation = "r";
   EXPECT_EQ(world.refusal(StartJob{JobId{job}, {}, allocation}), ErrorCode::ReservationNotUsable);
+  EXPECT_EQ(world.refusal(StartJob{JobId{job}, {}, World::on(1u)}), ErrorCode::ReservationNotUsable);  // nor outside
   model::JobSpec other = spec("other");
   other.uid = Uid{5};
   const std::uint32_t stranger = world.submit(other);
   wait_until(world, find(world, "r")->start);
   EXPECT_EQ(world.refusal(StartJob{JobId{stranger}, {}, allocation}), ErrorCode::ReservationDenied);
   world.start(job, allocation);
+}
+
+TEST(ApplyReservation, AStartInOneThatOverlapsOthers) {
+  World world(2);
+  world.must(CreateReservation{reservation(world, "r", seconds(0), hours(1), {0})});
+  world.must(CreateReservation{reservation(world, "s", seconds(0), hours(1), {0}, model::kResvOverlap)});
+  const std::uint32_t in_r = submit_in(world, "r"), in_s = submit_in(world, "s");
+  auto allocation = World::on(0u);
+  allocation->reservation = "r";
+  EXPECT_EQ(world.refusal(StartJob{JobId{in_r}, {}, allocation}), ErrorCode::NodesBusy);  // s has it, too
+  EXPECT_EQ(world.refusal(StartJob{JobId{in_s}, {}, allocation}), ErrorCode::ReservationNotUsable);
+  auto inside = World::on(0u);
+  inside->reservation = "s";
+  world.start(in_s, inside);
+  // Maintenance looks at nobody, and an overlapping one keeps off it.
+  world.must(CreateReservation{reservation(world, "m", seconds(0), hours(1), {1}, model::kResvMaint)});
+  world.must(CreateReservation{reservation(world, "t", seconds(0), hours(1), {1}, model::kResvOverlap)});
+  auto there = World::on(1u);
+  there->reservation = "t";
+  EXPECT_EQ(world.refusal(StartJob{JobId{submit_in(world, "t")}, {}, there}), ErrorCode::NodesBusy);
+  auto maintenance = World::on(1u);
+  maintenance->reservation = "m";
+  world.start(submit_in(world, "m"), maintenance);
 }
 
 TEST(ApplyReservation, AStartFromAnOlderPlanDoesNotReachIntoIt) {

@@ -54,10 +54,13 @@ Status can_take_licenses(const model::ClusterConfig& config, const JobIndex& ind
 
 // The reservation that the allocation counts on must still be there for the job.
 Status may_enter(const model::View& view, const Job& job, const model::Allocation& allocation) {
-  if (allocation.reservation.empty()) return {};
+  const std::string& asked = job.spec->reservation;
+  if (allocation.reservation.empty() && asked.empty()) return {};
   const model::Reservation* r = model::find_reservation(view, allocation.reservation);
-  if (!r)
+  if (!r && !allocation.reservation.empty())
     return fail(ErrorCode::InvalidReservation, fmt::format("there is no reservation {}", allocation.reservation));
+  if (!r || (!asked.empty() && !model::names_reservation(asked, r->name)))
+    return fail(ErrorCode::ReservationNotUsable, fmt::format("job {} is to run in {} only", job.id.value, asked));
   if (!r->active && !r->has(model::kResvFlex))
     return fail(ErrorCode::ReservationNotUsable, fmt::format("reservation {} has not begun", r->name));
   if (!model::lets_in(*r, job.spec->uid, job.spec->account, job.spec->qos))
@@ -65,11 +68,20 @@ Status may_enter(const model::View& view, const Job& job, const model::Allocatio
   return {};
 }
 
+// Whether a job that runs in `entry` (null: in none) must keep off what the other one has reserved.
+bool keeps_out(const model::Reservation& other, const model::Reservation* entry) {
+  if (!entry) return true;
+  if (&other == entry || entry->has(model::kResvMaint)) return false;
+  return !entry->has(model::kResvOverlap) || other.has(model::kResvMaint);
+}
+
 // A plan may be older than a reservation. The plan itself is exact; a few seconds that it took to get here are none
 // of the job's fault.
 Status is_not_reserved(const model::View& view, const Job& job, const model::Allocation& allocation, Time now) {
+  const model::Reservation* entry =
+      allocation.reservation.empty() ? nullptr : model::find_reservation(view, allocation.reservation);
   for (const model::Reservation& r : *view.reservations) {
-    if (!allocation.reservation.empty() && model::names_reservation(allocation.reservation, r.name)) continue;
+    if (!keeps_out(r, entry)) continue;
     const model::Occurrence when = model::occurrence_after(r, now);
     const bool meets = is_set(when.end) &&
                        (!job.time_limit.is_finite() || when.start + seconds(5) < now + job.time_limit.duration());

@@ -66,7 +66,7 @@ model::JobSpec RandomCommands::some_spec(const model::View& view) {
   if (chance(10)) out.exclusive = static_cast<model::Exclusive>(below(4));
   if (chance(5)) out.kind = model::JobKind::Interactive;
   if (chance(5)) out.priority = below(3);
-  if (chance(10)) out.reservation = chance(50) ? "r1" : "r0,r2";
+  if (chance(5)) out.reservation = chance(50) ? "r1" : "r0,r2";
   return out;
 }
 
@@ -85,7 +85,11 @@ Command RandomCommands::some_start(const model::View& view) {
   }
   auto allocation = std::make_shared<model::Allocation>();
   allocation->partition = chance(80) ? "main" : "own";
-  if (chance(10)) allocation->reservation = "r" + std::to_string(below(3));
+  const model::Job* job = model::find_job(view, id);
+  if (chance(10))
+    allocation->reservation = "r" + std::to_string(below(3));
+  else if (job && !job->spec->reservation.empty())
+    allocation->reservation = job->spec->reservation.substr(0, 2);  // the first it names
   const std::uint32_t wanted = 1 + below(3);
   view.nodes.for_each([&](std::uint32_t at, const model::NodePtr& node) {
     if (allocation->nodes.size() == wanted || chance(50)) return;

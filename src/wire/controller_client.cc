@@ -160,7 +160,7 @@ Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::u
   out.impossible = reply.impossible();
   for (const auto& from : reply.blockers()) {
     auto& to = out.blockers.emplace_back();
-    if (from.kind() < 0 || from.kind() > v1::ExplainJobReply::Blocker::KIND_QUEUE) return bad_field("kind");
+    if (from.kind() < 0 || from.kind() > v1::ExplainJobReply::Blocker::KIND_RESERVATION) return bad_field("kind");
     to.kind = static_cast<JobExplanation::Blocker::Kind>(from.kind());
     for (const auto id : from.jobs()) to.jobs.emplace_back(id);
     to.node = from.node();

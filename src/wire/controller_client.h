@@ -77,7 +77,8 @@ struct JobExplanation {
       PartitionLimit,
       Node,
       RunningJob,
-      Queue
+      Queue,
+      Reservation  // its name is where that of a partition would be
     };
     Kind kind = Kind::Hold;
     std::vector<JobId> jobs;

@@ -71,6 +71,33 @@ class Reservations(unittest.TestCase):
         self.assertIn("MaxTime=00:10:00", self.c.out("scontrol", "-o", "show", "partition", "acct"))
         self.assertIn("State=DRAIN", self.c.out("scontrol", "-o", "show", "partition", "acct"))
 
+    def wait_reason(self, job, reason):
+        wait_until(lambda: self.c.out("squeue", "-h", "-j", str(job), "-o", "%r").strip() == reason, 30, reason)
+
+    def test_jobs_in_it(self):
+        first = sorted(self.c.out("sinfo", "-h", "-N", "-o", "%N").split())[0]
+        self.c.out("scontrol", "create", "reservation", "reservationname=mine", "starttime=now+10minutes", "duration=60",
+                   "users=root", f"nodes={first}")
+        waits = self.c.sbatch("--reservation=mine", "-t10", "--wrap", "env; sleep 600")
+        self.wait_reason(waits, "Reservation")
+        self.assertIn("  reservation mine\n", self.c.out("spur", "explain", str(waits)))
+        self.c.out("scontrol", "update", "reservationname=mine", "starttime=now")
+        self.c.wait_state(waits, "RUNNING")
+        self.assertEqual(self.c.out("squeue", "-h", "-j", str(waits), "-o", "%N %v").split(), [first, "mine"])
+        self.assertIn("   Reservation=mine\n", self.c.out("scontrol", "show", "job", str(waits)))
+        self.assertEqual(self.refused("scontrol", "delete", "reservationname=mine"),
+                         "delete_reservation reservationname=mine: Requested reservation is in use\n")
+        # A job may be moved into it, and one that waits for it out of it.
+        long = self.c.sbatch("-N2", "-t30", "--wrap", "true")
+        self.wait_reason(long, "Resources")
+        self.assertEqual(self.refused("scontrol", "update", f"jobid={long}", "reservationname=nosuch"),
+                         f"Requested reservation is invalid for job {long}\n")
+        self.c.out("scontrol", "update", f"jobid={long}", "reservationname=mine", "numnodes=1")
+        self.c.wait_state(long, "COMPLETED")
+        self.c.out("scancel", str(waits))
+        self.c.wait_state(waits, "CANCELLED")
+        self.c.out("scontrol", "delete", "reservationname=mine")
+
     def test_priorities(self):
         blocker = self.c.sbatch("-N2", "--exclusive", "--wrap", "sleep 600")
         self.c.wait_state(blocker, "RUNNING")

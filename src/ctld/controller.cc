@@ -158,7 +158,7 @@ void Controller::plan_done(sched::Plan plan) {
   }
   if (!plan.more) expected_starts_ = std::move(expected);  // else nothing was said about those who wait
 
-  starts_open_ = plan.starts.size() + 1;
+  starts_open_ = plan.starts.size() + plan.preemptions.size() + 1;
   const auto settled = [this](const state::Outcome&) {
     if (--starts_open_ == 0) planning_ = false;
   };
@@ -170,6 +170,7 @@ void Controller::plan_done(sched::Plan plan) {
                     settled(outcome);
                   });
   }
+  for (auto& preemption : plan.preemptions) propose_preemption(std::move(preemption));
   if (!reasons.rows.empty()) {
     commits_.push(std::move(reasons), settled);
   } else {
@@ -177,6 +178,17 @@ void Controller::plan_done(sched::Plan plan) {
   }
   commits_.pump();
   maybe_plan();
+}
+
+// Once it is applied the scheduler has to look again: the beneficiary has a claim now, or, with a stale proposal, none.
+void Controller::propose_preemption(sched::Preemption preemption) {
+  state::PreemptJobs command{preemption.beneficiary, std::move(preemption.allocation), {}};
+  for (const auto& victim : preemption.victims)
+    command.victims.push_back({victim.job, victim.epoch, victim.how, victim.grace});
+  commits_.push(std::move(command), [this](const state::Outcome&) {
+    pace_.want();
+    if (--starts_open_ == 0) planning_ = false;
+  });
 }
 
 // ---- timers

@@ -26,6 +26,20 @@ bool counts_as_array_task(const Job& job) {
   return job.array_job && model::is_active(job.state) && !(job.flags & model::kCompleting);
 }
 
+// Whom an active job makes room for, while it is still there; none if it does not.
+JobId leaves_for(const Job& job) {
+  const bool goes = is_set(job.preempt_at) && job.preempt_how != model::PreemptHow::Suspend;
+  return goes ? job.preempted_for : JobId{};
+}
+
+void count_leaving(EngineState& s, const Job& job, int sign) {
+  const JobId beneficiary = leaves_for(job);
+  if (!beneficiary) return;
+  std::uint32_t& count = s.leaving[beneficiary];
+  count += static_cast<std::uint32_t>(sign);
+  if (count == 0) s.leaving.erase(beneficiary);
+}
+
 }  // namespace
 
 Engine::Engine(Params params) : params_(params) {}
@@ -50,6 +64,7 @@ void Engine::rebuild(const model::View& view) {
   s.view.active.for_each([&](std::uint32_t, const JobPtr& job) {
     if (job->allocation && !job->spec->licenses.empty()) s.profile.set_license_holder(*job);
     if (counts_as_array_task(*job)) s.backlog.count_array_task(job->array_job, 1);
+    count_leaving(s, *job, 1);
   });
   // The pending jobs are added by the first call, which knows the time: most of them need no begin time then.
 }
@@ -100,6 +115,8 @@ void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>&
     }
     if (a && counts_as_array_task(**a)) s.backlog.count_array_task((*a)->array_job, -1);
     if (b && counts_as_array_task(**b)) s.backlog.count_array_task((*b)->array_job, 1);
+    if (a) count_leaving(s, **a, -1);
+    if (b) count_leaving(s, **b, 1);
     if (b && (*b)->allocation && !(*b)->spec->licenses.empty())
       s.profile.set_license_holder(**b);
     else
@@ -214,6 +231,7 @@ void Engine::drop_holds(bool all) {
       if (number == kNone || planned.hold.end <= last_now_) return false;
       const auto& slot = s.backlog.slot(number);
       if (slot.state != Backlog::State::Queued || slot.job->time_limit != planned.limit) return false;
+      if (planned.claim && planned.claim != slot.job->claim) return false;
       if (slot.job->spec != planned.spec && !same_wish(*slot.job->spec, *planned.spec)) return false;
       for (const std::uint32_t lane : s.lanes_of_class[slot.job_class])
         if (s.lanes[lane]->partition == planned.partition)

@@ -27,6 +27,7 @@ struct PlannedStart {
   TimeLimit limit;
   std::size_t partition = 0;  // position in View::partitions
   Hold hold;
+  std::shared_ptr<const model::Allocation> claim = {};  // the job's, if the hold is made of it
   // The engine's own notes: where in the profile's log of gains the job, without its hold, found no room in a
   // partition.
   std::vector<std::pair<std::size_t, std::uint64_t>> no_room = {};

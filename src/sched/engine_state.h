@@ -48,6 +48,7 @@ struct EngineState {
   std::vector<std::uint32_t> free_lanes;
   std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk
   std::map<JobId, PlannedStart> planned;
+  std::map<JobId, std::uint32_t> leaving;  // by beneficiary: jobs that have to go for it and are still there
   // What reservations keep from everybody, held like planned starts; and the list that they were made from.
   std::deque<Hold> closed;
   std::shared_ptr<const std::vector<model::Reservation>> closed_for;

@@ -21,6 +21,9 @@ class Grants {
   // The numbers for `take`, a row that take_of_share made for what is free on the node: of each socket the cores near
   // the devices first, then the lowest; of GRES without devices the lowest.
   model::NodeGrant grant(const Request& request, const Share& share, const Amount* take);
+  // A job that has the node's part `grant` will be gone: what it has can be given out again.
+  enum class Gone : std::uint8_t { All, Cpus, AllButCpus };
+  void give_back(const model::NodeGrant& grant, Gone what);
 
  private:
   struct Bits {

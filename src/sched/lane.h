@@ -22,6 +22,7 @@ class Lane {
        TimeLimit limit);
 
   const Request& request() const { return request_; }
+  const Reach& reach() const { return reach_; }
 
   // Why its jobs cannot run whatever is free; None if they can.
   model::Reason reason(const Profile& profile);

@@ -29,6 +29,7 @@ struct NaiveHold {
   Time from, to;
   std::vector<NaiveWorld::Held> nodes;
   std::vector<NaiveWorld::HeldLicenses> licenses;
+  std::shared_ptr<const model::Allocation> claim = {};  // what it is made of, if the job has one
 };
 using NaiveHolds = std::map<JobId, NaiveHold>;
 
@@ -61,8 +62,9 @@ class Naive : NaiveChoice {
   };
   Plan walk() {
     const auto records = queue();
-    for (const Record& record : records)
-      if (!visit(record)) break;
+    if (visit_claims(records))
+      for (const Record& record : records)
+        if (!visit(record)) break;
     Plan plan;
     plan.starts = std::move(starts_);
     plan.more = more_;
@@ -136,6 +138,7 @@ class Naive : NaiveChoice {
       if (old) plan_again(job.id, *old);
       return true;
     }
+    if (old && old->claim) return plan_again(job.id, *old), true;
     if (!old && holds_.size() >= params_.reservations) return true;
     const auto later = earliest(record, *request);
     if (later && (!old || later->first < old->from))
@@ -143,6 +146,72 @@ class Naive : NaiveChoice {
     else if (old)
       plan_again(job.id, *old);
     return true;
+  }
+
+  // ---- those for whom others had to go come first, for what was promised to them
+  bool visit_claims(const std::vector<Record>& records) {
+    std::map<std::pair<Time, JobId>, const model::Job*> claimed;
+    for (const Record& record : records)
+      if (record.job->claim) claimed[{record.job->claimed_from, record.job->id}] = record.job;
+    for (const auto& [key, job] : claimed)
+      if (!visit_claim(*job, records)) return false;
+    return true;
+  }
+  bool visit_claim(const model::Job& job, const std::vector<Record>& records) {
+    if (at_array_limit(job)) return true;
+    std::optional<NaiveHold> old;
+    if (const auto held = holds_.find(job.id); held != holds_.end()) old = held->second;
+    unplan(job.id);
+    const auto record = std::ranges::find_if(records, [&](const Record& one) {
+      return one.job == &job && one.partition->config.name == job.claim->partition;
+    });
+    const bool usable = std::ranges::all_of(
+        job.claim->nodes, [&](const auto& grant) { return nodes_[grant.node.value].record->usable(); });
+    const auto stay = [&] {
+      if (old && !old->claim) plan_again(job.id, *old);
+      return true;
+    };
+    if (record == records.end() || !usable) return stay();
+    const auto request = request_of(*record);
+    if (never_runs(*record, request) != model::Reason::None) return stay();
+    if (const auto parts = place_claim(*request, *job.claim); !parts.empty()) {
+      if (starts_.size() >= params_.max_starts) {
+        if (old) plan_again(job.id, *old);
+        return !(more_ = true);
+      }
+      start(*record, *request, parts);
+      return true;
+    }
+    if (!leaving_.contains(job.id)) return stay();
+    if (old && old->claim)
+      plan_again(job.id, *old);
+    else
+      keep_claim(*record, *request);
+    return true;
+  }
+  std::vector<Part> place_claim(const Request& request, const model::Allocation& claim) {
+    const Time end = request.end_of_run(now_);
+    if (!licensed(request, now_, end)) return {};
+    std::vector<Offer> offers;
+    for (const auto& grant : claim.nodes) {
+      const Amounts free = free_during(grant.node.value, now_, end);
+      const Amount tasks = most_tasks(request, nodes_[grant.node.value], free);
+      if (tasks == 0) return {};
+      offers.push_back({grant.node.value, tasks, free, free});
+    }
+    return choose_by_weight(request, offers);
+  }
+  void keep_claim(const Record& record, const Request& request) {
+    model::Job as_started = *record.job;
+    as_started.allocation = as_started.claim;
+    const JobId job = record.job->id;
+    const Time from = std::max(record.job->claimed_from, now_), to = request.end_of_run(from);
+    NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, from, to, {}, {},
+                   record.job->claim};
+    for (const auto& grant : record.job->claim->nodes)
+      hold.nodes.push_back({grant.node.value, from, to, of_grant(as_started, grant), job});
+    hold.licenses.push_back({from, to, {request.licenses.begin(), request.licenses.end()}, job});
+    plan_again(job, hold);
   }
 
   // ---- why everyone who is left waits, seen from the end of the walk
@@ -300,7 +369,7 @@ class Naive : NaiveChoice {
   void plan_later(const Record& record, const Request& request, Time when, const std::vector<Part>& parts) {
     const JobId job = record.job->id;
     const Time end = request.end_of_run(when);
-    NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}};
+    NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}, {}};
     for (const auto& part : parts)
       hold.nodes.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job});
     hold.licenses.push_back({when, end, {request.licenses.begin(), request.licenses.end()}, job});
@@ -321,6 +390,7 @@ class Naive : NaiveChoice {
     const auto* job = view_.pending.find(id.value);
     if (!job || own_reason(**job, now_) != model::Reason::None || at_array_limit(**job)) return false;
     if (hold.to <= now_ || (*job)->time_limit != hold.limit || !same_wish(*(*job)->spec, hold.spec)) return false;
+    if (hold.claim && hold.claim != (*job)->claim) return false;
     for (const auto* partition : partitions_of(view_, **job)) {
       const Record record{job->get(), partition, 0, 0, 0, 0};
       if (partition->config.name == hold.partition)

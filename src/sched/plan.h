@@ -27,8 +27,22 @@ struct Wait {
   Time expected_start;  // not set: not planned
 };
 
+// Running jobs that have to go so that a waiting one starts: with them gone, the allocation is there.
+struct Preemption {
+  struct Victim {
+    JobId job;
+    Epoch epoch;
+    model::PreemptHow how = model::PreemptHow::Cancel;
+    seconds grace{0};
+  };
+  JobId beneficiary;
+  std::shared_ptr<const model::Allocation> allocation;
+  std::vector<Victim> victims;  // by job
+};
+
 struct Plan {
   std::vector<Start> starts;  // in the order they were decided
+  std::vector<Preemption> preemptions;  // of full cycles; to be carried out after the starts
   std::vector<Wait> waits;    // by job; where the reason differs from what the record says, and all that are planned
   Time wake_at;               // something becomes eligible then, without any event (begin times); not set: nothing
   bool more = false;          // the limit below was reached with work left: call again with the next view. No waits

@@ -227,6 +227,12 @@ void Profile::remove(const Hold& hold) {
   std::erase(license_holds_, &hold);
 }
 
+void Profile::pretend_free(NodeNumber n, std::span<const Amount> more) {
+  before_.assign(more.begin(), more.end());
+  for (Amount& amount : before_) amount = -amount;
+  capacity_.take(n, before_.data());
+}
+
 void Profile::lift(const Hold& hold) {
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
     (void)timeline(hold.shares[i].node);

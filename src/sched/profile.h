@@ -101,11 +101,15 @@ class Profile {
   // ---- what is decided
   // The request starts now, with these shares; `rows` is what each takes.
   void start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows);
+  std::vector<Amount> license_row(const Request& request) const;  // of a hold; empty: none
   // Makes the hold of a request that starts then.
   Hold make_hold(const Request& request, Time start, std::vector<Share> shares);
   // The hold must stay where it is until it is removed.
   void add(const Hold& hold);
   void remove(const Hold& hold);
+  // For those who choose CPUs and devices as if so much more (or, below 0, less) were free on the node. To be taken
+  // back; nobody else is told.
+  void pretend_free(NodeNumber n, std::span<const Amount> more);
   // For a look without it, to be followed by restore() or remove(). Its nodes stay out of the groups.
   void lift(const Hold& hold);
   void restore(const Hold& hold);
@@ -124,7 +128,6 @@ class Profile {
   };
   Timeline& timeline(NodeNumber node);
   Timeline& licenses();
-  std::vector<Amount> license_row(const Request& request) const;
   void take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back);
   void drop_from(NodeNumber n, const Hold& hold);
   Time next_change(const Timeline& timeline, bool held, const Request& request, Time at) const;

@@ -21,6 +21,7 @@ Plan Walk::run() {
     const std::uint32_t slot = s_.backlog.find(job);
     held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
   }
+  if (!visit_claims()) return std::move(plan_);
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     s_.lanes[l]->lane.begin();
@@ -29,6 +30,7 @@ Plan Walk::run() {
   while (const auto item = pop())
     if (!visit(*item)) break;
   if (!plan_.more) write_waits();
+  if (!plan_.more && mode_ == Mode::Full) propose_preemptions();
   return std::move(plan_);
 }
 
@@ -225,7 +227,7 @@ void Walk::plan_later(const Item& item, PlannedStart* planned) {
     if (auto hold = lane.fit_later(s_.profile)) keep(item, *std::move(hold));
     return;
   }
-  if (mode_ == Mode::Quick) return;
+  if (mode_ == Mode::Quick || planned->claim) return;
   // Planned in an earlier partition already: move only if it is sooner here.
   s_.profile.lift(planned->hold);
   auto sooner = lane.fit_after(s_.profile, now_);
@@ -238,7 +240,7 @@ void Walk::plan_later(const Item& item, PlannedStart* planned) {
 void Walk::keep(const Item& item, Hold hold) {
   const model::Job& job = *s_.backlog.slot(item.slot).job;
   const LaneRecord& record = *s_.lanes[item.lane];
-  PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold)};
+  PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold), {}, {}};
   const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
   s_.profile.add(at->second.hold);
   held_of_class_[record.of_class].push_back(item.slot);

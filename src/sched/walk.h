@@ -62,6 +62,13 @@ class Walk {
   void all_join_again();
   std::optional<Item> pop();
 
+  // ---- those for whom others had to go (claims.cc)
+  bool visit_claims();  // false: enough starts, stop
+  bool visit_claim(std::uint32_t slot);
+  std::vector<Share> fit_claim(const model::Allocation& claim, Lane& lane);
+  void keep_claim(const Item& item, const model::Allocation& claim);
+  void propose_preemptions();
+
   // ---- deciding (walk.cc)
   bool visit(const Item& item);  // false: enough starts, stop
   bool try_to_start(const Item& item, PlannedStart*& planned, bool& stop);

@@ -32,6 +32,11 @@ JobId leaves_for(const Job& job) {
   return goes ? job.preempted_for : JobId{};
 }
 
+bool is_aside(const Job& job) {
+  return job.state == model::JobState::Suspended && job.preempt_how == model::PreemptHow::Suspend &&
+         !(job.flags & model::kCompleting);
+}
+
 void count_leaving(EngineState& s, const Job& job, int sign) {
   const JobId beneficiary = leaves_for(job);
   if (!beneficiary) return;
@@ -65,6 +70,7 @@ void Engine::rebuild(const model::View& view) {
     if (job->allocation && !job->spec->licenses.empty()) s.profile.set_license_holder(*job);
     if (counts_as_array_task(*job)) s.backlog.count_array_task(job->array_job, 1);
     count_leaving(s, *job, 1);
+    if (is_aside(*job)) s.aside[job->id] = job;
   });
   // The pending jobs are added by the first call, which knows the time: most of them need no begin time then.
 }
@@ -117,6 +123,8 @@ void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>&
     if (b && counts_as_array_task(**b)) s.backlog.count_array_task((*b)->array_job, 1);
     if (a) count_leaving(s, **a, -1);
     if (b) count_leaving(s, **b, 1);
+    if (a) s.aside.erase((*a)->id);
+    if (b && is_aside(**b)) s.aside[(*b)->id] = *b;
     if (b && (*b)->allocation && !(*b)->spec->licenses.empty())
       s.profile.set_license_holder(**b);
     else
@@ -145,16 +153,28 @@ Plan Engine::plan(Time now) {
   Plan made = Walk(*state_, Walk::Mode::Full).run();
   made.full = true;
   full_cycle_done_ = true;
+  last_full_ = now;
   watch();
   return made;
 }
 
 Plan Engine::respond(Time now) {
   prepare(now);
-  if (!full_cycle_done_) return plan(now);
+  if (!full_cycle_done_ || claims_call()) return plan(now);
   close_reserved();
   drop_holds(false);
   return Walk(*state_, Walk::Mode::Quick).run();
+}
+
+// Who gets a claim, or can start by it now, comes before others' planned starts; so those have to be made anew.
+bool Engine::claims_call() const {
+  const EngineState& s = *state_;
+  return std::ranges::any_of(s.backlog.claimed(), [&](std::uint32_t slot) {
+    const Job& job = *s.backlog.slot(slot).job;
+    const auto at = s.planned.find(job.id);
+    const bool held = at != s.planned.end() && at->second.claim == job.claim;
+    return held ? !s.leaving.contains(job.id) : job.claimed_from >= last_full_;
+  });
 }
 
 void Engine::prepare(Time now) {
@@ -166,6 +186,8 @@ void Engine::prepare(Time now) {
     if (had) adopt(std::move(held));
   }
   last_now_ = now;
+  for (const auto& [job, aside] : state_->aside_holds) state_->profile.remove(aside.hold);
+  state_->aside_holds.clear();
   state_->profile.begin(now);
   state_->backlog.begin(now);
   if (!std::exchange(state_->backlog_filled, true))

@@ -122,8 +122,7 @@ Grants::Bits& Grants::bits_of(NodeNumber n) {
 
 void Grants::give_back(const model::NodeGrant& grant, Gone what) {
   Bits& bits = bits_of(grant.node.value);
-  if (what != Gone::AllButCpus)
-    for (const std::uint16_t cpu : grant.cpus) bits.cpus[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
+  for (const std::uint16_t cpu : grant.cpus) bits.cpus[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
   if (what == Gone::Cpus) return;
   const auto& counted = capacity_.layout(grant.node.value).counted;
   for (const model::DeviceGrant& devices : grant.devices)
@@ -134,6 +133,15 @@ void Grants::give_back(const model::NodeGrant& grant, Gone what) {
         for (std::uint32_t d = 0; d < run.count; ++d, ++at)
           if (std::ranges::find(devices.indices, run.first + d) != devices.indices.end()) bits.counted[i][at] = false;
     }
+}
+
+void Grants::take_cpus(const model::NodeGrant& grant) {
+  Bits& bits = bits_of(grant.node.value);
+  for (const std::uint16_t cpu : grant.cpus) bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+}
+
+bool Grants::is_free(NodeNumber node, std::uint16_t cpu) {
+  return !bit(bits_of(node).cpus, cpu);
 }
 
 std::vector<std::uint16_t> Grants::take_cpus(Bits& bits, NodeNumber n, const Amount* take) const {

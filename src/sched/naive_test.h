@@ -152,42 +152,54 @@ class Naive : NaiveChoice {
   bool visit_claims(const std::vector<Record>& records) {
     std::map<std::pair<Time, JobId>, const model::Job*> claimed;
     for (const Record& record : records)
-      if (record.job->claim) claimed[{record.job->claimed_from, record.job->id}] = record.job;
-    for (const auto& [key, job] : claimed)
-      if (!visit_claim(*job, records)) return false;
-    return true;
-  }
-  bool visit_claim(const model::Job& job, const std::vector<Record>& records) {
-    if (at_array_limit(job)) return true;
-    std::optional<NaiveHold> old;
-    if (const auto held = holds_.find(job.id); held != holds_.end()) old = held->second;
-    unplan(job.id);
-    const auto record = std::ranges::find_if(records, [&](const Record& one) {
-      return one.job == &job && one.partition->config.name == job.claim->partition;
+      if (record.job->claim && !at_array_limit(*record.job))
+        claimed[{record.job->claimed_from, record.job->id}] = record.job;
+    std::vector<const Record*> open;
+    for (const auto& [key, job] : claimed) {
+      const Record* record = record_of_claim(*job, records);
+      const auto held = holds_.find(job->id);
+      if (!record && held != holds_.end() && held->second.claim) unplan(job->id);
+      if (!record) continue;
+      open.push_back(record);
+      keep_claim(*record, now_ + seconds(leaving_.contains(job->id) ? 1 : 0));
+    }
+    const auto waits = [&](const Record* record) { return leaving_.contains(record->job->id); };
+    std::erase_if(open, [&](const Record* record) { return !waits(record) && !more_ && start_claim(*record); });
+    for (const Record* record : open) keep_claim(*record, now_);
+    std::erase_if(open, [&](const Record* record) {
+      if (waits(record) && !more_) start_claim(*record);
+      return waits(record);
     });
-    const bool usable = std::ranges::all_of(
-        job.claim->nodes, [&](const auto& grant) { return nodes_[grant.node.value].record->usable(); });
-    const auto stay = [&] {
-      if (old && !old->claim) plan_again(job.id, *old);
-      return true;
-    };
-    if (record == records.end() || !usable) return stay();
-    const auto request = request_of(*record);
-    if (never_runs(*record, request) != model::Reason::None) return stay();
-    if (const auto parts = place_claim(*request, *job.claim); !parts.empty()) {
-      if (starts_.size() >= params_.max_starts) {
-        if (old) plan_again(job.id, *old);
-        return !(more_ = true);
-      }
-      start(*record, *request, parts);
+    while (!open.empty() && !more_) {
+      const model::Job& last = *open.back()->job;
+      if (last.claimed_from + view_.config->kill_wait + seconds(120) < now_) unplan(last.id);
+      open.pop_back();
+      std::erase_if(open, [&](const Record* record) { return !more_ && start_claim(*record); });
+    }
+    return !more_;
+  }
+  const Record* record_of_claim(const model::Job& job, const std::vector<Record>& records) {
+    for (const auto& grant : job.claim->nodes)
+      if (!nodes_[grant.node.value].record->usable()) return nullptr;
+    for (const Record& record : records)
+      if (record.job == &job && record.partition->config.name == job.claim->partition &&
+          never_runs(record, request_of(record)) == model::Reason::None)
+        return &record;
+    return nullptr;
+  }
+  bool start_claim(const Record& record) {
+    const model::Job& job = *record.job;
+    if (at_array_limit(job)) return false;
+    const auto request = request_of(record);
+    const NaiveHold old = holds_.at(job.id);
+    unplan(job.id);
+    const auto parts = place_claim(*request, *job.claim);
+    if (!parts.empty() && starts_.size() < params_.max_starts) {
+      start(record, *request, parts);
       return true;
     }
-    if (!leaving_.contains(job.id)) return stay();
-    if (old && old->claim)
-      plan_again(job.id, *old);
-    else
-      keep_claim(*record, *request);
-    return true;
+    plan_again(job.id, old);
+    return more_ = !parts.empty();
   }
   std::vector<Part> place_claim(const Request& request, const model::Allocation& claim) {
     const Time end = request.end_of_run(now_);
@@ -201,11 +213,13 @@ class Naive : NaiveChoice {
     }
     return choose_by_weight(request, offers);
   }
-  void keep_claim(const Record& record, const Request& request) {
+  void keep_claim(const Record& record, Time soonest) {
+    unplan(record.job->id);
+    const Request request = *request_of(record);
     model::Job as_started = *record.job;
     as_started.allocation = as_started.claim;
     const JobId job = record.job->id;
-    const Time from = std::max(record.job->claimed_from, now_), to = request.end_of_run(from);
+    const Time from = std::max(record.job->claimed_from, soonest), to = request.end_of_run(from);
     NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, from, to, {}, {},
                    record.job->claim};
     for (const auto& grant : record.job->claim->nodes)

@@ -42,6 +42,8 @@ struct Preemption {
 
 struct Plan {
   std::vector<Start> starts;  // in the order they were decided
+  std::vector<JobId> given_up;          // have a claim that cannot be honoured; before all else
+  std::vector<JobId> resumes;           // suspended to make room, and their CPUs are free again; before the starts
   std::vector<Preemption> preemptions;  // of full cycles; to be carried out after the starts
   std::vector<Wait> waits;    // by job; where the reason differs from what the record says, and all that are planned
   Time wake_at;               // something becomes eligible then, without any event (begin times); not set: nothing

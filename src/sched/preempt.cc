@@ -84,13 +84,16 @@ void Preemptor::gather() {
     const bool pushed_aside = job->state == model::JobState::Suspended && job->preempt_how == PreemptHow::Suspend;
     if ((job->flags & model::kCompleting) || !job->allocation || job->het_job) return;
     if (job->state != model::JobState::Running && !pushed_aside) return;
+    const auto kept = s_.aside_holds.find(job->id);
+    if (pushed_aside && kept == s_.aside_holds.end()) return;  // it runs on
     if (is_set(job->preempt_at) && !pushed_aside) return;
     const model::PreemptRule rule = model::preempt_rule(s_.view, *job);
     const Duration run = model::run_time(*job, now_);
     if (rule.how == PreemptHow::Off || run < rule.exempt) return;
-    PreemptCandidate candidate{job.get(), rule.how, rule.grace, {}};
+    PreemptCandidate candidate{job.get(), rule.how, rule.grace, {}, nullptr};
+    if (pushed_aside) candidate.how = PreemptHow::Suspend, candidate.aside = &kept->second;
     const std::int64_t ms = std::chrono::duration_cast<milliseconds>(run).count();
-    candidate.cost = {rule.how == PreemptHow::Suspend ? 0 : ms * job->cpus_allocated, 1, ms};
+    candidate.cost = {candidate.how == PreemptHow::Suspend ? 0 : ms * job->cpus_allocated, 1, ms};
     all_.push_back(candidate);
   });
 }
@@ -191,13 +194,13 @@ Preemption Preemptor::make(const Place& place, PreemptRoom& room, const std::vec
   made.beneficiary = s_.backlog.slot(place.slot).job->id;
   for (const PreemptCandidate& victim : victims) {
     made.victims.push_back({victim.job->id, victim.job->epoch, victim.how, victim.grace});
-    const bool has_cpus = !is_set(victim.job->suspended_at), suspends = victim.how == PreemptHow::Suspend;
-    for (const model::NodeGrant& grant : victim.job->allocation->nodes) {
-      if (!std::ranges::binary_search(capacity.node(grant.node.value).jobs, victim.job->id)) continue;
-      if (has_cpus || !suspends)
-        grants_.give_back(grant, !has_cpus   ? Grants::Gone::AllButCpus
-                                 : suspends ? Grants::Gone::Cpus
-                                            : Grants::Gone::All);
+    if (victim.aside) {
+      for (const auto& part : victim.aside->kept) grants_.give_back(part.cpus, Grants::Gone::Cpus);
+    } else {
+      const auto what = victim.how == PreemptHow::Suspend ? Grants::Gone::Cpus : Grants::Gone::All;
+      for (const model::NodeGrant& grant : victim.job->allocation->nodes)
+        if (std::ranges::binary_search(capacity.node(grant.node.value).jobs, victim.job->id))
+          grants_.give_back(grant, what);
     }
     touch(*victim.job->allocation);
   }

@@ -26,22 +26,31 @@ std::uint32_t PreemptRoom::add(const PreemptCandidate& candidate) {
   gone_.push_back(false);
   const model::Job& job = *candidate.job;
   const Capacity& capacity = profile_.capacity();
-  const bool has_cpus = !is_set(job.suspended_at);
+  const Time end = not_before_soon(raw_end(job), profile_.now());
+  if (candidate.aside) {
+    for (const auto& part : candidate.aside->kept)
+      if (in_reach(part.cpus.node.value))
+        std::ranges::copy(part.row, add_part(number, part.cpus.node.value, end).begin());
+    return number;
+  }
   for (const model::NodeGrant& grant : job.allocation->nodes) {
     const NodeNumber n = grant.node.value;
     if (!std::ranges::binary_search(capacity.node(n).jobs, job.id) || !in_reach(n)) continue;
-    const auto [at, added] = node_at_.try_emplace(n, static_cast<std::uint32_t>(nodes_.size()));
-    if (added) nodes_.push_back({n, {}, false});
-    Part part{at->second, number, not_before_soon(raw_end(job), profile_.now()), std::vector<Amount>(capacity.width())};
+    const std::span<Amount> row = add_part(number, n, end);
     if (candidate.how != model::PreemptHow::Suspend)
-      capacity.row_of(job, grant, part.row);
-    else if (has_cpus)
-      capacity.row_of(job.allocation->partition, grant, Capacity::Part::Cpus, part.row);
-    nodes_[at->second].parts.push_back(static_cast<std::uint32_t>(parts_.size()));
-    parts_of_[number].push_back(static_cast<std::uint32_t>(parts_.size()));
-    parts_.push_back(std::move(part));
+      capacity.row_of(job, grant, row);
+    else
+      capacity.row_of(job.allocation->partition, grant, Capacity::Part::Cpus, row);
   }
   return number;
+}
+
+std::span<Amount> PreemptRoom::add_part(std::uint32_t candidate, NodeNumber n, Time end) {
+  const auto [at, added] = node_at_.try_emplace(n, static_cast<std::uint32_t>(nodes_.size()));
+  if (added) nodes_.push_back({n, {}, false});
+  nodes_[at->second].parts.push_back(static_cast<std::uint32_t>(parts_.size()));
+  parts_of_[candidate].push_back(static_cast<std::uint32_t>(parts_.size()));
+  return parts_.emplace_back(Part{at->second, candidate, end, std::vector<Amount>(row_.size())}).row;
 }
 
 void PreemptRoom::set_gone(std::uint32_t candidate, bool gone) {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "model/preempt.h"
+#include "sched/engine_state.h"
 #include "sched/lane.h"
 #include "sched/offers.h"
 #include "sched/profile.h"
@@ -31,6 +33,7 @@ struct PreemptCandidate {
   model::PreemptHow how = model::PreemptHow::Cancel;
   seconds grace{0};
   PreemptCost cost;
+  const EngineState::Aside* aside = nullptr;  // it is suspended: only what is kept of its CPUs can be had
 };
 
 // Nothing else may use the profile's marks meanwhile (Offers).
@@ -69,6 +72,7 @@ class PreemptRoom {
     std::vector<std::uint32_t> parts;
     bool changed = false;
   };
+  std::span<Amount> add_part(std::uint32_t candidate, NodeNumber n, Time end);
   void bring_up_to_date();
 
   const Request& request_;

@@ -156,20 +156,20 @@ Time Profile::next_license_change(const Request& request, Time at) {
 void Profile::start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows) {
   const Time end = request.end_of_run(now_);
   const std::size_t width = capacity_.width();
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const NodeNumber n = shares[i].node;
-    const Amount* row = &rows[i * width];
-    capacity_.take(n, row);
-    free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
-    groups_.update(n, is_held(n));
-    ends_.add_start(n, end, row);
-    if (is_held(n)) held_[held_at_[n]].outdated = true;
-    started_on_.push_back(n);
-  }
+  for (std::size_t i = 0; i < shares.size(); ++i) occupy(shares[i].node, end, &rows[i * width]);
   if (request.licenses.empty()) return;
   auto counts = license_row(request);
   if (licenses_.built()) licenses_.take(now_, end, counts.data());
   license_starts_.emplace_back(end, std::move(counts));
+}
+
+void Profile::occupy(NodeNumber n, Time until, const Amount* row) {
+  capacity_.take(n, row);
+  free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
+  groups_.update(n, is_held(n));
+  ends_.add_start(n, until, row);
+  if (is_held(n)) held_[held_at_[n]].outdated = true;
+  started_on_.push_back(n);
 }
 
 Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> shares) {

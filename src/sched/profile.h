@@ -101,6 +101,8 @@ class Profile {
   // ---- what is decided
   // The request starts now, with these shares; `rows` is what each takes.
   void start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows);
+  // So much of the node is taken until then.
+  void occupy(NodeNumber n, Time until, const Amount* row);
   std::vector<Amount> license_row(const Request& request) const;  // of a hold; empty: none
   // Makes the hold of a request that starts then.
   Hold make_hold(const Request& request, Time start, std::vector<Share> shares);

@@ -22,6 +22,7 @@ Plan Walk::run() {
     held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
   }
   if (!visit_claims()) return std::move(plan_);
+  visit_aside();
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     s_.lanes[l]->lane.begin();

@@ -95,6 +95,12 @@ Outcome Applier::apply(const PreemptJobs& command) {
     return refused(ErrorCode::InvalidJobId, fmt::format("Invalid job id specified: {}", command.beneficiary.value));
   if (!is_waiting(*found) || !is_set(found->accrue) || found->eligible > now)
     return refused(ErrorCode::JobNotPending, fmt::format("job {} may not start", found->id.value));
+  if (!command.allocation && command.victims.empty()) {
+    Job job = *found;
+    forget_claim(job);
+    put(std::move(job), true);
+    return {};
+  }
   if (!command.allocation || command.allocation->nodes.empty())
     return refused(ErrorCode::InvalidArgument, "a claim without nodes");
   auto victims = check_victims(command);

@@ -113,7 +113,8 @@ TEST_F(Preempting, NobodyGoesInVain) {
   EXPECT_EQ(world.refusal(preempt(high, World::on(1, {0}), world.job(low), PreemptHow::Cancel)), ErrorCode::NodesBusy);
   EXPECT_EQ(world.refusal(preempt(high, World::on({0, 1}, {0}), world.job(low), PreemptHow::Cancel)),
             ErrorCode::NodesBusy);
-  EXPECT_EQ(world.refusal(PreemptJobs{JobId{high}, nullptr, {}}), ErrorCode::InvalidArgument);
+  EXPECT_EQ(world.refusal(PreemptJobs{JobId{high}, nullptr, {{JobId{low}, world.job(low).epoch}}}),
+            ErrorCode::InvalidArgument);
   // One that may not start needs no room.
   world.must(HoldJob{target(high), model::Hold::User});
   EXPECT_EQ(world.refusal(preempt(high, all, world.job(low), PreemptHow::Cancel)), ErrorCode::JobNotPending);
@@ -153,6 +154,9 @@ TEST_F(Preempting, TheClaimGoesWhenTheJobMayNotStartOrWantsSomethingElse) {
   update.target = target(high);
   update.time_limit = TimeLimit::of_minutes(600);
   world.must(update);
+  EXPECT_FALSE(world.job(high).claim);
+  claim();
+  world.must(PreemptJobs{JobId{high}, nullptr, {}});
   EXPECT_FALSE(world.job(high).claim);
   claim();
   world.must(SetConfig{*world.view().config});

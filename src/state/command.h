@@ -154,7 +154,8 @@ struct DeleteReservation {
 struct ReservationsDue {};
 
 // The scheduler's proposal that running jobs make room for a pending one, which gets a claim on `allocation`. Refused
-// unless the allocation is there once they are gone; victims that are over by now are passed over.
+// unless the allocation is there once they are gone; victims that are over by now are passed over. Without allocation
+// and victims: the job gives up its claim.
 struct PreemptJobs {
   struct Victim {
     JobId job;

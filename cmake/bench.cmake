@@ -7,3 +7,7 @@ add_executable(topology_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/topolog
 target_link_libraries(topology_bench PRIVATE spur_warnings spur_sched)
 add_executable(spur-agent-load ${CMAKE_SOURCE_DIR}/bench/agent_load.cc)
 target_link_libraries(spur-agent-load PRIVATE spur_warnings spur_agent spur_os spur_config)
+add_executable(spur-bench-preempt ${CMAKE_SOURCE_DIR}/bench/preempt.cc)
+target_link_libraries(spur-bench-preempt PRIVATE spur_warnings spur_sched spur_state)
+add_test(NAME states.preempt COMMAND spur-bench-preempt states 1000)
+set_tests_properties(states.preempt PROPERTIES TIMEOUT 300 LABELS unit)

@@ -57,7 +57,7 @@ void add_state(Record& record, const Job& job, RecordStyle style) {
   if (style.details) record.line("DerivedExitCode={}", exit_text(job.derived_exit));
 }
 
-void add_times(Record& record, const Job& job, Time as_of, Time expected) {
+void add_times(Record& record, const Job& job, Time as_of, Time expected, Time preemptable) {
   const JobSpec& spec = *job.spec;
   const ShownEnd end = shown_end(job, expected);
   record.line("RunTime={} TimeLimit={} TimeMin={}", clock_text(model::run_time(job, as_of)),
@@ -66,6 +66,9 @@ void add_times(Record& record, const Job& job, Time as_of, Time expected) {
   record.line("AccrueTime={}", moment(job.accrue, "Unknown"));
   record.line("StartTime={} EndTime={} Deadline={}", moment(shown_start(job, expected), "Unknown"),
               moment(end.at, "Unknown"), moment(spec.deadline, "N/A"));
+  if (is_set(preemptable) || is_set(job.preempt_at))
+    record.line("PreemptEligibleTime={} PreemptTime={}", moment(preemptable, "Unknown"),
+                moment(job.preempt_at, "None"));
   record.line("SuspendTime={} SecsPreSuspend={} LastSchedEval={} Scheduler=Main", moment(job.suspended_at, "None"),
               std::chrono::floor<seconds>(job.suspended_total).count(), moment(job.last_eval, "Unknown"));
 }
@@ -163,12 +166,12 @@ void add_program(Record& record, const Job& job) {
 
 }  // namespace
 
-std::string job_record(const Job& job, const wire::JobTable& table, Time expected_start,
+std::string job_record(const Job& job, const wire::JobTable& table, const ShownTimes& times,
                        std::optional<std::uint32_t> task, RecordStyle style) {
   Record record(style.one_line);
   add_identity(record, job, task);
   add_state(record, job, style);
-  add_times(record, job, table.as_of, expected_start);
+  add_times(record, job, table.as_of, times.expected_start, times.preemptable);
   add_place(record, job, table);
   add_size(record, job, table, style);
   add_program(record, job);

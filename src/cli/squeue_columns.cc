@@ -180,6 +180,9 @@ std::string over_subscribe(Line l) {
 std::string partition(Line l) {
   return job_partition(*l.job);
 }
+std::string preempt_time(Line l) {
+  return moment(l.job->preempt_at, "N/A");
+}
 std::string pending_time(Line l) {
   const Time until =
       l.job->state == model::JobState::Pending || !is_set(l.job->started) ? l.table->as_of : l.job->started;
@@ -359,7 +362,7 @@ constexpr JobColumn kColumns[] = {
     {'h', "OverSubscribe", "OVER_SUBSCRIBE", over_subscribe},
     {'P', "Partition", "PARTITION", partition},
     {0, "PendingTime", "PENDING_TIME", pending_time},
-    {0, "PreemptTime", "PREEMPT_TIME", not_available},
+    {0, "PreemptTime", "PREEMPT_TIME", preempt_time},
     {0, "Prefer", "PREFER", null_text},
     {'p', "Priority", "PRIORITY", priority_share},
     {'Q', "PriorityLong", "PRIORITY", priority},

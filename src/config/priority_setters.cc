@@ -163,6 +163,18 @@ Status set_preempt_mode(Target& target, const Value& value) {
   return {};
 }
 
+Status set_partition_preempt_mode(Target& target, const Value& value) {
+  std::string words;
+  for (const std::string& word : value.list) {
+    const std::string upper = text::upper(word);
+    if (upper != "OFF" && upper != "CANCEL" && upper != "REQUEUE" && upper != "SUSPEND" && upper != "GANG")
+      return not_one_of(value, "OFF, CANCEL, REQUEUE or SUSPEND, with GANG");
+    words += (words.empty() ? "" : ",") + upper;
+  }
+  target.partition->partition.preempt_mode = std::move(words);
+  return {};
+}
+
 Status set_preempt_exempt(Target& target, const Value& value) {
   if (value.text == "-1") {
     target.draft.cluster.preempt.exempt = seconds(0);

@@ -419,6 +419,19 @@ Status resolve_daemon(Draft& draft, std::string_view host) {
   return {};
 }
 
+// As Slurm has it: who preempts must say how, and nobody says how without preemption.
+Status resolve_preemption(Draft& draft) {
+  model::PreemptConfig& preempt = draft.cluster.preempt;
+  const bool how = preempt.how != model::PreemptHow::Off;
+  if (draft.dialect == Dialect::Slurm && preempt.how == model::PreemptHow::Suspend && !preempt.gang)
+    return draft.refuse({}, "PreemptMode=SUSPEND requires GANG too");
+  if ((preempt.by == model::PreemptBy::Nothing) == how || (preempt.within && preempt.by != model::PreemptBy::Qos))
+    return draft.refuse({}, "PreemptType and PreemptMode values incompatible");
+  if (preempt.gang && preempt.how != model::PreemptHow::Suspend)
+    draft.warn({}, "PreemptMode=GANG: jobs do not take turns on the same CPUs");
+  return {};
+}
+
 Status resolve_cluster(Draft& draft) {
   model::ClusterConfig& cluster = draft.cluster;
   if (draft.dialect == Dialect::Slurm) cluster.cluster_name = text::lower(cluster.cluster_name);
@@ -428,6 +441,7 @@ Status resolve_cluster(Draft& draft) {
     return draft.refuse(
         {}, fmt::format("the first job id ({}) is above the last ({})", cluster.first_job_id, cluster.max_job_id));
 
+  SPUR_TRY(resolve_preemption(draft));
   NodeExpander expander(draft);
   SPUR_TRY(expander.check_count());
   for (const NodeBlock& block : draft.nodes) SPUR_TRY(expander.block(block));

@@ -125,6 +125,7 @@ Status set_preempt_type(Target& target, const Value& value);
 Status set_preempt_mode(Target& target, const Value& value);
 Status set_preempt_exempt(Target& target, const Value& value);
 Status set_backfill_order(Target& target, const Value& value);
+Status set_partition_preempt_mode(Target& target, const Value& value);
 Status set_reservation_overrun(Target& target, const Value& value);  // minutes
 Status set_job_defaults(Target& target, const Value& value);         // of the cluster, or of a partition
 Status set_topology_kind(Target& target, const Value& value);

@@ -83,6 +83,29 @@ std::string scheduler_parameters(const Source& s) {
   return null_if_empty(out);
 }
 
+std::string preempt_type(const Source& s) {
+  switch (s.cluster.preempt.by) {
+    case model::PreemptBy::Nothing:
+      return "(null)";
+    case model::PreemptBy::PartitionTier:
+      return "preempt/partition_prio";
+    case model::PreemptBy::Qos:
+      return "preempt/qos";
+  }
+  return "(null)";
+}
+
+std::string preempt_mode(const Source& s) {
+  const model::PreemptConfig& preempt = s.cluster.preempt;
+  std::string out = preempt.gang ? "GANG" : "";
+  const auto add = [&](const char* word) { out += (out.empty() ? "" : ",") + std::string(word); };
+  if (preempt.within) add("WITHIN");
+  if (preempt.how == model::PreemptHow::Cancel) add("CANCEL");
+  if (preempt.how == model::PreemptHow::Requeue) add("REQUEUE");
+  if (preempt.how == model::PreemptHow::Suspend) add("SUSPEND");
+  return out.empty() ? "OFF" : out;
+}
+
 std::string agent_parameters(const Source& s) {
   if (const std::string* given = s.daemon.find_kept("SlurmdParameters")) return *given;
   return s.cluster.config_overrides ? "config_overrides" : "(null)";
@@ -187,10 +210,10 @@ constexpr Row kRows[] = {
     {"OverTimeLimit", "", "", [](const Source& s) { return fmt::format("{} min", s.cluster.over_time_limit.count() / 60); }},
     {"PluginDir", "(null)"},
     {"PlugStackConfig", "(null)"},
-    {"PreemptMode", "OFF"},
+    {"PreemptMode", "", "", preempt_mode},
     {"PreemptParameters", "(null)"},
-    {"PreemptType", "(null)"},
-    {"PreemptExemptTime", "00:00:00"},
+    {"PreemptType", "", "", preempt_type},
+    {"PreemptExemptTime", "", "", [](const Source& s) -> std::string { return text::format_clock(s.cluster.preempt.exempt); }},
     {"PrEpParameters", "(null)"},
     {"PrEpPlugins", "prep/script"},
     {"PriorityParameters", "(null)"},

@@ -161,10 +161,12 @@ void Controller::plan_done(sched::Plan plan) {
   }
   if (!plan.more) expected_starts_ = std::move(expected);  // else nothing was said about those who wait
 
-  starts_open_ = plan.starts.size() + 1;
+  starts_open_ = plan.given_up.size() + plan.resumes.size() + plan.starts.size() + plan.preemptions.size() + 1;
   const auto settled = [this](const state::Outcome&) {
     if (--starts_open_ == 0) planning_ = false;
   };
+  for (const JobId job : plan.given_up) commits_.push(state::PreemptJobs{job, nullptr, {}}, settled);
+  for (const JobId job : plan.resumes) commits_.push(state::ResumeJob{record_target(job)}, settled);
   for (auto& start : plan.starts) {
     commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation)},
                   [this, settled](const state::Outcome& outcome) {
@@ -173,6 +175,7 @@ void Controller::plan_done(sched::Plan plan) {
                     settled(outcome);
                   });
   }
+  for (auto& preemption : plan.preemptions) propose_preemption(std::move(preemption));
   if (!reasons.rows.empty()) {
     commits_.push(std::move(reasons), settled);
   } else {
@@ -180,6 +183,26 @@ void Controller::plan_done(sched::Plan plan) {
   }
   commits_.pump();
   maybe_plan();
+}
+
+// This record alone: the last task of an array has the array's id.
+state::JobTarget Controller::record_target(JobId id) const {
+  const model::Job* job = model::find_job(cluster_->view(), id);
+  if (!job || !job->array_task) return {id, {}};
+  IndexSet task;
+  task.insert(*job->array_task);
+  return {job->array_job, std::move(task)};
+}
+
+// Once it is applied the scheduler has to look again: the beneficiary has a claim now, or, with a stale proposal, none.
+void Controller::propose_preemption(sched::Preemption preemption) {
+  state::PreemptJobs command{preemption.beneficiary, std::move(preemption.allocation), {}};
+  for (const auto& victim : preemption.victims)
+    command.victims.push_back({victim.job, victim.epoch, victim.how, victim.grace});
+  commits_.push(std::move(command), [this](const state::Outcome&) {
+    pace_.want();
+    if (--starts_open_ == 0) planning_ = false;
+  });
 }
 
 // ---- timers

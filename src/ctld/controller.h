@@ -123,6 +123,8 @@ class Controller {
   void maybe_plan();
   void note_changes();
   void replace_reserved_nodes();
+  void propose_preemption(sched::Preemption preemption);
+  state::JobTarget record_target(JobId id) const;
   void set_config(model::ClusterConfig config, DoneReply reply);
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;

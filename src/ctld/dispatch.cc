@@ -71,6 +71,9 @@ void Dispatcher::carry_out(const state::Effect& effect) {
       work.suspend = !suspend->resume;
       work.resume = suspend->resume;
     });
+  } else if (const auto* notice = std::get_if<state::SignalJob>(&effect)) {
+    const auto* job = hooks_.view().active.find(notice->job.value);
+    if (job && (*job)->epoch == notice->epoch) signal(**job, notice->signal, false, false);
   }
 }
 

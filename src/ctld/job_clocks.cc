@@ -39,6 +39,9 @@ void JobClocks::update(const model::View& view, JobId id) {
   if (!found) return;
   const model::Job& job = **found;
   const bool completing = job.flags & model::kCompleting;
+  if (model::is_active(job.state) && !completing && is_set(job.preempt_at) &&
+      job.preempt_how != model::PreemptHow::Suspend)
+    add(job.preempt_at, id, Kind::Preemption);
   if (job.state == model::JobState::Running && !completing) {
     const Time end = model::limit_end(job);
     if (!is_set(end)) return;
@@ -71,6 +74,9 @@ JobClocks::Due JobClocks::take_due(const model::View& view, Time now) {
       case Kind::Signal:
         signalled_.insert({job.id, job.epoch});
         due.signals.push_back({job.id, job.spec->signal.signal, job.spec->signal.batch_only});
+        break;
+      case Kind::Preemption:
+        due.commands.push_back(state::PreemptionDue{job.id, job.epoch});
         break;
       case Kind::Deadline:
         due.commands.push_back(end_as(job.id, model::JobState::Deadline, model::Reason::DeadLine));

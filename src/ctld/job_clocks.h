@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The moments at which something must happen to a job without anybody asking: time limits, --signal, deadlines, --immediate,
-// and forgetting finished jobs after MinJobAge. Kept as one ordered set that follows the state's changes, so that looking
+// The moments at which something must happen to a job without anybody asking: time limits, --signal, deadlines, --immediate, the
+// end of a preempted job's grace time, and forgetting finished jobs after MinJobAge. Kept as one ordered set that follows the state's changes, so that looking
 // for what is due costs nothing while nothing is.
 #pragma once
 
@@ -37,7 +37,7 @@ class JobClocks {
   Time next() const;      // wall clock; not set: nothing
 
  private:
-  enum class Kind : std::uint8_t { Limit, Signal, Deadline, Immediate, Purge };
+  enum class Kind : std::uint8_t { Limit, Signal, Deadline, Immediate, Purge, Preemption };
   struct Moment {
     Time at;
     JobId job;

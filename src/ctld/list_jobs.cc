@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ctld/authorization.h"
+#include "model/preemption.h"
 #include "wire/job_list_codec.h"
 #include "wire/spec_codec.h"
 
@@ -137,6 +138,9 @@ bool JobChunks::next(v1::JobChunk* chunk) {
     out->set_spec_ref(specs_.number_of(job.spec));
     const auto start = expected.find(job.id);
     chunk->add_expected_starts_us(start == expected.end() ? 0 : to_micros(start->second));
+    if (picture_->view.config->preempt.by == model::PreemptBy::Nothing) continue;
+    const bool runs = model::is_active(job.state) && !(job.flags & model::kCompleting);
+    chunk->add_preemptable_us(runs ? to_micros(model::preemptable_from(picture_->view, job)) : 0);
   }
   return true;
 }

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "model/node.h"
+#include "model/preempt.h"
 
 namespace spur::model {
 
@@ -84,8 +85,6 @@ struct PriorityConfig {
   friend bool operator==(const PriorityConfig&, const PriorityConfig&) = default;
 };
 
-enum class PreemptBy : std::uint8_t { Nothing, PartitionTier, Qos };
-enum class PreemptHow : std::uint8_t { Unset, Off, Cancel, Requeue, Suspend, Within };
 struct PreemptConfig {
   PreemptBy by = PreemptBy::Nothing;
   PreemptHow how = PreemptHow::Off;

@@ -18,6 +18,7 @@
 #include "model/job_spec.h"
 #include "model/job_state.h"
 #include "model/pending_reason.h"
+#include "model/preempt.h"
 
 namespace spur::model {
 
@@ -77,7 +78,16 @@ struct Job {
   Duration suspended_total{0};  // earlier suspensions of this run
   TimeLimit time_limit;         // in force (spec's, or the partition's default)
   Time kill_began;              // TERM was sent; KILL follows after KillWait
-  Time preempt_at;              // told to make room: ends then (its grace time); not set: not being preempted
+
+  // Told to make room for `preempted_for`: it goes at `preempt_at` (after its grace time), in the way of `preempt_how`.
+  // A suspended job with preempt_how Suspend runs on when its CPUs are free again.
+  Time preempt_at;  // not set: not being preempted
+  PreemptHow preempt_how = PreemptHow::Unset;
+  JobId preempted_for;
+  // A pending job for which others had to go: what it may count on, and from when at the latest they have to be gone.
+  // Which CPUs of a socket it gets is settled when it starts. Gone with the start, and when the job may not start.
+  std::shared_ptr<const Allocation> claim;
+  Time claimed_from;
 
   std::shared_ptr<const Allocation> allocation;  // while active or completing; kept after the end for display
   std::vector<NodeIndex> nodes_left;             // allocated nodes that have not reported the end

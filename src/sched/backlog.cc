@@ -52,7 +52,8 @@ void Backlog::change(const model::Job& job) {
       before.dependencies_left.empty() == job.dependencies_left.empty() && before.eligible == job.eligible &&
       before.accrue == job.accrue && before.priority == job.priority && before.site_factor == job.site_factor &&
       before.priority_by_hand == job.priority_by_hand && before.array_job == job.array_job &&
-      before.array_max_running == job.array_max_running) {
+      before.array_max_running == job.array_max_running && before.claim == job.claim &&
+      before.claimed_from == job.claimed_from) {
     if (before.reason != job.reason) unlink(number);
     slots_[number].job = &job;
     if (before.reason != job.reason) link(number);
@@ -122,6 +123,7 @@ void Backlog::enqueue(std::uint32_t number) {
   Slot& slot = slots_[number];
   slot.state = State::Queued;
   ++queued_;
+  if (slot.job->claim) claimed_.insert(number);
   Standing standing = standing_of(*slot.job, view_, scale_);
   slot.order = standing.order;
   JobClass& mine = classes_[slot.job_class];
@@ -142,6 +144,7 @@ void Backlog::unsettle(std::uint32_t number) {
     if (at->second.running == 0 && at->second.limited.empty()) arrays_.erase(at);
   }
   misinformed_.erase(number);
+  claimed_.erase(number);
   if (slot.state == State::Begin) begins_.erase({slot.begin, number});
   if (slot.state == State::Capped) capped_.erase(number);
   if (slot.state == State::Queued) {

@@ -77,6 +77,8 @@ class Backlog {
   // Those that wait for reasons of their own, while their records say something else.
   const std::set<std::uint32_t>& misinformed() const { return misinformed_; }
   const std::set<std::uint32_t>& capped() const { return capped_; }
+  // Those in the queue for which others had to go.
+  const std::set<std::uint32_t>& claimed() const { return claimed_; }
   // Classes that came or went since the last call.
   std::vector<std::uint32_t> take_changed_classes() { return std::exchange(changed_classes_, {}); }
 
@@ -108,7 +110,7 @@ class Backlog {
   std::uint32_t last_class_ = kNone;
   std::size_t queued_ = 0;
   std::set<std::pair<Time, std::uint32_t>> begins_;
-  std::set<std::uint32_t> misinformed_, capped_;
+  std::set<std::uint32_t> misinformed_, capped_, claimed_;
   std::map<JobId, Array> arrays_;
   std::set<JobId> arrays_to_review_;
 };

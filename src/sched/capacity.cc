@@ -92,13 +92,19 @@ void Capacity::take(NodeNumber n, const Amount* amounts) {
 }
 
 void Capacity::row_of(const model::Job& job, const model::NodeGrant& grant, std::span<Amount> row) const {
+  row_of(job.allocation->partition, grant, is_set(job.suspended_at) ? Part::AllButCpus : Part::All, row);
+}
+
+void Capacity::row_of(std::string_view partition, const model::NodeGrant& grant, Part part,
+                      std::span<Amount> row) const {
   std::ranges::fill(row, 0);
   const NodeLayout& layout = this->layout(grant.node.value);
-  if (!is_set(job.suspended_at)) {
+  if (part != Part::AllButCpus) {
     add_cpus(layout, grant.cpus, row.data());
     for (const auto& [name, column] : limited_partitions_)
-      if (name == job.allocation->partition) row[column] = static_cast<Amount>(grant.cpus.size());
+      if (name == partition) row[column] = static_cast<Amount>(grant.cpus.size());
   }
+  if (part == Part::Cpus) return;
   if (memory_is_consumable_) row[Columns::kMemory] = static_cast<Amount>(grant.memory_mib);
   if (!grant.devices.empty()) add_devices(layout, grant.devices, row.data());
 }

@@ -27,6 +27,25 @@ bool counts_as_array_task(const Job& job) {
   return job.array_job && model::is_active(job.state) && !(job.flags & model::kCompleting);
 }
 
+// Whom an active job makes room for, while it is still there; none if it does not.
+JobId leaves_for(const Job& job) {
+  const bool goes = is_set(job.preempt_at) && job.preempt_how != model::PreemptHow::Suspend;
+  return goes ? job.preempted_for : JobId{};
+}
+
+bool is_aside(const Job& job) {
+  return job.state == model::JobState::Suspended && job.preempt_how == model::PreemptHow::Suspend &&
+         !(job.flags & model::kCompleting);
+}
+
+void count_leaving(EngineState& s, const Job& job, int sign) {
+  const JobId beneficiary = leaves_for(job);
+  if (!beneficiary) return;
+  std::uint32_t& count = s.leaving[beneficiary];
+  count += static_cast<std::uint32_t>(sign);
+  if (count == 0) s.leaving.erase(beneficiary);
+}
+
 }  // namespace
 
 Engine::Engine(Params params) : params_(params) {}
@@ -51,6 +70,8 @@ void Engine::rebuild(const model::View& view) {
   s.view.active.for_each([&](std::uint32_t, const JobPtr& job) {
     if (job->allocation && !job->spec->licenses.empty()) s.profile.set_license_holder(*job);
     if (counts_as_array_task(*job)) s.backlog.count_array_task(job->array_job, 1);
+    count_leaving(s, *job, 1);
+    if (is_aside(*job)) s.aside[job->id] = job;
   });
   // The pending jobs are added by the first call, which knows the time: most of them need no begin time then.
 }
@@ -101,6 +122,10 @@ void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>&
     }
     if (a && counts_as_array_task(**a)) s.backlog.count_array_task((*a)->array_job, -1);
     if (b && counts_as_array_task(**b)) s.backlog.count_array_task((*b)->array_job, 1);
+    if (a) count_leaving(s, **a, -1);
+    if (b) count_leaving(s, **b, 1);
+    if (a) s.aside.erase((*a)->id);
+    if (b && is_aside(**b)) s.aside[(*b)->id] = *b;
     if (b && (*b)->allocation && !(*b)->spec->licenses.empty())
       s.profile.set_license_holder(**b);
     else
@@ -132,6 +157,7 @@ Plan Engine::plan(Time now) {
   Plan made = walk.tell();
   made.full = true;
   full_cycle_done_ = true;
+  last_full_ = now;
   if (lost) {
     ++lost_track_;
     rebuild(model::View(state_->view));
@@ -141,12 +167,23 @@ Plan Engine::plan(Time now) {
 
 Plan Engine::respond(Time now) {
   prepare(now);
-  if (!full_cycle_done_) return plan(now);
+  if (!full_cycle_done_ || claims_call()) return plan(now);
   close_reserved();
   drop_holds(false);
   Walk walk(*state_, Walk::Mode::Quick);
   walk.decide();
   return walk.tell();
+}
+
+// Who gets a claim, or can start by it now, comes before others' planned starts; so those have to be made anew.
+bool Engine::claims_call() const {
+  const EngineState& s = *state_;
+  return std::ranges::any_of(s.backlog.claimed(), [&](std::uint32_t slot) {
+    const Job& job = *s.backlog.slot(slot).job;
+    const auto at = s.planned.find(job.id);
+    const bool held = at != s.planned.end() && at->second.claim == job.claim;
+    return held ? !s.leaving.contains(job.id) : job.claimed_from >= last_full_;
+  });
 }
 
 void Engine::prepare(Time now) {
@@ -160,6 +197,8 @@ void Engine::prepare(Time now) {
   last_now_ = now;
   for (const Hold& hold : state_->foretold) state_->profile.forget(hold);
   state_->foretold.clear();
+  for (const auto& [job, aside] : state_->aside_holds) state_->profile.remove(aside.hold);
+  state_->aside_holds.clear();
   state_->profile.begin(now);
   state_->backlog.begin(now);
   if (!std::exchange(state_->backlog_filled, true))
@@ -227,6 +266,7 @@ void Engine::drop_holds(bool all) {
       if (number == kNone || planned.hold.end <= last_now_) return false;
       const auto& slot = s.backlog.slot(number);
       if (slot.state != Backlog::State::Queued || slot.job->time_limit != planned.limit) return false;
+      if (planned.claim && planned.claim != slot.job->claim) return false;
       if (slot.job->spec != planned.spec && !same_wish(*slot.job->spec, *planned.spec)) return false;
       for (const std::uint32_t lane : s.lanes_of_class[slot.job_class])
         if (s.lanes[lane]->partition == planned.partition)

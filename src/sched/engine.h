@@ -27,6 +27,7 @@ struct PlannedStart {
   TimeLimit limit;
   std::size_t partition = 0;  // position in View::partitions
   Hold hold;
+  std::shared_ptr<const model::Allocation> claim = {};  // the job's, if the hold is made of it
   // The engine's own notes: where in the profile's log of gains the job, without its hold, found no room in a
   // partition.
   std::vector<std::pair<std::size_t, std::uint64_t>> no_room = {};
@@ -45,7 +46,8 @@ class Engine {
 
   // `now` is mostly not before that of the last call; if it is, everything is looked at anew.
   Plan plan(Time now);
-  // The same as plan() if there was none since the configuration changed.
+  // The same as plan() if there was none since the configuration changed, or if a job for which others had to go
+  // calls for it.
   Plan respond(Time now);
 
   // After plan(): when and where a further job, behind all others, would start.
@@ -68,6 +70,7 @@ class Engine {
   void take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty);
   void take_in_pending(const model::View& view);
   void prepare(Time now);
+  bool claims_call() const;
   void make_lanes();
   void close_reserved();
   void drop_holds(bool all);
@@ -75,7 +78,7 @@ class Engine {
 
   Params params_;
   std::unique_ptr<EngineState> state_;
-  Time last_now_;
+  Time last_now_, last_full_;
   bool full_cycle_done_ = false;
   std::size_t watched_ = 0;
   std::uint64_t lost_track_ = 0, rebuilds_ = 0;

@@ -55,6 +55,18 @@ struct EngineState {
   std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk
   std::map<JobId, PlannedStart> planned;
   std::deque<Hold> foretold;  // of the last full cycle: for whoever asks what comes after it
+  // Jobs that were suspended to make room, and what is kept of their CPUs until all of them are free again.
+  struct Aside {
+    Hold hold;  // those that others have now
+    struct Part {
+      model::NodeGrant cpus;  // nothing else of it
+      std::vector<Amount> row;
+    };
+    std::vector<Part> kept;  // by node: those that are free
+  };
+  std::map<JobId, model::JobPtr> aside;
+  std::map<JobId, Aside> aside_holds;
+  std::map<JobId, std::uint32_t> leaving;  // by beneficiary: jobs that have to go for it and are still there
   // What reservations keep from everybody, held like planned starts; and the list that they were made from.
   std::deque<Hold> closed;
   std::shared_ptr<const std::vector<model::Reservation>> closed_for;

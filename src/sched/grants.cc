@@ -120,6 +120,30 @@ Grants::Bits& Grants::bits_of(NodeNumber n) {
   return bits;
 }
 
+void Grants::give_back(const model::NodeGrant& grant, Gone what) {
+  Bits& bits = bits_of(grant.node.value);
+  for (const std::uint16_t cpu : grant.cpus) bits.cpus[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
+  if (what == Gone::Cpus) return;
+  const auto& counted = capacity_.layout(grant.node.value).counted;
+  for (const model::DeviceGrant& devices : grant.devices)
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      if (counted[i].name != devices.gres) continue;
+      std::size_t at = 0;
+      for (const auto& run : counted[i].runs)
+        for (std::uint32_t d = 0; d < run.count; ++d, ++at)
+          if (std::ranges::find(devices.indices, run.first + d) != devices.indices.end()) bits.counted[i][at] = false;
+    }
+}
+
+void Grants::take_cpus(const model::NodeGrant& grant) {
+  Bits& bits = bits_of(grant.node.value);
+  for (const std::uint16_t cpu : grant.cpus) bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+}
+
+bool Grants::is_free(NodeNumber node, std::uint16_t cpu) {
+  return !bit(bits_of(node).cpus, cpu);
+}
+
 std::vector<std::uint16_t> Grants::take_cpus(Bits& bits, NodeNumber n, const Amount* take) const {
   const NodeLayout& layout = capacity_.layout(n);
   const std::uint32_t cpus = capacity_.node(n).hardware.cpus;

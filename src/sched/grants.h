@@ -21,6 +21,12 @@ class Grants {
   // The numbers for `take`, a row that take_of_share made for what is free on the node: of each socket the cores near
   // the devices first, then the lowest; of GRES without devices the lowest.
   model::NodeGrant grant(const Request& request, const Share& share, const Amount* take);
+  // A job that has the node's part `grant` will be gone: what it has can be given out again.
+  enum class Gone : std::uint8_t { All, Cpus };
+  void give_back(const model::NodeGrant& grant, Gone what);
+  // CPUs of a job that runs on, or of one that must find them free.
+  void take_cpus(const model::NodeGrant& grant);
+  bool is_free(NodeNumber node, std::uint16_t cpu);
 
  private:
   struct Bits {

@@ -25,6 +25,7 @@ class Lane {
        TimeLimit limit);
 
   const Request& request() const { return request_; }
+  const Reach& reach() const { return reach_; }
 
   // The reservation that the last job which fitted now would run in; null: none.
   const model::Reservation* entry() const { return entry_; }

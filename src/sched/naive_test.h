@@ -31,6 +31,7 @@ struct NaiveHold {
   std::vector<NaiveWorld::Held> nodes;
   std::vector<NaiveWorld::HeldLicenses> licenses;
   std::string reservation{};
+  std::shared_ptr<const model::Allocation> claim = {};  // what it is made of, if the job has one
 };
 using NaiveHolds = std::map<JobId, NaiveHold>;
 
@@ -63,7 +64,7 @@ class Naive : NaiveChoice {
   };
   Plan walk() {
     const auto records = queue();
-    bool going = true;
+    bool going = visit_claims(records);
     for (const Record& record : records)
       if (going && !comes_later(record)) going = visit(record);
     if (params_.backfill == model::BackfillOrder::Smallest) {
@@ -94,7 +95,7 @@ class Naive : NaiveChoice {
   // ---- the policy
   std::size_t holds_in(const model::Partition& partition) const {
     std::size_t count = 0;
-    for (const auto& [id, hold] : holds_) count += hold.partition == partition.config.name;
+    for (const auto& [id, hold] : holds_) count += !hold.claim && hold.partition == partition.config.name;
     return count;
   }
   bool is_old(const Record& record) const {
@@ -175,6 +176,7 @@ class Naive : NaiveChoice {
       if (old) plan_again(job.id, *old);
       return true;
     }
+    if (old && old->claim) return plan_again(job.id, *old), true;
     if (!old) {
       const std::size_t holds = holds_in(*record.partition);
       if (behind_ || holds >= params_.promises || (holds > 0 && !is_old(record))) return true;
@@ -221,6 +223,86 @@ class Naive : NaiveChoice {
       if (record.job == &job) found.push_back(&record);
     std::ranges::sort(found, {}, [](const Record* r) { return std::pair(~r->tier, r->nth); });
     return found;
+  }
+
+  // ---- those for whom others had to go come first, for what was promised to them
+  bool visit_claims(const std::vector<Record>& records) {
+    std::map<std::pair<Time, JobId>, const model::Job*> claimed;
+    for (const Record& record : records)
+      if (record.job->claim && !at_array_limit(*record.job))
+        claimed[{record.job->claimed_from, record.job->id}] = record.job;
+    std::vector<const Record*> open;
+    for (const auto& [key, job] : claimed) {
+      const Record* record = record_of_claim(*job, records);
+      const auto held = holds_.find(job->id);
+      if (!record && held != holds_.end() && held->second.claim) unplan(job->id);
+      if (!record) continue;
+      open.push_back(record);
+      keep_claim(*record, now_ + seconds(leaving_.contains(job->id) ? 1 : 0));
+    }
+    const auto waits = [&](const Record* record) { return leaving_.contains(record->job->id); };
+    std::erase_if(open, [&](const Record* record) { return !waits(record) && !more_ && start_claim(*record); });
+    for (const Record* record : open) keep_claim(*record, now_);
+    std::erase_if(open, [&](const Record* record) {
+      if (waits(record) && !more_) start_claim(*record);
+      return waits(record);
+    });
+    while (!open.empty() && !more_) {
+      const model::Job& last = *open.back()->job;
+      if (last.claimed_from + view_.config->kill_wait + seconds(120) < now_) unplan(last.id);
+      open.pop_back();
+      std::erase_if(open, [&](const Record* record) { return !more_ && start_claim(*record); });
+    }
+    return !more_;
+  }
+  const Record* record_of_claim(const model::Job& job, const std::vector<Record>& records) {
+    for (const auto& grant : job.claim->nodes)
+      if (!nodes_[grant.node.value].record->usable()) return nullptr;
+    for (const Record& record : records)
+      if (record.job == &job && record.partition->config.name == job.claim->partition &&
+          never_runs(record, request_of(record)) == model::Reason::None)
+        return &record;
+    return nullptr;
+  }
+  bool start_claim(const Record& record) {
+    const model::Job& job = *record.job;
+    if (at_array_limit(job)) return false;
+    const auto request = request_of(record);
+    const NaiveHold old = holds_.at(job.id);
+    unplan(job.id);
+    const auto parts = place_claim(*request, *job.claim);
+    if (!parts.empty() && starts_.size() < params_.max_starts) {
+      start(record, *request, parts);
+      return true;
+    }
+    plan_again(job.id, old);
+    return more_ = !parts.empty();
+  }
+  std::vector<Part> place_claim(const Request& request, const model::Allocation& claim) {
+    const Time end = request.end_of_run(now_);
+    if (!licensed(request, now_, end)) return {};
+    std::vector<Offer> offers;
+    for (const auto& grant : claim.nodes) {
+      const Amounts free = free_during(grant.node.value, now_, end);
+      const Amount tasks = most_tasks(request, nodes_[grant.node.value], free);
+      if (tasks == 0) return {};
+      offers.push_back({grant.node.value, tasks, free, free});
+    }
+    return choose_by_weight(request, offers);
+  }
+  void keep_claim(const Record& record, Time soonest) {
+    unplan(record.job->id);
+    const Request request = *request_of(record);
+    model::Job as_started = *record.job;
+    as_started.allocation = as_started.claim;
+    const JobId job = record.job->id;
+    const Time from = std::max(record.job->claimed_from, soonest), to = request.end_of_run(from);
+    NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, from, to, {}, {}, {},
+                   record.job->claim};
+    for (const auto& grant : record.job->claim->nodes)
+      hold.nodes.push_back({grant.node.value, from, to, of_grant(as_started, grant), job});
+    hold.licenses.push_back({from, to, {request.licenses.begin(), request.licenses.end()}, job});
+    plan_again(job, hold);
   }
 
   // ---- why everyone who is left waits, seen from the end of the walk
@@ -402,7 +484,8 @@ class Naive : NaiveChoice {
   void plan_later(const Record& record, const Request& request, Time when, const std::vector<Part>& parts) {
     const JobId job = record.job->id;
     const Time end = request.end_of_run(when);
-    NaiveHold hold{*record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}};
+    NaiveHold hold{
+        *record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}, {}, {}};
     if (entry_) hold.reservation = entry_->name;
     for (const auto& part : parts)
       hold.nodes.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job,
@@ -425,6 +508,7 @@ class Naive : NaiveChoice {
     const auto* job = view_.pending.find(id.value);
     if (!job || own_reason(**job, now_) != model::Reason::None || at_array_limit(**job)) return false;
     if (hold.to <= now_ || (*job)->time_limit != hold.limit || !same_wish(*(*job)->spec, hold.spec)) return false;
+    if (hold.claim && hold.claim != (*job)->claim) return false;
     for (const auto* partition : partitions_of(view_, **job)) {
       const Record record{job->get(), partition, 0, 0, 0, 0};
       if (partition->config.name == hold.partition)

@@ -255,7 +255,11 @@ class NaiveWorld {
     if (job.flags & model::kCompleting)
       end = now_ + seconds(1);
     else if (job.state == model::JobState::Running && job.time_limit.is_finite())
-      end = std::max(job.started + job.time_limit.duration() + job.suspended_total, now_ + seconds(1));
+      end = job.started + job.time_limit.duration() + job.suspended_total;
+    if (is_set(job.preempt_at) && job.preempt_how != model::PreemptHow::Suspend && !(job.flags & model::kCompleting))
+      end = std::min(end, job.preempt_at);
+    end = std::max(end, now_ + seconds(1));
+    if (is_set(job.preempt_at) && job.preempt_how != model::PreemptHow::Suspend) leaving_.insert(job.preempted_for);
     for (const auto& grant : job.allocation->nodes) {
       const auto& jobs = nodes_[grant.node.value].record->jobs;
       if (std::ranges::find(jobs, job.id) == jobs.end()) continue;
@@ -352,6 +356,7 @@ class NaiveWorld {
   std::vector<HeldLicenses> held_licenses_;
   std::map<JobId, std::uint32_t> array_running_;
   const model::Reservation* entry_ = nullptr;  // the eyes through which all this is seen
+  std::set<JobId> leaving_;  // beneficiaries of jobs that have to go and are still there
 };
 
 }  // namespace spur::sched

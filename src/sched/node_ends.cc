@@ -9,8 +9,10 @@ namespace spur::sched {
 
 Time raw_end(const model::Job& job) {
   if (job.flags & model::kCompleting) return {};
-  if (job.state == model::JobState::Suspended) return kNever;
+  const bool leaves = is_set(job.preempt_at) && job.preempt_how != model::PreemptHow::Suspend;
+  if (job.state == model::JobState::Suspended) return leaves ? job.preempt_at : kNever;
   const Time end = model::limit_end(job);
+  if (leaves) return is_set(end) ? std::min(end, job.preempt_at) : job.preempt_at;
   return is_set(end) ? end : kNever;
 }
 

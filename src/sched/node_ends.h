@@ -14,8 +14,8 @@
 
 namespace spur::sched {
 
-// When an active job gives its resources back, as far as one can know: at its time limit; never (kNever) without one
-// or while suspended; not set for one that is over but for the cleaning up. What is past means: in a moment.
+// When an active job gives its resources back, as far as one can know: at its time limit, or when it has to make room
+// for another; never (kNever) without one or while suspended; not set for one that is over but for the cleaning up. What is past means: in a moment.
 Time raw_end(const model::Job& job);
 // The same, seen from `now`.
 Time expected_end(const model::Job& job, Time now);

@@ -28,8 +28,24 @@ struct Wait {
   bool promised = false;  // nobody may delay it
 };
 
+// Running jobs that have to go so that a waiting one starts: with them gone, the allocation is there.
+struct Preemption {
+  struct Victim {
+    JobId job;
+    Epoch epoch;
+    model::PreemptHow how = model::PreemptHow::Cancel;
+    seconds grace{0};
+  };
+  JobId beneficiary;
+  std::shared_ptr<const model::Allocation> allocation;
+  std::vector<Victim> victims;  // by job
+};
+
 struct Plan {
   std::vector<Start> starts;  // in the order they were decided
+  std::vector<JobId> given_up;          // have a claim that cannot be honoured; before all else
+  std::vector<JobId> resumes;           // suspended to make room, and their CPUs are free again; before the starts
+  std::vector<Preemption> preemptions;  // of full cycles; to be carried out after the starts
   std::vector<Wait> waits;    // by job; where the reason differs from what the record says, and all that are planned
   Time wake_at;               // something becomes eligible then, without any event (begin times); not set: nothing
   bool more = false;          // the limit below was reached with work left: call again with the next view. No waits

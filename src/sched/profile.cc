@@ -189,20 +189,23 @@ void Profile::start(const Request& request, const std::vector<Share>& shares, co
   const Time end = request.end_of_run(now_);
   const std::size_t width = capacity_.width();
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    const NodeNumber n = shares[i].node;
     const Amount* row = &rows[i * width];
-    capacity_.take(n, row);
-    free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
-    groups_.update(n, is_held(n));
-    ends_.add_start(n, end, row);
-    if (is_held(n)) held_[held_at_[n]].outdated = true;
-    started_on_.push_back(n);
-    if (entry_) reserved_starts_.push_back({n, entry_->name, {now_, end, {row, row + width}}});
+    occupy(shares[i].node, end, row);
+    if (entry_) reserved_starts_.push_back({shares[i].node, entry_->name, {now_, end, {row, row + width}}});
   }
   if (request.licenses.empty()) return;
   auto counts = license_row(request);
   if (licenses_.built()) licenses_.take(now_, end, counts.data());
   license_starts_.emplace_back(end, std::move(counts));
+}
+
+void Profile::occupy(NodeNumber n, Time until, const Amount* row) {
+  capacity_.take(n, row);
+  free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
+  groups_.update(n, is_held(n));
+  ends_.add_start(n, until, row);
+  if (is_held(n)) held_[held_at_[n]].outdated = true;
+  started_on_.push_back(n);
 }
 
 Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> shares) {
@@ -271,6 +274,12 @@ void Profile::take_off(const Hold& hold) {
   if (hold.licenses.empty()) return;
   if (licenses_.built()) licenses_.give_back(std::max(hold.start, now_), hold.end, hold.licenses.data());
   std::erase(license_holds_, &hold);
+}
+
+void Profile::pretend_free(NodeNumber n, std::span<const Amount> more) {
+  before_.assign(more.begin(), more.end());
+  for (Amount& amount : before_) amount = -amount;
+  capacity_.take(n, before_.data());
 }
 
 void Profile::lift(const Hold& hold) {

@@ -115,6 +115,9 @@ class Profile {
   // ---- what is decided
   // The request starts now, with these shares; `rows` is what each takes.
   void start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows);
+  // So much of the node is taken until then.
+  void occupy(NodeNumber n, Time until, const Amount* row);
+  std::vector<Amount> license_row(const Request& request) const;  // of a hold; empty: none
   // Makes the hold of a request that starts then.
   Hold make_hold(const Request& request, Time start, std::vector<Share> shares);
   // The hold must stay where it is until it is removed.
@@ -122,6 +125,9 @@ class Profile {
   void remove(const Hold& hold);
   // The same where nobody has concluded from it that there is no room.
   void forget(const Hold& hold);
+  // For those who choose CPUs and devices as if so much more (or, below 0, less) were free on the node. To be taken
+  // back; nobody else is told.
+  void pretend_free(NodeNumber n, std::span<const Amount> more);
   // For a look without it, to be followed by restore() or remove(). Its nodes stay out of the groups.
   void lift(const Hold& hold);
   void restore(const Hold& hold);
@@ -156,7 +162,6 @@ class Profile {
   Timeline left_of_part(NodeNumber node, const HeldNode& held, const Hold& closure, std::vector<Amount> part);
   void confine(NodeNumber node, const HeldNode& held, Timeline& timeline);
   bool keeps_out(const Hold& closure) const;
-  std::vector<Amount> license_row(const Request& request) const;
   void take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back);
   void take_off(const Hold& hold);
   void drop_from(NodeNumber n, const Hold& hold);

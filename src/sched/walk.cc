@@ -24,8 +24,10 @@ void Walk::decide() {
   for (const auto& [job, planned] : s_.planned) {
     const std::uint32_t slot = s_.backlog.find(job);
     held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
-    ++holds_in_[planned.partition];
+    if (!planned.claim) ++holds_in_[planned.partition];
   }
+  if (!visit_claims()) return;
+  visit_aside();
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     s_.lanes[l]->lane.begin();
@@ -36,6 +38,7 @@ void Walk::decide() {
   if (more && s_.params.backfill == model::BackfillOrder::Smallest) join_behind();
   while (const auto item = more ? pop() : std::nullopt) more = visit(*item);
   behind_ = false;
+  if (!plan_.more && mode_ == Mode::Full) propose_preemptions();
   plan_.looked_at = plan_.more ? plan_.tested : s_.backlog.queued();
 }
 
@@ -283,7 +286,7 @@ std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planne
 void Walk::give_back(PlannedStart*& planned) {
   if (!planned) return;
   s_.profile.remove(planned->hold);
-  --holds_in_[planned->partition];
+  if (!planned->claim) --holds_in_[planned->partition];
   s_.planned.erase(planned->job);
   planned = nullptr;
 }
@@ -301,7 +304,7 @@ void Walk::plan_later(const Item& item, PlannedStart* planned) {
     if (auto hold = lane.fit_later(s_.profile)) keep(item, *std::move(hold));
     return;
   }
-  if (mode_ == Mode::Quick) return;
+  if (mode_ == Mode::Quick || planned->claim) return;
   // Planned in an earlier partition already: move only if it is sooner here.
   s_.profile.lift(planned->hold);
   auto sooner = lane.fit_after(s_.profile, now_);
@@ -314,7 +317,7 @@ void Walk::plan_later(const Item& item, PlannedStart* planned) {
 void Walk::keep(const Item& item, Hold hold) {
   const model::Job& job = *s_.backlog.slot(item.slot).job;
   const LaneRecord& record = *s_.lanes[item.lane];
-  PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold)};
+  PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold), {}, {}};
   const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
   s_.profile.add(at->second.hold);
   ++holds_in_[record.partition];

@@ -23,6 +23,10 @@
 
 namespace spur::sched {
 
+// A claim is given up if its time came so long ago, and the kill after that is over: by then whoever used the nodes
+// in between has gone, too.
+inline constexpr seconds kClaimPatience{120};
+
 class Walk {
  public:
   enum class Mode : std::uint8_t {
@@ -73,6 +77,17 @@ class Walk {
   void join_behind();
   void all_join_again();
   std::optional<Item> pop();
+
+  // ---- those for whom others had to go (claims.cc)
+  bool visit_claims();  // false: enough starts, stop
+  std::optional<std::uint32_t> lane_of_claim(std::uint32_t slot) const;
+  bool start_claim(const Item& item, bool& stop);
+  void give_up_claim(std::uint32_t slot);
+  std::vector<Share> fit_claim(const model::Allocation& claim, Lane& lane);
+  void keep_claim(const Item& item, Time soonest);
+  void visit_aside();
+  void visit_aside(const model::Job& job);
+  void propose_preemptions();
 
   // ---- deciding (walk.cc)
   bool visit(const Item& item);  // false: enough starts, stop

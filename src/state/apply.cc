@@ -3,6 +3,7 @@
 #include "state/apply.h"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "base/check.h"
@@ -55,6 +56,8 @@ std::vector<Effect> Cluster::pending_effects() const {
       return;
     }
     effects.push_back(LaunchJob{job->id, job->epoch});
+    if (is_set(job->preempt_at) && job->state == model::JobState::Running)
+      effects.push_back(SignalJob{job->id, job->epoch, SIGTERM});
     if (job->state == model::JobState::Suspended) effects.push_back(SuspendOnNodes{job->id, job->epoch, false});
   });
   return effects;

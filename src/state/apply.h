@@ -48,6 +48,8 @@ struct Applier {
   Outcome apply(const ReservationsDue& command);
   Outcome apply(const SetQos& command);
   Outcome apply(const SetFairShares& command);
+  Outcome apply(const PreemptJobs& command);
+  Outcome apply(const PreemptionDue& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -106,6 +108,22 @@ struct Applier {
   Status can_resume(const model::Job& job) const;
   void cancel_record(model::Job job, const CancelJob& command);
   Status cancel_tasks(const Targets& targets, const CancelJob& command, std::vector<JobId>& touched);
+  // ---- preemption (apply_preempt.cc)
+  Result<std::vector<PreemptJobs::Victim>> check_victims(const PreemptJobs& command) const;
+  Status check_claim(const model::Job& job, const model::Allocation& allocation,
+                     const std::vector<PreemptJobs::Victim>& victims) const;
+  void go(model::Job job, model::PreemptHow how);
+  void drop_claims();
+  static void forget_preemption(model::Job& job) {
+    job.preempt_at = {};
+    job.preempt_how = model::PreemptHow::Unset;
+    job.preempted_for = {};
+  }
+  static void forget_claim(model::Job& job) {
+    job.claim = nullptr;
+    job.claimed_from = {};
+  }
+  void suspend(model::Job job);  // stores it; it runs, or is suspended already
   // How a job shares its nodes.
   enum class Sharing : std::uint8_t { WithAll, SameUser, Alone };
   Sharing sharing_of(const model::Job& job, std::string_view partition) const;

@@ -41,6 +41,8 @@ void mark_cancelled(Job& job, const CancelJob& command, Time now) {
   job.state = command.final_state == JobState::Deadline ? JobState::Deadline : JobState::Cancelled;
   job.reason = reason_for(command, job.reason);
   job.ended = now;
+  job.claim = nullptr;
+  job.claimed_from = {};
   job.cancelled = command.by_user;
   job.ended_by = command.by_user ? command.by : Uid{};
   if (command.exit) job.exit = *command.exit;

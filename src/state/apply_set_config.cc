@@ -140,6 +140,19 @@ std::vector<std::string> notes_on(const model::View& view, const Plan& plan) {
 
 }  // namespace
 
+// Claims name nodes and CPUs as they were; the scheduler looks again.
+void Applier::drop_claims() {
+  std::vector<model::JobPtr> claimed;
+  view.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    if (job->claim) claimed.push_back(job);
+  });
+  for (const model::JobPtr& old : claimed) {
+    Job job = *old;
+    forget_claim(job);
+    put(std::move(job), true);
+  }
+}
+
 Outcome Applier::apply(const SetConfig& command) {
   auto made = make_plan(view, command.config, now);
   if (!made) return refused(std::move(made).error());
@@ -158,6 +171,7 @@ Outcome Applier::apply(const SetConfig& command) {
   cluster.changes_.config = true;
   if (view.next_job_id < config().first_job_id || view.next_job_id > config().max_job_id)
     view.next_job_id = config().first_job_id;
+  drop_claims();
   refit_reservations(shifted ? &plan.moved : nullptr, outcome.notes);
   if (!shifted) return outcome;
 

@@ -126,12 +126,19 @@ Outcome Applier::apply(const StartJob& command) {
     if (!split) return refused(ErrorCode::TooManyJobs, "all job ids are in use");
   }
   Job job = split ? *std::move(split) : Job(*found);
+  // The claim of an array is for one task.
+  if (const Job* rest = model::find_job(view, command.job); job.id != command.job && rest->claim) {
+    Job others = *rest;
+    forget_claim(others);
+    put(std::move(others), true);
+  }
   job.state = model::JobState::Running;
   job.flags &= ~model::kSpecialExit;
   job.reason = model::Reason::None;
   job.reason_detail.clear();
   job.started = now;
   job.last_eval = now;
+  forget_claim(job);
   job.allocation = command.allocation;
   job.cpus_allocated = allocation.total_cpus();
   job.nodes_left.clear();

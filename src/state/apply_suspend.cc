@@ -16,21 +16,23 @@ Status Applier::check_running(const Job& job) {
   return {};
 }
 
-Outcome Applier::apply(const SuspendJob& command) {
-  return on_targets(command.target, check_running, [&](Job job) {
-    if (job.state == JobState::Running) {
-      for (const model::NodeGrant& grant : job.allocation->nodes) {
-        if (!holds(job, grant.node)) continue;
-        model::Node node = node_copy(grant.node);
-        give_back_cpus(node, grant);
-        put_node(std::move(node));
-      }
-      job.state = JobState::Suspended;
-      job.suspended_at = now;
-      emit(SuspendOnNodes{job.id, job.epoch, false});
+void Applier::suspend(Job job) {
+  if (job.state == JobState::Running) {
+    for (const model::NodeGrant& grant : job.allocation->nodes) {
+      if (!holds(job, grant.node)) continue;
+      model::Node node = node_copy(grant.node);
+      give_back_cpus(node, grant);
+      put_node(std::move(node));
     }
-    put(std::move(job));
-  });
+    job.state = JobState::Suspended;
+    job.suspended_at = now;
+    emit(SuspendOnNodes{job.id, job.epoch, false});
+  }
+  put(std::move(job));
+}
+
+Outcome Applier::apply(const SuspendJob& command) {
+  return on_targets(command.target, check_running, [&](Job job) { suspend(std::move(job)); });
 }
 
 }  // namespace spur::state

@@ -57,6 +57,8 @@ Outcome Applier::apply(const UpdateJob& command) {
   };
   return on_targets(command.target, check, [&](Job job) {
     const bool waiting = is_waiting(job);
+    // Who is told to do something else has to be weighed anew.
+    if (spec || command.time_limit || command.priority) forget_claim(job);
     const bool begin_changed = spec && spec->begin != job.spec->begin;
     const bool limit_changed =
         spec && waiting && (spec->time_limit != job.spec->time_limit || spec->partitions != job.spec->partitions);

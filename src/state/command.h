@@ -153,6 +153,26 @@ struct DeleteReservation {
 // A reservation begins, ends, recurs or has been idle for long enough: apply looks at the batch's stamp.
 struct ReservationsDue {};
 
+// The scheduler's proposal that running jobs make room for a pending one, which gets a claim on `allocation`. Refused
+// unless the allocation is there once they are gone; victims that are over by now are passed over. Without allocation
+// and victims: the job gives up its claim.
+struct PreemptJobs {
+  struct Victim {
+    JobId job;
+    Epoch epoch;
+    model::PreemptHow how = model::PreemptHow::Cancel;  // or Requeue, Suspend
+    seconds grace{0};                                   // TERM at once, the end after that time; not for Suspend
+  };
+  JobId beneficiary;
+  std::shared_ptr<const model::Allocation> allocation;
+  std::vector<Victim> victims;
+};
+// A victim's grace time is over: it goes now.
+struct PreemptionDue {
+  JobId job;
+  Epoch epoch;
+};
+
 // From the accounting service.
 struct SetQos {
   std::vector<model::Qos> qos;  // all there are
@@ -165,7 +185,7 @@ struct SetFairShares {
 using Command = std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob,
                              RequeueJob, SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost,
                              NodeResponding, UpdateNode, PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation,
-                             ReservationsDue, SetQos, SetFairShares>;
+                             ReservationsDue, SetQos, SetFairShares, PreemptJobs, PreemptionDue>;
 
 // The unit of the journal: one stamp, some commands, applied in order.
 struct Batch {

@@ -29,10 +29,16 @@ struct SuspendOnNodes {
   Epoch epoch;
   bool resume = false;
 };
+// Send a signal to all of it, once: a job that has to make room is told so. Repeated, it does no harm.
+struct SignalJob {
+  JobId job;
+  Epoch epoch;
+  int signal = 0;
+};
 // Somebody may wait for this job (srun, salloc, sbatch --wait, the timers of the leader).
 struct JobChanged {
   JobId job;
 };
-using Effect = std::variant<LaunchJob, EndJob, SuspendOnNodes, JobChanged>;
+using Effect = std::variant<LaunchJob, EndJob, SuspendOnNodes, SignalJob, JobChanged>;
 
 }  // namespace spur::state

@@ -49,6 +49,9 @@ Status check_run(const Job& job) {
   if (is_over(job) && !is_set(job.ended)) return broken("job {} is over and has no end", job.id.value);
   if (model::is_active(job.state) && is_set(job.suspended_at) != (job.state == JobState::Suspended))
     return broken("job {} is suspended in one place and not in another", job.id.value);
+  if (is_set(job.preempt_at) != (job.preempt_how != model::PreemptHow::Unset) ||
+      is_set(job.preempt_at) != static_cast<bool>(job.preempted_for))
+    return broken("job {} is being preempted in one place and not in another", job.id.value);
   if (job.epoch.value != job.restarts + 1)
     return broken("job {} has epoch {} after {} restarts", job.id.value, job.epoch.value, job.restarts);
   return {};
@@ -57,7 +60,9 @@ Status check_run(const Job& job) {
 Status check_wait(const model::View& view, const Job& job) {
   if ((job.hold != model::Hold::None) != (job.priority == 0))
     return broken("job {} is held and has priority {}, or the other way round", job.id.value, job.priority);
-  if (!is_waiting(job)) return {};
+  if (!is_waiting(job)) return job.claim ? broken("job {} has a claim and does not wait", job.id.value) : Status{};
+  if (job.claim.get() != nullptr && (!is_set(job.accrue) || !is_set(job.claimed_from)))
+    return broken("job {} has a claim and may not start", job.id.value);
   if (job.allocation) return broken("the pending job {} has an allocation", job.id.value);
   const bool blocked = job.hold != model::Hold::None || job.dependency_never || !job.dependencies_left.empty();
   if (blocked == is_set(job.accrue))

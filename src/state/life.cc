@@ -38,6 +38,7 @@ void Applier::settle_pending(Job& job) const {
   const auto not_yet = [&](Reason reason) {
     job.reason = reason;
     job.accrue = {};
+    forget_claim(job);
     if (job.eligible <= now) job.eligible = {};  // a later moment stays as a lower bound (after:JOB+MINUTES)
   };
   if (job.hold != Hold::None) {
@@ -51,6 +52,7 @@ void Applier::settle_pending(Job& job) const {
     job.accrue = job.eligible;
   }
   if (job.eligible > now) {
+    forget_claim(job);
     job.reason = Reason::BeginTime;
   } else if (is_condition(job.reason)) {
     job.reason = Reason::None;
@@ -143,6 +145,7 @@ void Applier::back_to_queue(Job& job) {
   job.submitted = now;  // Slurm: the submit time of a requeued job starts anew
   job.started = job.ended = job.kill_began = job.suspended_at = job.accrue = job.last_eval = {};
   job.suspended_total = Duration{0};
+  forget_preemption(job);
   job.eligible = launch_failed ? now + kLaunchRetryDelay : Time{};
   job.allocation = nullptr;
   job.nodes_left.clear();

@@ -31,6 +31,7 @@ class RandomCommands {
   Command some_node_command(const model::View& view);
   Command some_kill(const model::View& view);
   Command some_purge(const model::View& view);
+  Command some_preemption(const model::View& view);
   Command some_reservation(const model::View& view);
 
   std::mt19937_64 random_;

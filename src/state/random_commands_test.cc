@@ -210,6 +210,21 @@ Command RandomCommands::some_kill(const model::View& view) {
   return MarkKillSent{id, job && chance(80) ? job->epoch : Epoch{1}};
 }
 
+// Mostly of one job, whose nodes the other one gets.
+Command RandomCommands::some_preemption(const model::View& view) {
+  const JobId id = some_job(view.active);
+  const model::Job* job = model::find_job(view, id);
+  if (!job || chance(30)) return PreemptionDue{id, job ? job->epoch : Epoch{1}};
+  PreemptJobs command{some_job(view.pending), nullptr, {}};
+  auto allocation = std::make_shared<model::Allocation>(job->allocation ? *job->allocation : model::Allocation{});
+  if (allocation->nodes.size() > 1 && chance(50)) allocation->nodes.pop_back();
+  command.allocation = std::move(allocation);
+  const auto how = static_cast<model::PreemptHow>(2 + below(chance(5) ? 4 : 3));
+  command.victims.push_back({id, chance(95) ? job->epoch : Epoch{1}, how, seconds(below(2) * 30)});
+  if (chance(20)) command.victims.push_back({some_job(view.active), Epoch{1}, how, seconds(0)});
+  return command;
+}
+
 Command RandomCommands::some_reservation(const model::View& view) {
   const std::string name = "r" + std::to_string(below(3));
   if (chance(30)) return ReservationsDue{};
@@ -242,7 +257,8 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 220 && !full)
     return SubmitJob{std::make_shared<const model::JobSpec>(some_spec(view)),
                      chance(30) ? "t" + std::to_string(below(30)) : std::string()};
-  if (dice < 530) return some_start(view);
+  if (dice < 505) return some_start(view);
+  if (dice < 530) return some_preemption(view);
   if (dice < 670) return some_done(view);
   if (dice < (full ? 760u : 720u)) return some_cancel(view);
   if (dice < 770) return HoldJob{some_target(view), static_cast<model::Hold>(below(3))};

@@ -23,6 +23,13 @@ static Status from_proto(const v1::SetReasons::Row& p, state::SetReasons::Row* m
   SPUR_FROM(ID, job) SPUR_FROM(ENUM, reason) SPUR_FROM(TIME, expected_start) return {};
 }
 
+static void to_proto(const state::PreemptJobs::Victim& m, v1::PreemptJobs::Victim* p) {
+  SPUR_TO(ID, job) SPUR_TO(ID, epoch) SPUR_TO(ENUM, how) SPUR_TO(SECONDS, grace)
+}
+static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::Victim* m) {
+  SPUR_FROM(ID, job) SPUR_FROM(ID, epoch) SPUR_FROM(ENUM, how) SPUR_FROM(SECONDS, grace) return {};
+}
+
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
@@ -84,6 +91,20 @@ void put(const state::SetReasons& m, v1::Command* c, Texts) {
 }
 Status take(const v1::SetReasons& p, state::SetReasons* m, Texts) {
   SPUR_FROM(MSGS, rows)
+  return {};
+}
+
+void put(const state::PreemptJobs& m, v1::Command* c, Texts) {
+  auto* p = c->mutable_preempt_jobs();
+  SPUR_TO(ID, beneficiary) SPUR_TO(MSGS, victims)
+  if (m.allocation) to_proto(*m.allocation, p->mutable_allocation());
+}
+Status take(const v1::PreemptJobs& p, state::PreemptJobs* m, Texts) {
+  SPUR_FROM(ID, beneficiary) SPUR_FROM(MSGS, victims)
+  if (!p.has_allocation()) return {};  // apply refuses it
+  auto allocation = std::make_shared<model::Allocation>();
+  SPUR_TRY(from_proto(p.allocation(), allocation.get()));
+  m->allocation = std::move(allocation);
   return {};
 }
 
@@ -171,6 +192,7 @@ SPUR_PLAIN_COMMAND(DeleteReservation, delete_reservation, SPUR_NAME_FIELDS)
 SPUR_PLAIN_COMMAND(ReservationsDue, reservations_due, SPUR_NO_FIELDS)
 SPUR_PLAIN_COMMAND(SetQos, set_qos, SPUR_SET_QOS_FIELDS)
 SPUR_PLAIN_COMMAND(SetFairShares, set_fair_shares, SPUR_SET_SHARES_FIELDS)
+SPUR_PLAIN_COMMAND(PreemptionDue, preemption_due, SPUR_MARK_KILL_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
@@ -201,6 +223,8 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kReservationsDue, reservations_due, ReservationsDue)
     SPUR_CASE(kSetQos, set_qos, SetQos)
     SPUR_CASE(kSetFairShares, set_fair_shares, SetFairShares)
+    SPUR_CASE(kPreemptJobs, preempt_jobs, PreemptJobs)
+    SPUR_CASE(kPreemptionDue, preemption_due, PreemptionDue)
     case v1::Command::KIND_NOT_SET:
       break;
   }

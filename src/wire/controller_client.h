@@ -47,6 +47,7 @@ struct JobTable {
   std::vector<std::string> node_names;
   bool unknown_job = false;           // jobs were asked for by id and none of them exists
   std::vector<Time> expected_starts;  // parallel to jobs
+  std::vector<Time> preemptable;      // likewise: from when on a running job may be preempted
 };
 struct ClusterTable {  // nodes and partitions together: what sinfo and scontrol show need
   Time as_of;

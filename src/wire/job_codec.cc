@@ -54,7 +54,8 @@ std::uint32_t SpecWriter::number_of(const SpecPtr& spec) {
   F(TIME, suspended_at) F(LIMIT, time_limit) F(TIME, kill_began) \
   F(RUNS, nodes_left) F(PLAIN, last_nodes) F(PLAIN, batch_host) F(PLAIN, cpus_allocated) F(MSG, exit) \
   F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token) \
-  F(ID, het_job) F(PLAIN, het_offset) F(PLAIN, site_factor) F(TIME, preempt_at)
+  F(ID, het_job) F(PLAIN, het_offset) F(PLAIN, site_factor) F(TIME, preempt_at) \
+  F(ENUM, preempt_how) F(ID, preempted_for) F(TIME, claimed_from)
 // clang-format on
 
 void record_to_proto(const model::Job& m, v1::Job* p) {
@@ -63,6 +64,7 @@ void record_to_proto(const model::Job& m, v1::Job* p) {
   p->set_suspended_total_us(m.suspended_total.count());
   if (m.array_pending) to_proto(*m.array_pending, p->mutable_array_pending());
   if (m.allocation) to_proto(*m.allocation, p->mutable_allocation());
+  if (m.claim) to_proto(*m.claim, p->mutable_claim());
 }
 
 void to_proto(const model::Job& m, v1::Job* p) {
@@ -83,6 +85,11 @@ Status from_proto(const v1::Job& p, model::Job* m, const SpecList* specs) {
     auto allocation = std::make_shared<model::Allocation>();
     SPUR_TRY(from_proto(p.allocation(), allocation.get()));
     m->allocation = std::move(allocation);
+  }
+  if (p.has_claim()) {
+    auto claim = std::make_shared<model::Allocation>();
+    SPUR_TRY(from_proto(p.claim(), claim.get()));
+    m->claim = std::move(claim);
   }
   if (p.spec_ref() != 0) {
     if (!specs || p.spec_ref() > specs->size())

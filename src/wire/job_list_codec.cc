@@ -31,7 +31,8 @@ Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
   v1::JobChunk* const chunk = &memory_->chunk;
   if (!chunk->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return fail(ErrorCode::Corrupt, "The list of jobs from the controller cannot be read");
-  if (chunk->expected_starts_us_size() != 0 && chunk->expected_starts_us_size() != chunk->jobs_size())
+  if ((chunk->expected_starts_us_size() != 0 && chunk->expected_starts_us_size() != chunk->jobs_size()) ||
+      (chunk->preemptable_us_size() != 0 && chunk->preemptable_us_size() != chunk->jobs_size()))
     return fail(ErrorCode::Corrupt, "The list of jobs from the controller does not fit together");
   if (chunk->as_of_us() != 0) {
     table->as_of = from_micros(chunk->as_of_us());
@@ -58,6 +59,8 @@ Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
   }
   for (const auto start : chunk->expected_starts_us()) table->expected_starts.push_back(from_micros(start));
   table->expected_starts.resize(table->jobs.size());
+  for (const auto from : chunk->preemptable_us()) table->preemptable.push_back(from_micros(from));
+  table->preemptable.resize(table->jobs.size());
   return {};
 }
 

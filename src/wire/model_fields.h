@@ -68,7 +68,7 @@ SPUR_STRUCT(model::Allocation, nodes, partition, reservation)
 SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset, state,
             flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand,
             site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started, ended, last_eval,
-            suspended_at, suspended_total, time_limit, kill_began, preempt_at, allocation, nodes_left, last_nodes,
+            suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how, preempted_for, claim, claimed_from, allocation, nodes_left, last_nodes,
             batch_host, cpus_allocated, exit, derived_exit, ended_by, cancelled, submit_token)
 SPUR_STRUCT(model::NodeGres, name, type, count, file, cores, links, nic, flags)
 SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib,
@@ -165,6 +165,9 @@ inline std::string_view names_of(const state::ReservationsDue&) {
 }
 SPUR_STRUCT(state::SetQos, qos)
 SPUR_STRUCT(state::SetFairShares, shares, all)
+SPUR_STRUCT(state::PreemptJobs::Victim, job, epoch, how, grace)
+SPUR_STRUCT(state::PreemptJobs, beneficiary, allocation, victims)
+SPUR_STRUCT(state::PreemptionDue, job, epoch)
 SPUR_STRUCT(state::Batch, at, commands)
 SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares)
 

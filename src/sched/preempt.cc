@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/preempt.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "model/preemption.h"
+#include "sched/task_numbers.h"
+#include "sched/victim_search.h"
+
+namespace spur::sched {
+
+using model::PreemptHow;
+
+Preemptor::Preemptor(EngineState& state, Grants& grants, std::function<bool(std::uint32_t)> waits)
+    : s_(state), grants_(grants), waits_(std::move(waits)), now_(state.profile.now()) {}
+
+std::vector<Preemption> Preemptor::run() {
+  if (s_.view.config->preempt.by == model::PreemptBy::Nothing) return {};
+  const auto places = queue();
+  if (places.empty()) return {};
+  gather();
+  // Who cannot do it now, no one of the same lane and QOS behind him can.
+  std::set<std::pair<std::uint32_t, std::string>> failed;
+  for (const Place& place : places) {
+    if (jobs_ >= kJobs || tries_ >= kTries || victims_ >= s_.view.config->preempt.most_per_plan) break;
+    const model::Job& job = *s_.backlog.slot(place.slot).job;
+    const bool done = std::ranges::find(made_, job.id, &Preemption::beneficiary) != made_.end();
+    if (done || failed.contains({place.lane, job.spec->qos})) continue;
+    if (!attempt(place)) failed.emplace(place.lane, job.spec->qos);
+  }
+  return std::move(made_);
+}
+
+// ---- the queue
+
+Position Preemptor::position_of(const Turn& turn, const LaneRecord& record) const {
+  const auto& group = s_.backlog.classes()[record.of_class].groups[s_.backlog.slot(turn.slot).group];
+  const std::uint32_t priority = s_.scale.priority({group.key[record.nth], turn.order}, now_);
+  return {record.tier, priority, turn.order, turn.job, record.nth};
+}
+
+// Of each lane the first jobs that may preempt anybody: as many as could be looked at.
+std::vector<Preemptor::Place> Preemptor::queue() const {
+  std::vector<Place> places;
+  for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
+    if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != model::Reason::None) continue;
+    const LaneRecord& record = *s_.lanes[l];
+    for (const auto& group : s_.backlog.classes()[record.of_class].groups) {
+      std::uint32_t taken = 0, passed = 0;
+      for (const Turn& turn : group.turns) {
+        if (taken >= kJobs || passed >= kPassed) break;
+        const model::Job& job = *s_.backlog.slot(turn.slot).job;
+        // One that has a claim waits for it.
+        if (!waits_(turn.slot) || s_.leaving.contains(job.id) || !may_preempt_anybody(record, job)) {
+          ++passed;
+          continue;
+        }
+        ++taken;
+        places.push_back({position_of(turn, record), l, turn.slot});
+      }
+    }
+  }
+  std::ranges::sort(places, [](const Place& a, const Place& b) { return a.position < b.position; });
+  return places;
+}
+
+// By the rules alone, whoever runs.
+bool Preemptor::may_preempt_anybody(const LaneRecord& record, const model::Job& job) const {
+  const auto& config = s_.view.config->preempt;
+  if (config.by == model::PreemptBy::PartitionTier) {
+    return std::ranges::any_of(*s_.view.partitions,
+                               [&](const auto& other) { return other.config.priority_tier < record.tier; });
+  }
+  const model::Qos* qos = model::find_qos(s_.view, job.spec->qos);
+  return qos && (!qos->preempts.empty() || config.within || qos->preempt_mode == PreemptHow::Within);
+}
+
+// ---- who may have to go
+
+void Preemptor::gather() {
+  s_.view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    const bool pushed_aside = job->state == model::JobState::Suspended && job->preempt_how == PreemptHow::Suspend;
+    if ((job->flags & model::kCompleting) || !job->allocation || job->het_job) return;
+    if (job->state != model::JobState::Running && !pushed_aside) return;
+    const auto kept = s_.aside_holds.find(job->id);
+    if (pushed_aside && kept == s_.aside_holds.end()) return;  // it runs on
+    if (is_set(job->preempt_at) && !pushed_aside) return;
+    const model::PreemptRule rule = model::preempt_rule(s_.view, *job);
+    const Duration run = model::run_time(*job, now_);
+    if (rule.how == PreemptHow::Off || run < rule.exempt) return;
+    PreemptCandidate candidate{job.get(), rule.how, rule.grace, {}, nullptr};
+    if (pushed_aside) candidate.how = PreemptHow::Suspend, candidate.aside = &kept->second;
+    const std::int64_t ms = std::chrono::duration_cast<milliseconds>(run).count();
+    candidate.cost = {candidate.how == PreemptHow::Suspend ? 0 : ms * job->cpus_allocated, 1, ms};
+    all_.push_back(candidate);
+  });
+}
+
+bool Preemptor::may_preempt(const LaneRecord& record, const model::Job& job, const model::Job& running) const {
+  const model::Partition& partition = (*s_.view.partitions)[record.partition];
+  switch (model::may_preempt(s_.view, *job.spec, partition, running)) {
+    case model::MayPreempt::No:
+      return false;
+    case model::MayPreempt::Yes:
+      return true;
+    case model::MayPreempt::IfOfLowerPriority:
+      break;
+  }
+  const model::Partition* theirs = model::find_partition(s_.view, running.allocation->partition);
+  return theirs && s_.scale.priority(running, *theirs, now_) < s_.scale.priority(job, partition, now_);
+}
+
+bool Preemptor::is_touched(const model::Job& job) const {
+  return std::ranges::any_of(job.allocation->nodes, [&](const model::NodeGrant& grant) {
+    return std::ranges::binary_search(touched_, grant.node.value);
+  });
+}
+
+void Preemptor::touch(const model::Allocation& allocation) {
+  for (const model::NodeGrant& grant : allocation.nodes) {
+    const auto at = std::ranges::lower_bound(touched_, grant.node.value);
+    if (at == touched_.end() || *at != grant.node.value) touched_.insert(at, grant.node.value);
+  }
+}
+
+// ---- one job
+
+// The job's own, and those of jobs behind it; what others have a claim on stays.
+std::vector<const Hold*> Preemptor::holds_behind(const Place& place) const {
+  std::vector<const Hold*> holds;
+  for (const auto& [id, planned] : s_.planned) {
+    if (planned.claim) continue;
+    const std::uint32_t slot = s_.backlog.find(id);
+    const auto& lanes = s_.lanes_of_class[s_.backlog.slot(slot).job_class];
+    const auto lane =
+        std::ranges::find_if(lanes, [&](std::uint32_t l) { return s_.lanes[l]->partition == planned.partition; });
+    if (lane == lanes.end()) continue;
+    const Turn turn{s_.backlog.slot(slot).order, id, slot};
+    if (slot == place.slot || place.position < position_of(turn, *s_.lanes[*lane])) holds.push_back(&planned.hold);
+  }
+  return holds;
+}
+
+bool Preemptor::attempt(const Place& place) {
+  const LaneRecord& record = *s_.lanes[place.lane];
+  const Request& request = record.lane.request();
+  const model::Job& job = *s_.backlog.slot(place.slot).job;
+  std::vector<PreemptCandidate> candidates;
+  seconds grace{0};
+  for (const PreemptCandidate& candidate : all_) {
+    if (!may_preempt(record, job, *candidate.job) || is_touched(*candidate.job)) continue;
+    candidates.push_back(candidate);
+    grace = std::max(grace, candidate.grace);
+  }
+  if (candidates.empty()) return false;
+  ++jobs_;
+  const Duration delay = Duration(grace) + s_.view.config->kill_wait;
+  const Time end = request.limit.is_finite() ? request.end_of_run(now_ + delay) : request.end_of_run(now_);
+  if (!in_time(request, now_ + delay) || !s_.profile.licenses_suffice(request, now_, end)) return false;
+  const auto behind = holds_behind(place);
+  for (const Hold* hold : behind) s_.profile.lift(*hold);
+  bool found = false;
+  {
+    PreemptRoom room(record.lane, s_.profile, end, touched_);
+    std::erase_if(candidates, [&](const PreemptCandidate& candidate) {
+      return std::ranges::none_of(candidate.job->allocation->nodes,
+                                  [&](const auto& grant) { return room.in_reach(grant.node.value); });
+    });
+    for (const PreemptCandidate& candidate : candidates) room.add(candidate);
+    VictimSearch search(request, room, candidates);
+    const auto victims = candidates.empty() ? std::nullopt
+                                            : search.find(s_.view.config->preempt.most_per_plan - victims_);
+    tries_ += search.tries();
+    if (victims) {
+      std::vector<PreemptCandidate> chosen;
+      for (const std::uint32_t number : *victims) chosen.push_back(candidates[number]);
+      made_.push_back(make(place, room, chosen, room.place()));
+      found = true;
+    }
+  }
+  for (const Hold* hold : behind) s_.profile.restore(*hold);
+  return found;
+}
+
+// With the victims gone in the room.
+Preemption Preemptor::make(const Place& place, PreemptRoom& room, const std::vector<PreemptCandidate>& victims,
+                           const std::vector<Share>& shares) {
+  const LaneRecord& record = *s_.lanes[place.lane];
+  const Request& request = record.lane.request();
+  const Capacity& capacity = s_.profile.capacity();
+  Preemption made;
+  made.beneficiary = s_.backlog.slot(place.slot).job->id;
+  for (const PreemptCandidate& victim : victims) {
+    made.victims.push_back({victim.job->id, victim.job->epoch, victim.how, victim.grace});
+    if (victim.aside) {
+      for (const auto& part : victim.aside->kept) grants_.give_back(part.cpus, Grants::Gone::Cpus);
+    } else {
+      const auto what = victim.how == PreemptHow::Suspend ? Grants::Gone::Cpus : Grants::Gone::All;
+      for (const model::NodeGrant& grant : victim.job->allocation->nodes)
+        if (std::ranges::binary_search(capacity.node(grant.node.value).jobs, victim.job->id))
+          grants_.give_back(grant, what);
+    }
+    touch(*victim.job->allocation);
+  }
+  victims_ += victims.size();
+  auto allocation = std::make_shared<model::Allocation>();
+  allocation->partition = (*s_.view.partitions)[record.partition].config.name;
+  std::vector<Amount> take(capacity.width());
+  for (const Share& share : shares) {
+    auto more = room.given_back(share.node);
+    s_.profile.pretend_free(share.node, more);
+    take_of_share(request, capacity, share, room.row(share.node), take.data());
+    for (Amount& amount : more) amount = -amount;
+    s_.profile.pretend_free(share.node, more);
+    allocation->nodes.push_back(grants_.grant(request, share, take.data()));
+  }
+  number_tasks(request.distribution, allocation->nodes);
+  touch(*allocation);
+  made.allocation = std::move(allocation);
+  return made;
+}
+
+}  // namespace spur::sched

@@ -73,9 +73,9 @@ std::string change_text(const wire::JobExplanation::Change& change) {
   return fmt::format("{} {} instead of {}", change.option, change.instead, change.now);
 }
 
-std::string when(Time start, Time now) {
+std::string when(Time start, Time now, bool promised) {
   if (start <= now) return "now";
-  return fmt::format("at {} (in {})", text::format_date(start),
+  return fmt::format("{} {} (in {})", promised ? "at" : "about", text::format_date(start),
                      text::format_elapsed(std::chrono::floor<seconds>(start - now)));
 }
 
@@ -86,7 +86,9 @@ void print_text(Context& context, const std::string& shown, const wire::JobExpla
     return;
   }
   out.print("Job {} waits ({}).\n", shown, model::reason_name(told.reason));
-  if (is_set(told.start)) out.print("It is planned to start {}.\n", when(told.start, told.as_of));
+  if (is_set(told.start))
+    out.print("It is {} to start {}.\n", told.promised ? "planned" : "expected",
+              when(told.start, told.as_of, told.promised));
   if (told.impossible) out.print("Its request does not fit into the cluster, whatever else ends.\n");
   if (!told.blockers.empty()) {
     out.print("It would start now without{}\n", told.blockers.size() == 1 ? "" : " all of these");
@@ -95,7 +97,7 @@ void print_text(Context& context, const std::string& shown, const wire::JobExpla
   if (told.changes.empty()) return;
   out.print("It would start sooner with\n");
   for (const auto& change : told.changes)
-    out.print("  {:<40} {}\n", change_text(change), when(change.start, told.as_of));
+    out.print("  {:<40} {}\n", change_text(change), when(change.start, told.as_of, change.promised));
 }
 
 constexpr std::string_view kind_name(Kind kind) {
@@ -109,7 +111,7 @@ void print_json(Context& context, const wire::JobExplanation& told) {
   json.open_object();
   json.field("job_id", told.job.value).field("reason", model::reason_name(told.reason));
   json.field("starts_now", told.starts_now).field("impossible", told.impossible);
-  json.moment("start_time", told.start).moment("as_of", told.as_of);
+  json.moment("start_time", told.start).field("promised", told.promised).moment("as_of", told.as_of);
   json.open_array("blockers");
   for (const auto& blocker : told.blockers) {
     json.open_object().field("kind", kind_name(blocker.kind)).open_array("jobs");
@@ -120,7 +122,7 @@ void print_json(Context& context, const wire::JobExplanation& told) {
   json.close_array().open_array("changes");
   for (const auto& change : told.changes) {
     json.open_object().field("option", change.option).field("now", change.now).field("instead", change.instead);
-    json.moment("start_time", change.start).close_object();
+    json.moment("start_time", change.start).field("promised", change.promised).close_object();
   }
   json.close_array().close_object();
   context.out.write(std::move(json).finish());

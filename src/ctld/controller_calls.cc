@@ -69,6 +69,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
   reply.set_job(told.job.value);
   reply.set_reason(static_cast<v1::Reason>(told.reason));
   reply.set_start_us(to_micros(told.start));
+  reply.set_promised(told.promised);
   reply.set_starts_now(told.starts_now);
   reply.set_impossible(told.impossible);
   reply.set_as_of_us(to_micros(view.as_of));
@@ -79,6 +80,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
     out->set_now(change.now);
     out->set_instead(change.instead);
     out->set_start_us(to_micros(change.start));
+    out->set_promised(change.promised);
   }
   return reply;
 }

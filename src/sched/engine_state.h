@@ -34,13 +34,7 @@ struct LaneRecord {
 
 struct EngineState {
   EngineState(const model::View& seen, Params with)
-      : view(seen), params(with), scale(view), profile(view), backlog(view, scale) {
-    if (!params.as_configured) return;
-    params.promises = view.config->promised_jobs;
-    params.patience = view.config->promise_after;
-    params.backfill = view.config->backfill_order;
-    params.forecasts = view.config->planned_jobs;
-  }
+      : view(seen), params(settled(with, *view.config)), scale(view), profile(view), backlog(view, scale) {}
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
 

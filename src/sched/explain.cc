@@ -189,6 +189,7 @@ Result<Explanation> explain(const model::View& view, const Params& params, JobId
   out.reason = as_it_is.reason;
   out.starts_now = as_it_is.starts_now;
   out.start = as_it_is.start;
+  out.promised = as_it_is.promised;
   if (out.starts_now) return out;
   auto blockers = Reducer(question, Suspects(question.base(), question, limits).list()).run();
   out.impossible = !blockers;

@@ -38,12 +38,14 @@ struct Change {
   std::shared_ptr<const model::JobSpec> spec;
   TimeLimit limit;
   Time start;
+  bool promised = false;  // or it is now: nobody may delay it. Else that is what can be expected
 };
 
 struct Explanation {
   JobId job;
   model::Reason reason = model::Reason::None;
   Time start;                     // the plan's; not set: not known, or never
+  bool promised = false;          // nobody may delay that; else it is what can be expected
   bool starts_now = false;        // the next planning starts it
   bool impossible = false;        // no matter what else goes away: the request itself does not fit
   std::vector<Blocker> blockers;  // taking all away starts it now, and none of them can be left out of that

@@ -52,7 +52,13 @@ class Finder {
 
   void keep(const Try& made, std::string option, std::string now, std::string instead, double cost) {
     Rated rated;
-    rated.change = {std::move(option), std::move(now), std::move(instead), made.spec, made.limit, made.answer.start};
+    rated.change = {std::move(option),
+                    std::move(now),
+                    std::move(instead),
+                    made.spec,
+                    made.limit,
+                    made.answer.start,
+                    made.answer.starts_now || made.answer.promised};
     rated.cost = cost;
     rated.now = made.answer.starts_now;
     found_.push_back(std::move(rated));

@@ -19,8 +19,8 @@ namespace {
 constexpr Params kAll{
     .max_starts = 0xffffffffu, .promises = 1000, .patience = Duration{0}, .backfill = model::BackfillOrder::Priority};
 
-bool starts_now(const model::View& view, JobId job, Time now) {
-  const Plan made = plan(view, kAll, now);
+bool starts_now(const model::View& view, JobId job, Time now, const Params& params) {
+  const Plan made = plan(view, params, now);
   return std::ranges::any_of(made.starts, [&](const Start& start) { return start.job == job; });
 }
 
@@ -191,17 +191,17 @@ void end_what_is_over(TestCluster& cluster, Time at) {
 }
 
 // Whether the job starts at the promised time or before, if everything runs as long as it may and nobody comes.
-bool starts_by(TestCluster cluster, JobId job, Time now, Time promised) {
+bool starts_by(TestCluster cluster, JobId job, Time now, Time promised, const Params& params) {
   for (Time at = now; at <= promised; at += minutes(1)) {
     end_what_is_over(cluster, at);
-    const Plan made = plan(cluster.view(), kAll, at);
+    const Plan made = plan(cluster.view(), params, at);
     cluster.carry_out(made, at);
     if (std::ranges::any_of(made.starts, [&](const Start& start) { return start.job == job; })) return true;
   }
   return false;
 }
 
-TEST(Explain, HoldsOnRandomStates) {
+void holds_on_random_states(const Params& params, bool later_too) {
   const char* asked = std::getenv("SPUR_SEEDS");
   const std::uint64_t seeds = asked ? std::strtoull(asked, nullptr, 10) : 100;
   std::size_t blocked = 0, changes = 0, later = 0, broken = 0;
@@ -215,18 +215,18 @@ TEST(Explain, HoldsOnRandomStates) {
     view.pending.for_each([&](std::uint32_t id, const model::JobPtr&) { pending.push_back(JobId(id)); });
     for (const JobId job : pending) {
       SCOPED_TRACE(fmt::format("seed {} job {}", seed, job.value));
-      const auto told = explain(view, kAll, job, now);
+      const auto told = explain(view, params, job, now);
       ASSERT_TRUE(told);
-      EXPECT_EQ(told->starts_now, starts_now(view, job, now));
+      EXPECT_EQ(told->starts_now, starts_now(view, job, now, params));
       if (told->starts_now) continue;
       if (!told->impossible) {
         ++blocked;
         EXPECT_FALSE(told->blockers.empty());
-        EXPECT_TRUE(starts_now(without_blockers(view, job, told->blockers, now), job, now));
+        EXPECT_TRUE(starts_now(without_blockers(view, job, told->blockers, now), job, now, params));
         for (std::size_t i = 0; i < told->blockers.size(); ++i) {
           auto fewer = told->blockers;
           fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-          EXPECT_FALSE(starts_now(without_blockers(view, job, fewer, now), job, now)) << "blocker " << i;
+          EXPECT_FALSE(starts_now(without_blockers(view, job, fewer, now), job, now, params)) << "blocker " << i;
         }
       }
       for (const auto& change : told->changes) {
@@ -238,26 +238,33 @@ TEST(Explain, HoldsOnRandomStates) {
           if (id != job && other->eligible > now) other->eligible = now + hours(1000);
         changed.job(job.value).spec = change.spec;
         changed.job(job.value).time_limit = change.limit;
-        const bool kept = starts_by(std::move(changed), job, now, change.start);
+        const bool kept = starts_by(std::move(changed), job, now, change.start, params);
         if (change.start == now) {
           EXPECT_TRUE(kept) << change.option << ' ' << change.instead;
-        } else {
+        } else if (later_too) {
           ++later;
           broken += !kept;
         }
       }
     }
-    if (HasFailure()) return;
+    if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(blocked, seeds / 2);
   EXPECT_GT(changes, seeds / 2);
   // Plans are made anew at every turn, and who is let in between may change which node fits the next one best: so a
   // start that is planned for later can slip, rarely.
-  EXPECT_GT(later, 0u);
+  EXPECT_TRUE(later > 0 || !later_too);
   EXPECT_LE(broken * 100, later);
-  RecordProperty("later", static_cast<int>(later));
-  RecordProperty("broken", static_cast<int>(broken));
-  fmt::print("{} blocked, {} changes, {} of {} planned starts slipped\n", blocked, changes, broken, later);
+  fmt::print("{} blocked, {} changes, {} of {} promised starts slipped\n", blocked, changes, broken, later);
+}
+
+TEST(Explain, HoldsOnRandomStates) {
+  holds_on_random_states(kAll, true);
+}
+// Where smaller jobs pass, later starts are expectations: somebody ahead in the queue who is promised nothing yet may
+// get in between. What is said to start now does.
+TEST(Explain, HoldsWhereTheSmallestPassFirst) {
+  holds_on_random_states({.max_starts = 0xffffffffu}, false);
 }
 
 }  // namespace

@@ -2,9 +2,20 @@
 // The doors for those who ask once.
 #include "sched/plan.h"
 
+#include <utility>
+
 #include "sched/engine.h"
 
 namespace spur::sched {
+
+Params settled(Params params, const model::ClusterConfig& config) {
+  if (!std::exchange(params.as_configured, false)) return params;
+  params.promises = config.promised_jobs;
+  params.patience = config.promise_after;
+  params.backfill = config.backfill_order;
+  params.forecasts = config.planned_jobs;
+  return params;
+}
 
 Plan plan(const model::View& view, const Params& params, Time now) {
   Engine engine(params);

@@ -66,6 +66,9 @@ struct Params {
   bool as_configured = false;  // all of this as the cluster's configuration says
 };
 
+// With what the configuration says, if that is asked for.
+Params settled(Params params, const model::ClusterConfig& config);
+
 // Pure and deterministic. Builds everything anew: O(pending + nodes).
 Plan plan(const model::View& view, const Params& params, Time now);
 

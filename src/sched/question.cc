@@ -12,6 +12,8 @@ namespace {
 
 // Holds for jobs far back cost time and say little.
 constexpr std::uint32_t kMostPlanned = 2000;
+// With more pending jobs than that, those who come later in the queue are left out.
+constexpr std::size_t kMostKept = 20'000;
 
 std::uint32_t highest_tier(const model::View& view, const model::Job& job) {
   std::uint32_t tier = 0;
@@ -40,17 +42,15 @@ bool Answer::sooner_than(const Answer& other) const {
 }
 
 Question::Question(const model::View& view, const Params& params, const model::Job& job, Time now, std::uint32_t most)
-    : job_(job), now_(now), params_(params), most_(most), base_(view) {
-  leave_out_later_jobs(view);
+    : job_(job), now_(now), params_(settled(params, *view.config)), most_(most), base_(view) {
+  const std::size_t place = sort_out_others(view);
   params_.max_starts = 0xffffffffu;
-  params_.promises = std::max(params.promises, std::min(kMostPlanned, static_cast<std::uint32_t>(ahead_.size()) + 1));
-  params_.patience = Duration{0};
-  params_.backfill = model::BackfillOrder::Priority;
+  params_.forecasts = static_cast<std::uint32_t>(std::min<std::size_t>(kMostPlanned, place + 1));
 }
 
 // By its best tier another job may come first, by our worst one we may come last: whoever could be looked at before
-// this job in any partition stays.
-void Question::leave_out_later_jobs(const model::View& view) {
+// this job in any partition stays. How many come first in the queue.
+std::size_t Question::sort_out_others(const model::View& view) {
   using Place = std::tuple<std::uint32_t, std::uint32_t, std::int64_t, std::uint32_t>;
   const PriorityScale scale(view);
   const auto rank = [&](const model::Job& job, std::uint32_t tier, Time now) {
@@ -64,12 +64,16 @@ void Question::leave_out_later_jobs(const model::View& view) {
     free.priority = std::max(1u, free.priority);
   }
   const Place ours = rank(free, lowest_tier(view, job_), now_);
+  const bool all_stay = params_.backfill == model::BackfillOrder::Smallest && view.pending.size() <= kMostKept;
+  std::size_t first = 0;
   std::vector<std::pair<Place, JobId>> ahead;
   std::vector<JobId> later;
   view.pending.for_each([&](std::uint32_t, const model::JobPtr& other) {
     if (other->id == job_.id) return;
     const Place theirs = rank(*other, highest_tier(view, *other), now_);
-    if (own_reason(*other, now_) == model::Reason::None && theirs < ours)
+    const bool waits = own_reason(*other, now_) == model::Reason::None;
+    first += waits && theirs < ours;
+    if (waits && (all_stay || theirs < ours))
       ahead.emplace_back(theirs, other->id);
     else
       later.push_back(other->id);
@@ -77,6 +81,7 @@ void Question::leave_out_later_jobs(const model::View& view) {
   std::ranges::sort(ahead);
   for (const auto& [where, id] : ahead) ahead_.push_back(id);
   for (const JobId id : later) base_.pending.erase(id.value);
+  return first;
 }
 
 std::vector<const model::Partition*> Question::partitions() const {
@@ -107,6 +112,7 @@ Answer Question::answer(const Edit& edit) {
     if (wait.job != job_.id) continue;
     answer.reason = wait.reason;
     answer.start = wait.expected_start;
+    answer.promised = wait.promised;
   }
   return answer;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One job, and the planner asked about it again and again on edited copies of a View. Jobs that come after it are
-// left out once and for all: they have no say in when it starts.
+// One job, and the planner asked about it again and again on edited copies of a View. Where the order of the queue is
+// all that counts, jobs that come after it are left out once and for all: they have no say in when it starts. Where
+// smaller ones pass it they stay, unless they are so many that it would take too long.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,8 @@ namespace spur::sched {
 
 struct Answer {
   bool starts_now = false;
-  Time start;  // now, or planned; not set: never, or too far back in the queue to be planned
+  Time start;             // now, or planned; not set: never, or too far back in the queue to be planned
+  bool promised = false;  // nobody may delay it
   model::Reason reason = model::Reason::None;
 
   bool sooner_than(const Answer& other) const;
@@ -27,7 +29,7 @@ class Question {
   const model::Job& job() const { return job_; }
   Time now() const { return now_; }
   const model::View& base() const { return base_; }
-  const std::vector<JobId>& jobs_ahead() const { return ahead_; }  // front of the queue first
+  const std::vector<JobId>& jobs_ahead() const { return ahead_; }  // who may go before; front of the queue first
   std::vector<const model::Partition*> partitions() const;         // of the job
 
   bool may_ask() const { return asked_ < most_; }
@@ -38,7 +40,7 @@ class Question {
   bool starts_now(const Edit& edit) { return answer(edit).starts_now; }
 
  private:
-  void leave_out_later_jobs(const model::View& view);
+  std::size_t sort_out_others(const model::View& view);
 
   const model::Job& job_;
   Time now_;

@@ -54,7 +54,7 @@ std::optional<Hold> StartSearch::find_greedily(Time from) {
     while (next_hold < hold_ends.size() && hold_ends[next_hold] <= from) ++next_hold;
     const Time at = std::min({all.get() ? time_of(*all.get()) : Time::max(),
                               next_hold < hold_ends.size() ? hold_ends[next_hold] : Time::max(), licenses_due_});
-    if (at == Time::max() || !in_time(request_, at)) return std::nullopt;
+    if (at >= until_ || !in_time(request_, at)) return std::nullopt;
     from = at;
     take_ends(at);
     while (!due_.empty() && due_.front().first <= at) {

@@ -155,6 +155,7 @@ Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::u
   out.job = JobId(reply.job());
   if (!take_enum(reply.reason(), &out.reason)) return bad_field("reason");
   out.start = from_micros(reply.start_us());
+  out.promised = reply.promised();
   out.as_of = from_micros(reply.as_of_us());
   out.starts_now = reply.starts_now();
   out.impossible = reply.impossible();
@@ -168,7 +169,7 @@ Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::u
     to.ends = from_micros(from.ends_us());
   }
   for (const auto& from : reply.changes())
-    out.changes.push_back({from.option(), from.now(), from.instead(), from_micros(from.start_us())});
+    out.changes.push_back({from.option(), from.now(), from.instead(), from_micros(from.start_us()), from.promised()});
   return out;
 }
 

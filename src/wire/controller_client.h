@@ -89,11 +89,12 @@ struct JobExplanation {
   struct Change {
     std::string option, now, instead;
     Time start;
+    bool promised = false;
   };
   JobId job;
   model::Reason reason = model::Reason::None;
   Time start, as_of;
-  bool starts_now = false, impossible = false;
+  bool starts_now = false, impossible = false, promised = false;
   std::vector<Blocker> blockers;
   std::vector<Change> changes;
 };

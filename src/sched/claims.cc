@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The beginning of a walk: jobs for which others had to go come first, in the order in which they were promised
-// something, and get nothing but that. What was freed for them is kept for them until they start; so nobody goes in vain, and nobody who had a planned start before loses it to them. Elsewhere they may
-// start in their turn like everybody else.
+// something, and get nothing but that. What was freed for them is kept for them until they start; so nobody goes in
+// vain, and nobody who had a planned start before loses it to them. Elsewhere they may start in their turn like
+// everybody else.
 #include <algorithm>
 
 #include "sched/placement.h"
@@ -117,8 +118,8 @@ void Walk::keep_claim(const Item& item, Time soonest) {
   s_.planned.at(job.id).claim = job.claim;
 }
 
-// Then those who were suspended to make room, in that order: whose CPUs are all free again runs on. Of the others', what
-// is free stays free: else jobs that came later would keep them from ever going on.
+// Then those who were suspended to make room, in that order: whose CPUs are all free again runs on. Of the others',
+// what is free stays free: else jobs that came later would keep them from ever going on.
 void Walk::visit_aside() {
   std::vector<const model::Job*> jobs;
   for (const auto& [id, job] : s_.aside) jobs.push_back(job.get());
@@ -129,7 +130,8 @@ void Walk::visit_aside() {
 
 void Walk::visit_aside(const model::Job& job) {
   const Capacity& capacity = s_.profile.capacity();
-  const Duration left = job.time_limit.is_finite() ? job.time_limit.duration() - model::run_time(job, now_) : Duration{};
+  const Duration left =
+      job.time_limit.is_finite() ? job.time_limit.duration() - model::run_time(job, now_) : Duration{};
   const Time end = job.time_limit.is_finite() ? now_ + std::max<Duration>(left, seconds(1)) : kNever;
   bool all = true;
   EngineState::Aside aside{{now_, kNever, {}, {}, {}}, {}};
@@ -140,8 +142,9 @@ void Walk::visit_aside(const model::Job& job) {
     for (const std::uint16_t cpu : grant.cpus) (grants_->is_free(n, cpu) ? free : taken).cpus.push_back(cpu);
     EngineState::Aside::Part part{free, std::vector<Amount>(capacity.width())};
     capacity.row_of(job.allocation->partition, free, Capacity::Part::Cpus, part.row);
-    all &= taken.cpus.empty() && std::ranges::equal(part.row, std::span(s_.profile.least(n, now_, end), part.row.size()),
-                                                    std::ranges::less_equal{});
+    all &=
+        taken.cpus.empty() && std::ranges::equal(part.row, std::span(s_.profile.least(n, now_, end), part.row.size()),
+                                                 std::ranges::less_equal{});
     aside.kept.push_back(std::move(part));
     if (taken.cpus.empty()) continue;
     aside.hold.shares.push_back({n, 1, {}});

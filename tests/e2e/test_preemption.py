@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs of a partition of higher tier push out those of a lower one: cancelled, requeued and suspended."""
-import time
 import unittest
 
 from spur_cluster import SpurCluster, wait_until
@@ -16,6 +15,11 @@ priority_tier = 10
 preempt_type = "partition_prio"
 preempt_mode = ["{mode}"]
 """)
+
+
+def said(c, name, text):
+    path = c.dir / "out" / name
+    wait_until(lambda: path.exists() and text in path.read_text(), 20, f"{name} says {text}")
 
 
 class Preemption(unittest.TestCase):
@@ -34,7 +38,7 @@ class Preemption(unittest.TestCase):
             high = self.urgent(c)
             c.wait_state(low, "PREEMPTED")
             self.assertEqual(c.job(low)["Reason"], "Preempted")
-            wait_until(lambda: "DUE TO PREEMPTION" in (c.dir / "out" / f"low-{low}").read_text(), 20, "the job is told why")
+            said(c, f"low-{low}", "DUE TO PREEMPTION")
             c.wait_state(high, "COMPLETED")
             self.assertIn("PreemptType             = preempt/partition_prio", c.out("scontrol", "show", "config"))
 
@@ -43,9 +47,9 @@ class Preemption(unittest.TestCase):
             low = c.sbatch("-n2", "-t", "100", "-o", "grace", "--wrap",
                            "trap 'echo told; sleep 1; exit 0' TERM; echo ready; while :; do sleep 0.1; done")
             c.wait_state(low, "RUNNING")
-            wait_until(lambda: "ready" in (c.dir / "out" / "grace").read_text(), 20, "it runs")
+            said(c, "grace", "ready")
             high = self.urgent(c)
-            wait_until(lambda: "told" in (c.dir / "out" / "grace").read_text(), 20, "it is told at once")
+            said(c, "grace", "told")  # at once
             # It ends by itself in its grace time: completed, and the other one starts long before that is over.
             c.wait_state(high, "COMPLETED")
             self.assertEqual(c.state(low), "COMPLETED")
@@ -90,7 +94,9 @@ class Preemption(unittest.TestCase):
         with cluster("CANCEL", low='preempt_mode = ["OFF"]') as c:
             low = self.low(c)
             high = self.urgent(c)
-            time.sleep(1.5)
+            wait_until(lambda: c.job(high)["StartTime"] != "Unknown", 20, "it is planned for later")
+            c.sbatch("-p", "urgent", "-n1", "-o", "/dev/null", "--wrap", "true")  # one more cycle
+            wait_until(lambda: c.job(high)["Reason"] == "Resources", 20, "it waits")
             self.assertEqual((c.state(low), c.state(high)), ("RUNNING", "PENDING"))
 
     def test_contradictions_are_refused(self):

@@ -347,6 +347,24 @@ def topology():
     yield {"bench": "topology_time", "spur": float(each), "unit": "us per placement", "better": "lower"}
 
 
+def preempt():
+    """Random clusters whose jobs push each other out: who goes in vain, what is lost, and what a cycle costs. Slurm
+    has no counterpart that can be asked without running jobs."""
+    def figures(*args):
+        out = subprocess.run([BIN / "spur-bench-preempt", *args], check=True, capture_output=True, text=True).stdout
+        return {name: float(value) for name, value in (line.split() for line in out.splitlines())}
+    found = figures("states", os.environ.get("BENCH_STATES", "10000"))
+    yield {"bench": "preempt_in_vain", "spur": found["in_vain"] + found["refused"], "better": "lower",
+           "unit": f"of {found['preemptions']:.0f} preemptions in {found['states']:.0f} random states"}
+    yield {"bench": "preempt_loss", "spur": found["loss_mean"], "better": "lower",
+           "unit": f"x the least work lost possible, mean of {found['judged']:.0f}; worst {found['loss_worst']:.2f}"}
+    cost = figures("cost")
+    for nodes in (1_000, 10_000):
+        yield {"bench": f"preempt_cycle_{nodes}", "spur": cost[f"cycle_ms_{nodes}"], "better": "lower",
+               "unit": f"ms of CPU, {cost[f'preemptions_{nodes}']:.0f} preemptions with "
+                       f"{cost[f'victims_{nodes}']:.0f} victims found ({cost[f'cycle_ms_without_{nodes}']:.1f} without)"}
+
+
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
                                ctld_restart, sched_scale, sched_benches.sched_e2e,
-                               sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology)}
+                               sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology, preempt)}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random clusters in which jobs push each other out, driven through the real state and the real scheduler: what
-// bench/preempt.cc counts and checks. A life is one cluster from its first job on; its states are the moments at which
-// the scheduler was asked.
+// bench/preempt.cc counts and checks. A life is one cluster from its first job on; its states are the moments at
+// which the scheduler was asked.
 #pragma once
 
 #include <algorithm>
@@ -159,7 +159,7 @@ class RandomPreemption {
   };
 
   model::PreemptHow some_how() {
-    return dice_.one_in(3) ? model::PreemptHow::Suspend
+    return dice_.one_in(3)   ? model::PreemptHow::Suspend
            : dice_.one_in(2) ? model::PreemptHow::Cancel
                              : model::PreemptHow::Requeue;
   }
@@ -233,12 +233,12 @@ class RandomPreemption {
     const sched::Params params{.max_starts = 1000, .as_configured = true};
     auto plan = full ? engine_.plan(world_.now) : engine_.respond(world_.now);
     bool aside = false;  // the naive scheduler does not know of jobs that are to run on
-    world_.view().active.for_each([&](std::uint32_t, const model::JobPtr& job) {
-      aside |= job->state == model::JobState::Suspended;
-    });
+    world_.view().active.for_each(
+        [&](std::uint32_t, const model::JobPtr& job) { aside |= job->state == model::JobState::Suspended; });
     if (plan.full && !aside) compare(plan, params);
-    if (tells) std::fprintf(stderr, "at %lld %s\n%s", static_cast<long long>(to_unix_seconds(world_.now) - 1'000'000),
-                            plan.full ? "full" : "quick", story(plan).c_str());
+    if (tells)
+      std::fprintf(stderr, "at %lld %s\n%s", static_cast<long long>(to_unix_seconds(world_.now) - 1'000'000),
+                   plan.full ? "full" : "quick", story(plan).c_str());
     for (const JobId id : plan.given_up) world_.must(state::PreemptJobs{id, nullptr, {}});
     for (const JobId id : plan.given_up) {
       if (!promises_.contains(id)) continue;

@@ -99,9 +99,31 @@ TEST(PreemptKeys, Slurm) {
   EXPECT_EQ(c.preempt.how, model::PreemptHow::Requeue);
   EXPECT_TRUE(c.preempt.gang);
   EXPECT_EQ(c.preempt.exempt, minutes(10));
-  EXPECT_EQ(slurm("PreemptType=preempt/partition_prio").preempt.by, model::PreemptBy::PartitionTier);
+  EXPECT_EQ(slurm("PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG").preempt.by,
+            model::PreemptBy::PartitionTier);
+  EXPECT_TRUE(slurm("PreemptType=preempt/qos\nPreemptMode=CANCEL,WITHIN").preempt.within);
   EXPECT_EQ(slurm("PreemptExemptTime=-1").preempt.exempt, seconds(0));
   EXPECT_TRUE(refusal("PreemptMode=bogus").starts_with("slurm.conf:1: PreemptMode: Bad value"));
+}
+
+// As Slurm 22.05 refuses them.
+TEST(PreemptKeys, Contradictions) {
+  for (const char* text :
+       {"PreemptMode=REQUEUE", "PreemptType=preempt/partition_prio", "PreemptType=preempt/qos\nPreemptMode=GANG",
+        "PreemptType=preempt/partition_prio\nPreemptMode=WITHIN", "PreemptType=preempt/qos\nPreemptMode=WITHIN"})
+    EXPECT_NE(refusal(text).find("PreemptType and PreemptMode values incompatible"), std::string::npos) << text;
+  EXPECT_NE(refusal("PreemptType=preempt/qos\nPreemptMode=SUSPEND").find("PreemptMode=SUSPEND requires GANG too"),
+            std::string::npos);
+}
+
+TEST(PreemptKeys, Partition) {
+  const std::string by = "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n";
+  const auto c = slurm(by + "PartitionName=q Nodes=ALL PreemptMode=suspend,gang GraceTime=60");
+  ASSERT_FALSE(c.partitions.empty());
+  EXPECT_EQ(c.partitions.front().preempt_mode, "SUSPEND,GANG");
+  EXPECT_EQ(c.partitions.front().grace_time_seconds, 60u);
+  EXPECT_NE(refusal(by + "PartitionName=q Nodes=ALL PreemptMode=bogus").find("PreemptMode: Bad value"),
+            std::string::npos);
 }
 
 TEST(JobDefaultKeys, ClusterAndPartition) {

@@ -44,6 +44,22 @@ struct Clocks {
   }
 };
 
+TEST(JobClocks, AVictimGoesWhenItsGraceTimeIsOver) {
+  Clocks c;
+  const auto low = c.submit([](auto& s) { s.time_limit = TimeLimit::unlimited(); });
+  const auto high = c.submit([](auto&) {});
+  c.world.start(low, World::on(0));
+  c.world.must(state::PreemptJobs{
+      JobId{high}, World::on(0), {{JobId{low}, c.world.job(low).epoch, model::PreemptHow::Cancel, seconds(30)}}});
+  c.follow();
+  const Time at = c.world.job(low).preempt_at;
+  EXPECT_EQ(c.clocks.next(), at);
+  EXPECT_TRUE(c.clocks.take_due(c.world.view(), at - Duration{1}).commands.empty());
+  const auto due = c.clocks.take_due(c.world.view(), at);
+  ASSERT_EQ(due.commands.size(), 1u);
+  EXPECT_EQ(std::get<state::PreemptionDue>(due.commands[0]).job, JobId{low});
+}
+
 TEST(JobClocks, TimeLimitOfARunningJob) {
   Clocks c;
   const auto id = c.submit([](auto& s) { s.time_limit = TimeLimit::of_minutes(10); });

@@ -2,7 +2,9 @@
 #include "sched/preempt.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "model/preemption.h"
@@ -90,17 +92,42 @@ void Preemptor::gather() {
     const model::PreemptRule rule = model::preempt_rule(s_.view, *job);
     const Duration run = model::run_time(*job, now_);
     if (rule.how == PreemptHow::Off || run < rule.exempt) return;
-    PreemptCandidate candidate{job.get(), rule.how, rule.grace, {}, nullptr};
+    PreemptCandidate candidate{job.get(), rule.how, rule.grace, {}};
+    if (const auto* partition = model::find_partition(s_.view, job->allocation->partition))
+      candidate.tier = partition->config.priority_tier;
+    candidate.qos = model::find_qos(s_.view, job->spec->qos);
     if (pushed_aside) candidate.how = PreemptHow::Suspend, candidate.aside = &kept->second;
     const std::int64_t ms = std::chrono::duration_cast<milliseconds>(run).count();
     candidate.cost = {candidate.how == PreemptHow::Suspend ? 0 : ms * job->cpus_allocated, 1, ms};
     all_.push_back(candidate);
   });
+  std::ranges::sort(all_, [](const PreemptCandidate& a, const PreemptCandidate& b) {
+    return std::tie(a.cost, a.job->id) < std::tie(b.cost, b.job->id);
+  });
+  closed_.resize(all_.size());
+  first_on_.assign(s_.profile.capacity().size() + std::size_t{1}, 0);
+  for (const PreemptCandidate& candidate : all_)
+    for (const model::NodeGrant& grant : candidate.job->allocation->nodes)
+      ++first_on_[grant.node.value + std::size_t{1}];
+  std::partial_sum(first_on_.begin(), first_on_.end(), first_on_.begin());
+  on_nodes_.resize(first_on_.back());
+  std::vector<std::uint32_t> next(first_on_.begin(), first_on_.end() - 1);
+  for (std::uint32_t c = 0; c < all_.size(); ++c)
+    for (const model::NodeGrant& grant : all_[c].job->allocation->nodes)
+      on_nodes_[next[grant.node.value]++] = {c, static_cast<std::uint32_t>(grant.cpus.size())};
 }
 
-bool Preemptor::may_preempt(const LaneRecord& record, const model::Job& job, const model::Job& running) const {
+std::span<const Preemptor::OnNode> Preemptor::on_node(NodeNumber n) const {
+  return std::span(on_nodes_).subspan(first_on_[n], first_on_[n + std::size_t{1}] - first_on_[n]);
+}
+
+// The rules of model::may_preempt, for many.
+bool Preemptor::may_preempt(const LaneRecord& record, const model::Job& job,
+                            const PreemptCandidate& candidate) const {
+  if (s_.view.config->preempt.by == model::PreemptBy::PartitionTier) return candidate.tier < record.tier;
+  if (!candidate.qos) return false;
   const model::Partition& partition = (*s_.view.partitions)[record.partition];
-  switch (model::may_preempt(s_.view, *job.spec, partition, running)) {
+  switch (model::may_preempt(s_.view, *job.spec, partition, *candidate.job)) {
     case model::MayPreempt::No:
       return false;
     case model::MayPreempt::Yes:
@@ -108,20 +135,16 @@ bool Preemptor::may_preempt(const LaneRecord& record, const model::Job& job, con
     case model::MayPreempt::IfOfLowerPriority:
       break;
   }
-  const model::Partition* theirs = model::find_partition(s_.view, running.allocation->partition);
-  return theirs && s_.scale.priority(running, *theirs, now_) < s_.scale.priority(job, partition, now_);
-}
-
-bool Preemptor::is_touched(const model::Job& job) const {
-  return std::ranges::any_of(job.allocation->nodes, [&](const model::NodeGrant& grant) {
-    return std::ranges::binary_search(touched_, grant.node.value);
-  });
+  const model::Partition* theirs = model::find_partition(s_.view, candidate.job->allocation->partition);
+  return theirs && s_.scale.priority(*candidate.job, *theirs, now_) < s_.scale.priority(job, partition, now_);
 }
 
 void Preemptor::touch(const model::Allocation& allocation) {
   for (const model::NodeGrant& grant : allocation.nodes) {
     const auto at = std::ranges::lower_bound(touched_, grant.node.value);
-    if (at == touched_.end() || *at != grant.node.value) touched_.insert(at, grant.node.value);
+    if (at != touched_.end() && *at == grant.node.value) continue;
+    touched_.insert(at, grant.node.value);
+    for (const OnNode& one : on_node(grant.node.value)) closed_[one.candidate] = 1;
   }
 }
 
@@ -143,45 +166,100 @@ std::vector<const Hold*> Preemptor::holds_behind(const Place& place) const {
   return holds;
 }
 
+// Nodes by what a task there would cost, judged by CPUs alone: a first choice out of many.
+std::vector<NodeNumber> Preemptor::cheapest_nodes(const Lane& lane, const PreemptRoom& room,
+                                                  const std::vector<std::uint8_t>& allowed) const {
+  const Request& request = lane.request();
+  const std::uint32_t tasks =
+      request.tasks_fixed ? (request.tasks + request.min_nodes - 1) / std::max(1u, request.min_nodes) : 1;
+  const bool by_cpus = !request.wants_gres() && request.memory == MemoryNeed::None;
+  std::vector<std::pair<std::int64_t, NodeNumber>> found;
+  for (NodeNumber n = 0; n < s_.profile.capacity().size(); ++n) {
+    if (on_node(n).empty() || !room.in_reach(n)) continue;
+    const Amount total = s_.profile.capacity().total(n)[Columns::kCpu];
+    const Amount need =
+        request.exclusive ? total : std::min(total, std::max(request.min_cpus, request.cpus_per_task * tasks));
+    Amount cpus = s_.profile.free_cpus(n);
+    std::int64_t cost = 0;
+    bool any = false;
+    for (const OnNode& one : on_node(n)) {
+      if (by_cpus && cpus >= need) break;
+      if (!allowed[one.candidate]) continue;
+      any = true;
+      cpus += one.cpus;
+      cost += all_[one.candidate].cost.cpu_milliseconds + 1;
+    }
+    if (any && cpus >= std::max<Amount>(1, std::min(need, request.cpus_per_task)))
+      found.emplace_back(cost * need / std::clamp<Amount>(cpus, 1, std::max<Amount>(need, 1)), n);
+  }
+  std::ranges::sort(found);
+  std::vector<NodeNumber> nodes;
+  for (const auto& [cost, n] : found) nodes.push_back(n);
+  return nodes;
+}
+
 bool Preemptor::attempt(const Place& place) {
   const LaneRecord& record = *s_.lanes[place.lane];
   const Request& request = record.lane.request();
   const model::Job& job = *s_.backlog.slot(place.slot).job;
-  std::vector<PreemptCandidate> candidates;
+  std::vector<std::uint8_t> allowed(all_.size());
+  bool any = false;
   seconds grace{0};
-  for (const PreemptCandidate& candidate : all_) {
-    if (!may_preempt(record, job, *candidate.job) || is_touched(*candidate.job)) continue;
-    candidates.push_back(candidate);
-    grace = std::max(grace, candidate.grace);
+  for (std::size_t c = 0; c < all_.size(); ++c) {
+    if (closed_[c] || !may_preempt(record, job, all_[c])) continue;
+    any = true;
+    allowed[c] = 1;
+    grace = std::max(grace, all_[c].grace);
   }
-  if (candidates.empty()) return false;
+  if (!any) return false;
   ++jobs_;
   const Duration delay = Duration(grace) + s_.view.config->kill_wait;
   const Time end = request.limit.is_finite() ? request.end_of_run(now_ + delay) : request.end_of_run(now_);
   if (!in_time(request, now_ + delay) || !s_.profile.licenses_suffice(request, now_, end)) return false;
   const auto behind = holds_behind(place);
   for (const Hold* hold : behind) s_.profile.lift(*hold);
-  bool found = false;
+  std::optional<Preemption> found;
   {
     PreemptRoom room(record.lane, s_.profile, end, touched_);
-    std::erase_if(candidates, [&](const PreemptCandidate& candidate) {
-      return std::ranges::none_of(candidate.job->allocation->nodes,
-                                  [&](const auto& grant) { return room.in_reach(grant.node.value); });
-    });
-    for (const PreemptCandidate& candidate : candidates) room.add(candidate);
-    VictimSearch search(request, room, candidates);
-    const auto victims = candidates.empty() ? std::nullopt
-                                            : search.find(s_.view.config->preempt.most_per_plan - victims_);
-    tries_ += search.tries();
-    if (victims) {
-      std::vector<PreemptCandidate> chosen;
-      for (const std::uint32_t number : *victims) chosen.push_back(candidates[number]);
-      made_.push_back(make(place, room, chosen, room.place()));
-      found = true;
-    }
+    found = search(place, room, allowed);
   }
   for (const Hold* hold : behind) s_.profile.restore(*hold);
-  return found;
+  if (found) made_.push_back(*std::move(found));
+  return found.has_value();
+}
+
+// Over the jobs of the cheapest nodes, and of more of them as long as it takes.
+std::optional<Preemption> Preemptor::search(const Place& place, PreemptRoom& room,
+                                            const std::vector<std::uint8_t>& allowed) {
+  const LaneRecord& record = *s_.lanes[place.lane];
+  const Request& request = record.lane.request();
+  const auto nodes = cheapest_nodes(record.lane, room, allowed);
+  const std::size_t most = s_.view.config->preempt.most_per_plan - victims_;
+  std::vector<PreemptCandidate> candidates;
+  std::vector<std::uint8_t> in(all_.size());
+  std::size_t taken = 0;
+  for (std::size_t count = std::max<std::size_t>(kNodes, 2 * std::size_t{request.min_nodes}); taken < nodes.size();
+       count *= 4) {
+    for (; taken < std::min(count, nodes.size()); ++taken)
+      for (const OnNode& one : on_node(nodes[taken]))
+        if (allowed[one.candidate] && !std::exchange(in[one.candidate], 1)) {
+          candidates.push_back(all_[one.candidate]);
+          room.add(candidates.back());
+        }
+    VictimSearch search(request, room, candidates);
+    const auto victims = search.find(most);
+    tries_ += search.tries();
+    if (search.too_many()) return std::nullopt;
+    if (!victims) {
+      for (std::uint32_t c = 0; c < candidates.size(); ++c) room.set_gone(c, false);
+      continue;
+    }
+    std::vector<PreemptCandidate> chosen;
+    for (const std::uint32_t number : *victims) chosen.push_back(candidates[number]);
+    std::ranges::sort(chosen, {}, [](const PreemptCandidate& c) { return c.job->id; });
+    return make(place, room, chosen, room.place());
+  }
+  return std::nullopt;
 }
 
 // With the victims gone in the room.

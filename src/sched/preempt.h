@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "sched/engine_state.h"
@@ -25,6 +27,8 @@ class Preemptor {
   static constexpr std::uint32_t kJobs = 64, kTries = 8'000;
   // Of one lane, jobs that are passed over because of their QOS.
   static constexpr std::uint32_t kPassed = 256;
+  // Nodes that are looked at first, unless the job needs more.
+  static constexpr std::size_t kNodes = 64;
 
   // `waits`: whether the job of a slot is still without a start.
   Preemptor(EngineState& state, Grants& grants, std::function<bool(std::uint32_t)> waits);
@@ -39,21 +43,30 @@ class Preemptor {
   Position position_of(const Turn& turn, const LaneRecord& record) const;
   void gather();
   std::vector<Place> queue() const;
-  bool may_preempt(const LaneRecord& record, const model::Job& job, const model::Job& running) const;
+  bool may_preempt(const LaneRecord& record, const model::Job& job, const PreemptCandidate& candidate) const;
   bool may_preempt_anybody(const LaneRecord& record, const model::Job& job) const;
   bool attempt(const Place& place);
   std::vector<const Hold*> holds_behind(const Place& place) const;
   Preemption make(const Place& place, PreemptRoom& room, const std::vector<PreemptCandidate>& victims,
                   const std::vector<Share>& shares);
-  bool is_touched(const model::Job& job) const;
+  std::vector<NodeNumber> cheapest_nodes(const Lane& lane, const PreemptRoom& room,
+                                         const std::vector<std::uint8_t>& allowed) const;
+  std::optional<Preemption> search(const Place& place, PreemptRoom& room, const std::vector<std::uint8_t>& allowed);
   void touch(const model::Allocation& allocation);
 
   EngineState& s_;
   Grants& grants_;
   std::function<bool(std::uint32_t)> waits_;
   Time now_;
-  std::vector<PreemptCandidate> all_;  // by job
-  std::vector<NodeNumber> touched_;    // ascending
+  std::vector<PreemptCandidate> all_;  // the cheapest first
+  std::vector<std::uint8_t> closed_;   // beside it: on a node that is touched
+  struct OnNode {
+    std::uint32_t candidate, cpus;
+  };
+  std::span<const OnNode> on_node(NodeNumber n) const;
+  std::vector<OnNode> on_nodes_;         // node after node, the cheapest first
+  std::vector<std::uint32_t> first_on_;  // by node: where in it
+  std::vector<NodeNumber> touched_;      // ascending
   std::vector<Preemption> made_;
   std::uint32_t jobs_ = 0, tries_ = 0;
   std::size_t victims_ = 0;

@@ -33,6 +33,8 @@ struct PreemptCandidate {
   model::PreemptHow how = model::PreemptHow::Cancel;
   seconds grace{0};
   PreemptCost cost;
+  std::uint32_t tier = 0;                     // of its partition
+  const model::Qos* qos = nullptr;            // null: it has none that exists
   const EngineState::Aside* aside = nullptr;  // it is suspended: only what is kept of its CPUs can be had
 };
 

@@ -118,12 +118,12 @@ void VictimSearch::descend(std::size_t at, PreemptCost sure) {
 
 std::optional<std::vector<std::uint32_t>> VictimSearch::find(std::size_t most) {
   if (!choose_pool()) return std::nullopt;
-  std::ranges::sort(pool_, [&](std::uint32_t a, std::uint32_t b) {
-    return std::tuple(cost(b), a) < std::tuple(cost(a), b);
-  });
+  std::ranges::sort(
+      pool_, [&](std::uint32_t a, std::uint32_t b) { return std::tuple(cost(b), a) < std::tuple(cost(a), b); });
   descend(0, {});
   std::ranges::sort(best_);
-  if (best_.empty() || best_.size() > most) return std::nullopt;
+  too_many_ = best_.size() > most;
+  if (best_.empty() || too_many_) return std::nullopt;
   set_all(pool_, false);
   set_all(best_, true);
   return best_;

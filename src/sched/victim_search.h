@@ -29,6 +29,8 @@ class VictimSearch {
   // Positions in `candidates`, ascending; none if it does not fit with all of them gone. The room is left with
   // exactly those gone. At most `most` of them.
   std::optional<std::vector<std::uint32_t>> find(std::size_t most);
+  // Whether find() failed only because of `most`.
+  bool too_many() const { return too_many_; }
   // How often the placement was asked.
   std::uint32_t tries() const { return tries_; }
 
@@ -52,6 +54,7 @@ class VictimSearch {
   std::optional<PreemptCost> best_cost_;
   std::vector<std::uint32_t> best_;
   std::uint32_t tries_ = 0, limit_ = kTries;
+  bool too_many_ = false;
 };
 
 }  // namespace spur::sched

@@ -96,8 +96,25 @@ void Checker::check_lost_nodes(const state::Cluster& cluster) {
   });
 }
 
+void Checker::check_preempted(const model::View& view) {
+  if (view.config->preempt.by == model::PreemptBy::Nothing) return;
+  view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    if (job->state == model::JobState::Suspended) shares_.insert(job->id);
+    if (!job->preempted_for || !preempted_.insert({job->id, job->epoch}).second) return;
+    const model::Job* other = model::find_job(view, job->preempted_for);
+    trace_.line("job {} has to go for job {}", job->id.value, job->preempted_for.value);
+    // The same batch may have held it, or ended it.
+    const bool waits = other && other->state == model::JobState::Pending && is_set(other->accrue) &&
+                       !(other->flags & model::kCompleting);
+    if (!other || (waits && !other->claim))
+      violate(fmt::format("preempted: job {} goes for job {}, which has no claim", job->id.value,
+                          job->preempted_for.value));
+  });
+}
+
 void Checker::on_published(const state::Cluster& cluster) {
   check_lost_nodes(cluster);
+  check_preempted(cluster.view());
   if (++published_ % 32 != 0) return;  // the rest costs time in proportion to the cluster
   check_acked(cluster.view());
   if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);

@@ -8,6 +8,7 @@
 //   lease      a node is lost only after the controller that says so has not heard from it for a whole lease
 //   replay     replaying the journal gives the state that was served
 //   exit       what a job is said to have exited with is what it exited with
+//   preempted  nobody has to go but for a job that has a claim then, or has started
 //   progress   without faults every job comes to an end
 #pragma once
 
@@ -60,6 +61,7 @@ class Checker final : public Witness {
 
  private:
   void check_acked(const model::View& view);
+  void check_preempted(const model::View& view);
   // What a leader can know of its nodes' silence.
   struct Leader {
     std::map<std::string, std::vector<Duration>> heard;  // by node
@@ -83,6 +85,7 @@ class Checker final : public Witness {
   std::map<model::JobRun, std::string> batch_host_;
   std::set<std::string> down_;
   std::set<JobId> shares_;
+  std::set<model::JobRun> preempted_;
   Leader leader_, former_leader_;
   std::uint64_t inherited_ = 0;
   std::uint64_t published_ = 0;

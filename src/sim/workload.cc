@@ -60,6 +60,7 @@ std::shared_ptr<const model::JobSpec> Workload::make_spec() {
     spec->array->tasks.insert_range(0, static_cast<std::uint32_t>(random_.between(0, 7)));
     spec->array->max_running = static_cast<std::uint32_t>(random_.between(0, 3));
   }
+  if (world_.preempts() && random_.chance(250)) spec->partitions = {"urgent"};
   if (!jobs_.empty() && random_.chance(150)) {
     model::Dependency dependency;
     dependency.kind = static_cast<model::Dependency::Kind>(random_.between(0, 3));

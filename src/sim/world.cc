@@ -117,6 +117,15 @@ model::ClusterConfig World::make_config() {
   part.is_default = true;
   part.nodes = "ALL";
   config.partitions.push_back(part);
+  if (preempts()) {
+    part.name = "urgent";
+    part.is_default = false;
+    part.priority_tier = 10;
+    config.partitions.push_back(part);
+    config.partitions.front().grace_time_seconds = static_cast<std::uint32_t>(random_.between(0, 20));
+    config.preempt.by = model::PreemptBy::PartitionTier;
+    config.preempt.how = static_cast<model::PreemptHow>(random_.between(2, 4));  // Cancel, Requeue, Suspend
+  }
   config.node_timeout = seconds(random_.between(5, 60));
   config.kill_wait = seconds(random_.between(1, 10));
   config.min_job_age = std::chrono::hours(1000);  // acknowledged jobs stay to be looked for

@@ -68,7 +68,8 @@ Status Applier::check_claim(const Job& job, const model::Allocation& allocation,
       return fail(ErrorCode::InvalidArgument, "an allocation's nodes must be in ascending order");
     const model::NodePtr* found = view.nodes.find(grant.node.value);
     if (!found) return fail(ErrorCode::InvalidNode, fmt::format("there is no node number {}", grant.node.value));
-    if (!(*found)->usable()) return fail(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*found)->name));
+    if (!(*found)->usable())
+      return fail(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*found)->name));
     model::Node node = **found;
     for (const PreemptJobs::Victim& victim : victims) without(node, *model::find_job(view, victim.job), victim.how);
     SPUR_TRY(can_take(node, grant, memory_counts));

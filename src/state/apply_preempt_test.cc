@@ -110,7 +110,8 @@ TEST_F(Preempting, NobodyGoesInVain) {
   const auto other = world.submit(batch("other"));
   world.start(other, World::on(1, {0, 1, 2, 3}));
   // The victim does not free what is claimed; not even in part.
-  EXPECT_EQ(world.refusal(preempt(high, World::on(1, {0}), world.job(low), PreemptHow::Cancel)), ErrorCode::NodesBusy);
+  EXPECT_EQ(world.refusal(preempt(high, World::on(1, {0}), world.job(low), PreemptHow::Cancel)),
+            ErrorCode::NodesBusy);
   EXPECT_EQ(world.refusal(preempt(high, World::on({0, 1}, {0}), world.job(low), PreemptHow::Cancel)),
             ErrorCode::NodesBusy);
   EXPECT_EQ(world.refusal(PreemptJobs{JobId{high}, nullptr, {{JobId{low}, world.job(low).epoch}}}),

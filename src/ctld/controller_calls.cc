@@ -36,8 +36,7 @@ Result<std::shared_ptr<model::JobSpec>> take_spec(const v1::JobSpec& from, const
   return spec;
 }
 
-Result<v1::WillRunReply> forecast(const model::View& view, const model::JobSpec& spec) {
-  SPUR_ASSIGN(const auto found, sched::will_run(view, spec, view.as_of));
+v1::WillRunReply told(const model::View& view, const sched::Forecast& found) {
   v1::WillRunReply reply;
   reply.set_job(view.next_job_id);
   reply.set_start_us(to_micros(found.start));
@@ -139,7 +138,10 @@ void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& r
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
   if (auto ok = check_access(picture->view, **spec, options_.groups_of); !ok)
     return answer(std::unexpected(std::move(ok.error())));
-  answer(forecast(picture->view, **spec));
+  core_.forecast(*std::move(spec), [answer = std::move(answer)](const Picture& seen, Result<sched::Forecast> found) {
+    if (!found) return answer(std::unexpected(std::move(found.error())));
+    answer(told(seen.view, *found));
+  });
 }
 
 // Hundreds of plans may be made for one answer, so it is given in the background, one at a time.

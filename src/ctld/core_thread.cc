@@ -72,6 +72,7 @@ CoreThread::~CoreThread() {
 // On the planner's thread.
 void CoreThread::plan(const Picture& picture, Time now, PlanKind kind) {
   const Duration begin = doors_.clock.monotonic();
+  now = planned_at_ = std::max(now, planned_at_);
   engine_.see(picture.view);
   auto plan = std::make_shared<sched::Plan>(kind == PlanKind::Full ? engine_.plan(now) : engine_.respond(now));
   if (plan->full)
@@ -84,6 +85,19 @@ void CoreThread::plan(const Picture& picture, Time now, PlanKind kind) {
       doors_.log("error: the scheduler left free resources unused and starts anew from the current state (" +
                  std::to_string(times) + " times so far)");
     controller.plan_done(std::move(*plan));
+  });
+}
+
+void CoreThread::forecast(std::shared_ptr<const model::JobSpec> spec, Forecast reply) {
+  planner_.post([this, spec = std::move(spec), reply = std::move(reply)] {
+    const auto picture = this->picture();
+    if (auto ok = submit_check_.check(picture->view, *spec); !ok)
+      return reply(*picture, std::unexpected(std::move(ok.error())));
+    planned_at_ = std::max(planned_at_, picture->view.as_of);
+    engine_.see(picture->view);
+    auto found = engine_.forecast(*spec, planned_at_);
+    if (found) found->start = std::max(found->start, doors_.clock.now());  // nothing may have happened for long
+    reply(*picture, std::move(found));
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Controller on one thread with a queue in front, the scheduler on a second and snapshots on a third. gRPC threads
-// hand work in with post() and never touch the Controller; queries read picture(), which never waits for anybody.
+// Runs a Controller on one thread with a queue in front, the scheduler on a second and snapshots on a third. gRPC
+// threads hand work in with post() and never touch the Controller; queries read picture(), which never waits for
+// anybody.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@ class CoreThread {
     io::Journal& journal;
     io::AgentPort& agents;
     std::function<void(std::string)> log;
-    std::function<void(const Error&)> fatal;    // must not return control to serving: the process ends
+    std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();
@@ -37,6 +38,10 @@ class CoreThread {
   void post(std::function<void(Controller&)> work);
   // Runs `work` on a thread that may be slow, one after another.
   void in_background(std::function<void()> work) { background_.post(std::move(work)); }
+  // When and where a job would start, and the picture that says so. On the planner's thread: its engine knows already
+  // what one that is made for the question would have to work out.
+  using Forecast = std::function<void(const Picture&, Result<sched::Forecast>)>;
+  void forecast(std::shared_ptr<const model::JobSpec> spec, Forecast reply);
   // The newest published picture; never null after start().
   std::shared_ptr<const Picture> picture() const;
 
@@ -69,7 +74,9 @@ class CoreThread {
   mutable std::mutex picture_mutex_;
   std::shared_ptr<const Picture> picture_;
   sched::Engine engine_{{.as_configured = true}};  // the planner's alone
-  std::uint64_t lost_track_ = 0;  // ... how often it had to start anew
+  sched::SubmitChecker submit_check_;              // ... too
+  Time planned_at_;                                // ... and so is how far its time has come
+  std::uint64_t lost_track_ = 0;                   // ... how often it had to start anew
   Worker planner_, background_;
   std::thread thread_;
 };

@@ -310,6 +310,14 @@ bool Engine::is_lost() {
 
 // ---- what if
 
+Result<Forecast> Engine::forecast(const model::JobSpec& spec, Time now) {
+  if (!full_cycle_done_) return will_run(model::View(state_->view), spec, now);
+  prepare(std::max(now, last_now_));
+  close_reserved();
+  drop_holds(false);
+  return forecast(spec);
+}
+
 Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
   using model::Reason;
   EngineState& s = *state_;

@@ -52,6 +52,8 @@ class Engine {
 
   // After plan(): when and where a further job, behind all others, would start.
   Result<Forecast> forecast(const model::JobSpec& spec);
+  // The same at any time, by the holds in force: nothing is planned anew.
+  Result<Forecast> forecast(const model::JobSpec& spec, Time now);
 
   // The holds in force, by job; and a way to give them to another engine that has seen the same view.
   std::vector<PlannedStart> planned() const;

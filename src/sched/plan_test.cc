@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "sched/engine.h"
 #include "sched/test_cluster.h"
 
 namespace spur::sched {
@@ -150,7 +151,21 @@ TEST(WillRun, SaysWhenAndWhere) {
   TestCluster cluster;
   cluster.add_nodes(2, 4);
   cluster.add_partition("p");
-  const auto forecast = [&](const model::JobSpec& spec) { return will_run(cluster.view(), spec, at_minute(5)); };
+  // An engine that has planned already says the same as one that is made for the question.
+  const auto forecast = [&](const model::JobSpec& spec) {
+    Engine engine({.as_configured = true});
+    engine.see(cluster.view());
+    engine.plan(at_minute(4));
+    const auto kept = engine.forecast(spec, at_minute(5));
+    auto fresh = will_run(cluster.view(), spec, at_minute(5));
+    EXPECT_EQ(kept.has_value(), fresh.has_value());
+    if (kept && fresh) {
+      EXPECT_EQ(kept->start, fresh->start);
+      EXPECT_EQ(kept->nodes, fresh->nodes);
+      EXPECT_EQ(kept->cpus, fresh->cpus);
+    }
+    return fresh;
+  };
   auto spec = wants_tasks(3, 10);
   auto free = forecast(spec);
   ASSERT_TRUE(free);

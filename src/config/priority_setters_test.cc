@@ -122,6 +122,8 @@ TEST(PreemptKeys, Partition) {
   ASSERT_FALSE(c.partitions.empty());
   EXPECT_EQ(c.partitions.front().preempt_mode, "SUSPEND,GANG");
   EXPECT_EQ(c.partitions.front().grace_time_seconds, 60u);
+  EXPECT_EQ(c.partitions.back().preempt_mode, "REQUEUE");  // the cluster's
+  EXPECT_EQ(slurm("").partitions.front().preempt_mode, "");
   EXPECT_NE(refusal(by + "PartitionName=q Nodes=ALL PreemptMode=bogus").find("PreemptMode: Bad value"),
             std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "config/topology.h"
+#include "model/preemption.h"
 #include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
@@ -467,6 +468,10 @@ Status resolve_cluster(Draft& draft) {
     draft.warn({}, "SelectType=select/linear: every partition is treated as OverSubscribe=EXCLUSIVE");
   // Slurm: with PriorityType every weight that is not given is 0.
   if (draft.dialect == Dialect::Slurm && draft.multifactor_given && !draft.age_weight_given) cluster.age_weight = 0;
+  // What a partition does not say it shows as the cluster's.
+  for (model::PartitionConfig& partition : cluster.partitions)
+    if (partition.preempt_mode.empty() && cluster.preempt.by != model::PreemptBy::Nothing)
+      partition.preempt_mode = model::preempt_mode_text(cluster.preempt);
   SPUR_TRY(resolve_topology(draft));
   warn_of_stray_nodes(draft);
   const bool has_default = std::ranges::any_of(cluster.partitions, &model::PartitionConfig::is_default);

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include "model/preemption.h"
 #include "text/time_limit.h"
 
 namespace spur::config {
@@ -93,17 +94,6 @@ std::string preempt_type(const Source& s) {
       return "preempt/qos";
   }
   return "(null)";
-}
-
-std::string preempt_mode(const Source& s) {
-  const model::PreemptConfig& preempt = s.cluster.preempt;
-  std::string out = preempt.gang ? "GANG" : "";
-  const auto add = [&](const char* word) { out += (out.empty() ? "" : ",") + std::string(word); };
-  if (preempt.within) add("WITHIN");
-  if (preempt.how == model::PreemptHow::Cancel) add("CANCEL");
-  if (preempt.how == model::PreemptHow::Requeue) add("REQUEUE");
-  if (preempt.how == model::PreemptHow::Suspend) add("SUSPEND");
-  return out.empty() ? "OFF" : out;
 }
 
 std::string agent_parameters(const Source& s) {
@@ -210,7 +200,7 @@ constexpr Row kRows[] = {
     {"OverTimeLimit", "", "", [](const Source& s) { return fmt::format("{} min", s.cluster.over_time_limit.count() / 60); }},
     {"PluginDir", "(null)"},
     {"PlugStackConfig", "(null)"},
-    {"PreemptMode", "", "", preempt_mode},
+    {"PreemptMode", "", "", [](const Source& s) { return model::preempt_mode_text(s.cluster.preempt); }},
     {"PreemptParameters", "(null)"},
     {"PreemptType", "", "", preempt_type},
     {"PreemptExemptTime", "", "", [](const Source& s) -> std::string { return text::format_clock(s.cluster.preempt.exempt); }},

@@ -30,6 +30,19 @@ PreemptHow parse_preempt_how(std::string_view words) {
   return how;
 }
 
+std::string preempt_mode_text(const PreemptConfig& config) {
+  std::string out;
+  const auto add = [&](bool said, std::string_view word) {
+    if (said) out.append(out.empty() ? "" : ",").append(word);
+  };
+  add(config.gang, "GANG");
+  add(config.within, "WITHIN");
+  add(config.how == PreemptHow::Cancel, "CANCEL");
+  add(config.how == PreemptHow::Requeue, "REQUEUE");
+  add(config.how == PreemptHow::Suspend, "SUSPEND");
+  return out.empty() ? "OFF" : out;
+}
+
 PreemptRule preempt_rule(const View& view, const Job& running) {
   const PreemptConfig& config = view.config->preempt;
   PreemptRule rule;

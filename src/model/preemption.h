@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/time.h"
@@ -13,6 +13,8 @@ namespace spur::model {
 
 // "REQUEUE" and the like, of a partition; GANG beside it says nothing here. Unset if it says nothing else.
 PreemptHow parse_preempt_how(std::string_view words);
+// The cluster's PreemptMode as Slurm shows it: "OFF", "REQUEUE", "GANG,SUSPEND".
+std::string preempt_mode_text(const PreemptConfig& config);
 
 // What happens to a running job that has to go. A job that cannot be requeued is cancelled instead; apply sees to it.
 struct PreemptRule {

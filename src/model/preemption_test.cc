@@ -14,6 +14,12 @@ TEST(Preemption, HowAPartitionSaysIt) {
   EXPECT_EQ(parse_preempt_how("GANG,requeue"), PreemptHow::Requeue);
 }
 
+TEST(Preemption, HowTheClusterShowsIt) {
+  EXPECT_EQ(preempt_mode_text({}), "OFF");
+  EXPECT_EQ(preempt_mode_text({.by = PreemptBy::Qos, .how = PreemptHow::Suspend, .gang = true}), "GANG,SUSPEND");
+  EXPECT_EQ(preempt_mode_text({.by = PreemptBy::Qos, .how = PreemptHow::Cancel, .within = true}), "WITHIN,CANCEL");
+}
+
 TEST(Preemption, RulesOfPartitionsAndQos) {
   View view;
   auto config = std::make_shared<ClusterConfig>();

@@ -283,8 +283,7 @@ class RandomPreemption {
 
   // A fresh engine and the naive scheduler must say the same.
   void compare(const sched::Plan& plan, const sched::Params& params) {
-    sched::Params with = params;
-    with.reservations = world_.view().config->planned_jobs;
+    const sched::Params with = sched::settled(params, *world_.view().config);
     const auto fresh = sched::plan(world_.view(), params, world_.now);
     const auto naive = sched::Naive(world_.view(), with, world_.now).run();
     if (text(plan) == text(naive) && text(plan) == text(fresh) && plan.preemptions.size() == fresh.preemptions.size())

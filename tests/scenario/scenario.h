@@ -94,7 +94,8 @@ class Scenario {
 
   state::Cluster cluster_;
   model::ClusterConfig config_;
-  sched::Params params_;
+  // Everybody is promised a start, and passes in the order of the queue.
+  sched::Params params_{.promises = 100, .patience = Duration{0}, .backfill = model::BackfillOrder::Priority};
   bool is_set_up_ = false;
   Time zero_, now_;
   std::map<std::string, JobId> ids_;

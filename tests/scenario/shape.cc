@@ -84,11 +84,11 @@ Status Scenario::config(const Line& line) {
   if (is_set_up_) return fail(ErrorCode::InvalidArgument, "use reconfigure");
   Line rest = line;
   std::erase_if(rest.options,
-                [](const auto& option) { return option.first == "reservations" || option.first == "max_starts"; });
+                [](const auto& option) { return option.first == "promises" || option.first == "max_starts"; });
   for (const auto& [key, value] : line.options) {
-    if (key != "reservations" && key != "max_starts") continue;
+    if (key != "promises" && key != "max_starts") continue;
     SPUR_ASSIGN(const std::uint64_t n, parse_number(value));
-    (key == "reservations" ? params_.reservations : params_.max_starts) = static_cast<std::uint32_t>(n);
+    (key == "promises" ? params_.promises : params_.max_starts) = static_cast<std::uint32_t>(n);
   }
   return apply_config_options(rest, config_);
 }

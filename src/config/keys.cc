@@ -96,7 +96,7 @@ constexpr Key kKeys[] = {
     {Top, "scheduler.kill_invalid_dependency", "", kFlag, into<&ClusterConfig::kill_invalid_dependency>, Now, "Whether a job whose dependency can never be met is cancelled."},
     {Top, "", "SchedulerParameters", kList, set_scheduler_parameters, Now, "kill_invalid_depend, max_script_size=BYTES, bf_max_job_test=JOBS (planned_jobs) and max_switch_wait=SECONDS."},
     {Top, "scheduler.planned_jobs", "", number(1, k32), into<&ClusterConfig::planned_jobs>, Now, "Jobs at the front of the queue that get a planned start which nobody may delay."},
-    {Top, "scheduler.max_switch_wait_secs", "", number(0, k32), into<&ClusterConfig::max_switch_wait>, Later, "How long a job may wait for few switches at most.", "300"},
+    {Top, "scheduler.max_switch_wait_secs", "", number(0, k32), into<&ClusterConfig::max_switch_wait>, Now, "How long a job may wait for few switches at most."},
     {Top, "scheduler.age_weight", "PriorityWeightAge", number(0, k32), set_age_weight, Now, "Priority that a job gains by waiting."},
     {Top, "scheduler.max_age", "PriorityMaxAge", kSpan, into<&ClusterConfig::age_full>, Now, "Waiting time at which age_weight is reached."},
     {Top, "priority.type", "PriorityType", kText, set_priority_type, Now, "multifactor or basic (the order of arrival); slurm.conf: priority/multifactor, priority/basic."},

@@ -163,7 +163,7 @@ void Controller::plan_done(sched::Plan plan) {
     if (--starts_open_ == 0) planning_ = false;
   };
   for (auto& start : plan.starts) {
-    commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation)},
+    commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation), start.limit},
                   [this, settled](const state::Outcome& outcome) {
                     // A stale proposal: the world moved on while planning. Plan again on the new picture.
                     if (!outcome.status) pace_.want();

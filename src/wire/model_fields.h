@@ -132,7 +132,7 @@ SPUR_STRUCT(model::ControllerDoneAck, run)
 SPUR_STRUCT(state::JobTarget, id, tasks)
 SPUR_STRUCT(state::SetConfig, config)
 SPUR_STRUCT(state::SubmitJob, spec, token)
-SPUR_STRUCT(state::StartJob, job, array_task, allocation)
+SPUR_STRUCT(state::StartJob, job, array_task, allocation, limit)
 SPUR_STRUCT(state::SetReasons::Row, job, reason, expected_start)
 SPUR_STRUCT(state::SetReasons, rows)
 SPUR_STRUCT(state::CancelJob, target, final_state, reason, by_user, by, exit)
@@ -165,8 +165,7 @@ inline std::string_view names_of(const state::ReservationsDue&) {
 SPUR_STRUCT(state::SetQos, qos)
 SPUR_STRUCT(state::SetFairShares, shares, all)
 SPUR_STRUCT(state::Batch, at, commands)
-SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos,
-            shares)
+SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares)
 
 using Random = std::mt19937_64;
 

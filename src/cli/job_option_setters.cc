@@ -2,6 +2,7 @@
 #include "cli/job_option_setters.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cli/job_option_values.h"
 #include "cli/job_target.h"
@@ -210,6 +211,19 @@ OptionStatus set_extra_node_info(Request& r, Value v) {
   return {};
 }
 
+// "2" or "2@10:00".
+OptionStatus set_switches(Request& r, Value v) {
+  const auto at = v.find('@');
+  if (auto ok = take(r.spec.switches, positive_number(v.substr(0, at), "switches")); !ok) return ok;
+  r.spec.switch_wait_seconds.reset();
+  if (at == Value::npos) return {};
+  const auto wait = text::parse_time_seconds(v.substr(at + 1));
+  if (!wait || !*wait || (*wait)->count() < 0 || (*wait)->count() > std::numeric_limits<std::int32_t>::max())
+    return invalid_specification("switches");
+  r.spec.switch_wait_seconds = static_cast<std::uint32_t>((*wait)->count());
+  return {};
+}
+
 OptionStatus set_hint(Request& r, Value v) {
   if (v == "compute_bound")
     r.spec.hint = model::Hint::ComputeBound;
@@ -218,7 +232,7 @@ OptionStatus set_hint(Request& r, Value v) {
   else if (v == "nomultithread")
     r.spec.hint = model::Hint::NoMultithread;
   else if (v == "memory_bound")
-    return unsupported("--hint=memory_bound");
+    r.spec.hint = model::Hint::MemoryBound;
   else
     return invalid_specification("hint");
   return {};

@@ -71,6 +71,7 @@ OptionStatus set_mem(JobRequest& request, std::string_view value);
 OptionStatus set_mem_per_cpu(JobRequest& request, std::string_view value);
 OptionStatus set_tmp(JobRequest& request, std::string_view value);
 OptionStatus set_time(JobRequest& request, std::string_view value);
+OptionStatus set_switches(JobRequest& request, std::string_view value);
 OptionStatus set_time_min(JobRequest& request, std::string_view value);
 OptionStatus set_output(JobRequest& request, std::string_view value);
 OptionStatus set_error(JobRequest& request, std::string_view value);

@@ -137,7 +137,7 @@ constexpr JobOption kOptions[] = {
     {{{"spread-job", 0, N, nullptr, "spread job across as many nodes as possible"}, set_flag<&Spec::spread_nodes>}, kBoth, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB"},
     {{{"spread-segments", 0, N}}, kBoth},
     {{{"stepmgr", 0, N}}, kBoth},
-    {{{"switches", 0, V}}, kBoth, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH"},
+    {{{"switches", 0, V, "max-switches{@max-time-to-wait}", "optimum switches and max time to wait for optimum"}, set_switches}, kBoth, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH"},
     {{{"task-epilog", 0, V}}, kSrun, nullptr, "SLURM_TASK_EPILOG"},
     {{{"task-prolog", 0, V}}, kSrun, nullptr, "SLURM_TASK_PROLOG"},
     {{{"test-only", 0, N, nullptr, "validate the request and say when it would start"}, set_request_flag<&JobRequest::test_only>}},

@@ -151,6 +151,8 @@ void add_program(Record& record, const Job& job) {
     record.line("StdIn={}", printable(stdin_path(job)));
     record.line("StdOut={}", printable(stdout_path(job)));
   }
+  if (spec.switches > 0)
+    record.line("Switches={}@{}", spec.switches, text::format_clock(seconds(spec.switch_wait_seconds.value_or(0))));
   using Per = model::GresRequest::Per;
   const std::pair<const char*, Per> kinds[] = {{"TresPerJob", Per::Job},
                                                {"TresPerNode", Per::Node},

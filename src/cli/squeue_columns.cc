@@ -263,6 +263,12 @@ std::string tres_alloc(Line l) {
   const std::string held = allocated_tres(*l.job);
   return held.empty() ? requested_tres(*l.job) : held;
 }
+std::string switches(Line l) {
+  return fmt::format("{}", spec(l).switches);
+}
+std::string switch_wait(Line l) {
+  return text::format_elapsed(seconds(spec(l).switch_wait_seconds.value_or(0)));
+}
 std::string tres_per_job(Line l) {
   return or_na(gres_terms(spec(l), Per::Job));
 }
@@ -372,7 +378,7 @@ constexpr JobColumn kColumns[] = {
     {'R', "ReasonList", "NODELIST(REASON)", reason_list},
     {0, "Reboot", "REBOOT", zero},
     {'n', "ReqNodes", "REQ_NODES", required_nodes},
-    {0, "ReqSwitch", "REQ_SWITCH", zero},
+    {0, "ReqSwitch", "REQ_SWITCH", switches},
     {0, "Requeue", "REQUEUE", requeue},
     {'v', "Reservation", "RESERVATION", reservation},
     {0, "ResizeTime", "RESIZE_TIME", not_available},
@@ -409,7 +415,7 @@ constexpr JobColumn kColumns[] = {
     {0, "tres-per-task", "TRES_PER_TASK", tres_per_task},
     {'U', "UserID", "UID", user_id},
     {'u', "UserName", "USER", user},
-    {0, "Wait4Switch", "WAIT4SWITCH", zero_time},
+    {0, "Wait4Switch", "WAIT4SWITCH", switch_wait},
     {'w', "WCKey", "WCKEY", wckey},
     {'Z', "WorkDir", "WORK_DIR", work_dir},
 };

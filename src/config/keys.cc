@@ -99,7 +99,7 @@ constexpr Key kKeys[] = {
     {Top, "scheduler.promised_jobs", "", number(0, k32), into<&ClusterConfig::promised_jobs>, Now, "Jobs of a partition that get a promised start which nobody may delay: the first that has to wait, and those who have waited for promise_after."},
     {Top, "scheduler.promise_after", "", kSpan, into<&ClusterConfig::promise_after>, Now, "How long a job waits before it is promised its start, if it is not the first; 0: not at all."},
     {Top, "scheduler.backfill_order", "", word("smallest|priority"), set_backfill_order, Now, "Who goes first among jobs that delay no promised one and have equal points apart from age: the smallest product of CPUs and time limit, or the one that comes first in the queue."},
-    {Top, "scheduler.max_switch_wait_secs", "", number(0, k32), into<&ClusterConfig::max_switch_wait>, Later, "How long a job may wait for few switches at most.", "300"},
+    {Top, "scheduler.max_switch_wait_secs", "", number(0, k32), into<&ClusterConfig::max_switch_wait>, Now, "How long a job may wait for few switches at most."},
     {Top, "scheduler.age_weight", "PriorityWeightAge", number(0, k32), set_age_weight, Now, "Priority that a job gains by waiting."},
     {Top, "scheduler.max_age", "PriorityMaxAge", kSpan, into<&ClusterConfig::age_full>, Now, "Waiting time at which age_weight is reached."},
     {Top, "priority.type", "PriorityType", kText, set_priority_type, Now, "multifactor or basic (the order of arrival); slurm.conf: priority/multifactor, priority/basic."},

@@ -168,7 +168,7 @@ void Controller::plan_done(sched::Plan plan) {
   for (const JobId job : plan.given_up) commits_.push(state::PreemptJobs{job, nullptr, {}}, settled);
   for (const JobId job : plan.resumes) commits_.push(state::ResumeJob{record_target(job)}, settled);
   for (auto& start : plan.starts) {
-    commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation)},
+    commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation), start.limit},
                   [this, settled](const state::Outcome& outcome) {
                     // A stale proposal: the world moved on while planning. Plan again on the new picture.
                     if (!outcome.status) pace_.want();

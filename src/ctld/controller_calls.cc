@@ -10,6 +10,7 @@
 #include "ctld/update_request.h"
 #include "sched/explain.h"
 #include "sched/plan.h"
+#include "sched/request.h"
 #include "sched/reservations.h"
 #include "wire/config_codec.h"
 #include "wire/id_codec.h"
@@ -28,6 +29,9 @@ Result<std::shared_ptr<model::JobSpec>> take_spec(const v1::JobSpec& from, const
   SPUR_TRY(wire::from_proto(from, spec.get()));
   spec->uid = caller.uid;
   spec->gid = caller.gid;
+  if (spec->switches > 0)
+    spec->switch_wait_seconds =
+        static_cast<std::uint32_t>(std::chrono::duration_cast<seconds>(sched::leaf_wait(view, *spec)).count());
   if (spec->partitions.empty()) {
     const auto* part = model::default_partition(view);
     if (!part) return fail(ErrorCode::DefaultPartitionMissing, "No partition specified or system default partition");

@@ -7,14 +7,10 @@
 #include "base/check.h"
 #include "sched/eligibility.h"
 #include "sched/request.h"
-#include "sched/reservations.h"
 
 namespace spur::sched {
 
 using model::Reason;
-
-Backlog::Backlog(const model::View& view, const PriorityScale& scale)
-    : view_(view), scale_(scale), by_asker_(any_magnetic(view)) {}
 
 // ---- what happened
 
@@ -78,6 +74,11 @@ void Backlog::begin(Time now) {
     unsettle(number);
     settle(number);
   }
+  while (!relaxes_.empty() && relaxes_.begin()->first <= now) {
+    const std::uint32_t number = relaxes_.begin()->second;
+    unsettle(number);
+    settle(number);
+  }
   for (const JobId array : std::exchange(arrays_to_review_, {})) review(array);
 }
 
@@ -108,7 +109,9 @@ void Backlog::settle(std::uint32_t number) {
     if (job.reason != (own != Reason::None ? own : Reason::BeginTime)) misinformed_.insert(number);
     return;
   }
-  slot.job_class = class_of(job);
+  slot.relax = relaxes_at(view_, job);
+  if (slot.relax != Time::max() && slot.relax > now_) relaxes_.emplace(slot.relax, number);
+  slot.job_class = class_of(job, slot.relax <= now_);
   ++classes_[slot.job_class].members;
   link(number);
   if (is_limited(job) && at_cap(job)) {
@@ -146,6 +149,7 @@ void Backlog::unsettle(std::uint32_t number) {
   misinformed_.erase(number);
   claimed_.erase(number);
   if (slot.state == State::Begin) begins_.erase({slot.begin, number});
+  relaxes_.erase({slot.relax, number});
   if (slot.state == State::Capped) capped_.erase(number);
   if (slot.state == State::Queued) {
     --queued_;
@@ -161,14 +165,14 @@ bool Backlog::at_cap(const model::Job& job) const {
 
 // ---- classes
 
-std::uint32_t Backlog::class_of(const model::Job& job) {
+std::uint32_t Backlog::class_of(const model::Job& job, bool relaxed) {
   const auto fits = [&](std::uint32_t c) {
-    return classes_[c].spec && classes_[c].limit == job.time_limit &&
+    return classes_[c].spec && classes_[c].limit == job.time_limit && classes_[c].relaxed == relaxed &&
            (classes_[c].spec == job.spec ||
             (same_wish(*classes_[c].spec, *job.spec) && (!by_asker_ || same_asker(*classes_[c].spec, *job.spec))));
   };
   if (last_class_ != kNone && fits(last_class_)) return last_class_;
-  const std::uint64_t hash = wish_hash(*job.spec) ^ job.time_limit.raw() ^
+  const std::uint64_t hash = wish_hash(*job.spec) ^ job.time_limit.raw() ^ (relaxed ? 0x5bd1e995u : 0u) ^
                              static_cast<std::uint64_t>(to_micros(job.spec->deadline)) * 0x9e3779b97f4a7c15u;
   const auto [first, last] = class_by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at)
@@ -180,7 +184,7 @@ std::uint32_t Backlog::class_of(const model::Job& job) {
     last_class_ = free_classes_.back();
     free_classes_.pop_back();
   }
-  classes_[last_class_] = {job.spec, job.time_limit, hash, {}, {}, 0, {}};
+  classes_[last_class_] = {job.spec, job.time_limit, relaxed, hash, {}, {}, 0, {}};
   class_by_hash_.emplace(hash, last_class_);
   changed_classes_.push_back(last_class_);
   return last_class_;
@@ -221,6 +225,12 @@ void Backlog::unlink(std::uint32_t number) {
 }
 
 // ---- look-up
+
+Time Backlog::next_change() const {
+  Time next = begins_.empty() ? Time{} : begins_.begin()->first;
+  if (!relaxes_.empty() && (!is_set(next) || relaxes_.begin()->first < next)) next = relaxes_.begin()->first;
+  return next;
+}
 
 std::uint32_t Backlog::find(JobId job) const {
   const auto at = slot_of_.find(job);

@@ -37,7 +37,7 @@ class Backlog {
     State state = State::Own;
     std::uint32_t job_class = kNone, group = kNone;
     std::int64_t order = 0;
-    Time begin;
+    Time begin, relax;
     std::uint32_t previous = kNone, next = kNone;  // of the same class whose record has the same reason
   };
   struct Group {
@@ -47,6 +47,7 @@ class Backlog {
   struct JobClass {
     std::shared_ptr<const model::JobSpec> spec;  // null: free
     TimeLimit limit;
+    bool relaxed = false;  // the number of switches does not matter any more
     std::uint64_t hash = 0;
     std::vector<Group> groups;
     std::map<PriorityGroupKey, std::uint32_t> group_by_key;
@@ -54,7 +55,9 @@ class Backlog {
     std::vector<std::pair<model::Reason, std::uint32_t>> by_reason;  // as the records say; first slot
   };
 
-  Backlog(const model::View& view, const PriorityScale& scale);
+  // `by_asker`: whose jobs they are matters.
+  Backlog(const model::View& view, const PriorityScale& scale, bool by_asker)
+      : view_(view), scale_(scale), by_asker_(by_asker) {}
 
   // ---- what happened. The view may have the new state already.
   void add(const model::Job& job);
@@ -70,7 +73,8 @@ class Backlog {
   std::uint32_t find(JobId job) const;
   std::size_t queued() const { return queued_; }  // records that may start; the rest of an array is one
   const std::vector<JobClass>& classes() const { return classes_; }
-  Time next_begin() const { return begins_.empty() ? Time{} : begins_.begin()->first; }
+  // The next moment at which a job joins the queue, or asks for less; not set: none.
+  Time next_change() const;
   std::uint32_t running_tasks(JobId array) const;
   // Pending records of an array with a limit.
   const std::set<std::uint32_t>& limited(JobId array) const;
@@ -93,14 +97,14 @@ class Backlog {
   void review(JobId array);
   bool is_limited(const model::Job& job) const { return job.array_job && job.array_max_running > 0; }
   bool at_cap(const model::Job& job) const;
-  std::uint32_t class_of(const model::Job& job);
+  std::uint32_t class_of(const model::Job& job, bool relaxed);
   void leave_class(std::uint32_t number);
   void link(std::uint32_t number);
   void unlink(std::uint32_t number);
 
   const model::View& view_;
   const PriorityScale& scale_;
-  bool by_asker_;  // whose jobs they are matters: some reservations draw the jobs of some users
+  bool by_asker_;
   Time now_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_, free_classes_, changed_classes_;
@@ -109,7 +113,7 @@ class Backlog {
   std::unordered_multimap<std::uint64_t, std::uint32_t> class_by_hash_;  // look-up only
   std::uint32_t last_class_ = kNone;
   std::size_t queued_ = 0;
-  std::set<std::pair<Time, std::uint32_t>> begins_;
+  std::set<std::pair<Time, std::uint32_t>> begins_, relaxes_;
   std::set<std::uint32_t> misinformed_, capped_, claimed_;
   std::map<JobId, Array> arrays_;
   std::set<JobId> arrays_to_review_;

@@ -75,6 +75,7 @@ bool Walk::start_claim(const Item& item, bool& stop) {
   if (shares.empty()) return false;
   if (plan_.starts.size() >= s_.params.max_starts) return plan_.more = stop = true;
   give_back(planned);
+  s_.lanes[item.lane]->lane.choose_whole();
   start(item, shares);
   return true;
 }

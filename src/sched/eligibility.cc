@@ -60,6 +60,10 @@ Time begin_of(const model::Job& job) {
   return std::max(job.spec->begin, job.eligible);
 }
 
+Time relaxes_at(const model::View& view, const model::Job& job) {
+  return job.spec->switches == 0 ? Time::max() : begin_of(job) + leaf_wait(view, *job.spec);
+}
+
 Reason limit_reason(const model::PartitionConfig& partition, const Request& request) {
   if (partition.state == model::PartitionState::Down) return Reason::PartitionDown;
   if (partition.state == model::PartitionState::Inactive) return Reason::PartitionInactive;
@@ -106,8 +110,7 @@ bool suffice(const Request& request, const Capacity& capacity, const std::vector
       (request.max_nodes == kNoLimit || !request.tasks_fixed))
     return true;
   std::vector<Offer> offers;
-  for (const NodeNumber node : nodes)
-    offers.push_back(make_offer(request, capacity, node, capacity.total(node)));
+  for (const NodeNumber node : nodes) offers.push_back(make_offer(request, capacity, node, capacity.total(node)));
   return !choose(request, offers).empty();
 }
 

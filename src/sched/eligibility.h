@@ -17,6 +17,8 @@ namespace spur::sched {
 model::Reason own_reason(const model::Job& job, Time now);
 // When a job that waits for its time may be looked at; not set if it waits for none.
 Time begin_of(const model::Job& job);
+// When it has waited long enough for few switches; Time::max(): it asks for no such thing.
+Time relaxes_at(const model::View& view, const model::Job& job);
 
 // State and limits of the partition: what Slurm checks first, and what EnforcePartLimits makes a submit fail for.
 model::Reason limit_reason(const model::PartitionConfig& partition, const Request& request);

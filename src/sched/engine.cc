@@ -83,6 +83,7 @@ bool Engine::take_in(const model::View& view) {
       !same(s.view.partitions, view.partitions) || !same(s.view.node_by_name, view.node_by_name) ||
       s.view.nodes.size() != view.nodes.size() || any_magnetic(s.view) != any_magnetic(view))
     return false;
+  if (!count_alone_jobs(view)) return false;
   std::vector<std::uint32_t> dirty;
   bool columns_changed = false;
   take_in_nodes(view, dirty, columns_changed);
@@ -110,6 +111,19 @@ void Engine::take_in_nodes(const model::View& view, std::vector<std::uint32_t>& 
     // Rare: a node came back with something else in it, so its columns mean something else, in holds as well.
     columns_changed |= (*a)->hardware != (*b)->hardware;
   });
+}
+
+// False if users begin or cease to matter.
+bool Engine::count_alone_jobs(const model::View& view) {
+  EngineState& s = *state_;
+  const bool before = s.users_matter();
+  const auto count = [&](std::uint32_t, const JobPtr* a, const JobPtr* b) {
+    if (a && EngineState::is_alone_job(**a)) --s.alone_jobs;
+    if (b && EngineState::is_alone_job(**b)) ++s.alone_jobs;
+  };
+  CowMap<JobPtr>::diff(s.view.pending, view.pending, count);
+  CowMap<JobPtr>::diff(s.view.active, view.active, count);
+  return s.users_matter() == before;
 }
 
 void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty) {
@@ -329,7 +343,7 @@ Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
   const auto consider = [&](const model::Partition* partition) {
     if (!partition) return;
     const auto number = static_cast<std::size_t>(partition - s.view.partitions->data());
-    Lane lane(s.view, profile.capacity(), spec, number, spec.time_limit);
+    Lane lane(s.view, profile.capacity(), spec, number, spec.time_limit, false);
     const Reason reason = lane.reason(profile);
     if (reason == Reason::PartitionDown) error = ErrorCode::PartitionDown;
     if (reason == Reason::PartitionInactive) error = ErrorCode::PartitionUnavailable;
@@ -339,7 +353,7 @@ Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
     if (spec.begin <= now)
       if (auto shares = lane.fit_now(profile); !shares.empty()) {
         const Entered inside(profile, lane.entry());
-        hold = profile.make_hold(lane.request(), now, std::move(shares));
+        hold = profile.make_hold(lane.chosen(), now, std::move(shares));
       }
     if (!hold) hold = lane.fit_after(profile, std::max(now, spec.begin));
     if (!hold || (best && hold->start >= best->start)) return;

@@ -2,6 +2,7 @@
 // What the engine keeps between calls. engine.cc brings it up to date with a newer view; walk.cc decides on it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -13,13 +14,14 @@
 #include "sched/engine.h"
 #include "sched/lane.h"
 #include "sched/profile.h"
+#include "sched/reservations.h"
 
 namespace spur::sched {
 
 struct LaneRecord {
   LaneRecord(const model::View& view, const Capacity& capacity, const Backlog::JobClass& job_class,
              std::uint32_t class_number, std::size_t partition_number, std::uint32_t which)
-      : lane(view, capacity, *job_class.spec, partition_number, job_class.limit),
+      : lane(view, capacity, *job_class.spec, partition_number, job_class.limit, job_class.relaxed),
         of_class(class_number),
         partition(partition_number),
         tier((*view.partitions)[partition_number].config.priority_tier),
@@ -34,14 +36,36 @@ struct LaneRecord {
 
 struct EngineState {
   EngineState(const model::View& seen, Params with)
-      : view(seen), params(settled(with, *view.config)), scale(view), profile(view), backlog(view, scale) {}
+      : view(seen),
+        params(settled(with, *view.config)),
+        scale(view),
+        profile(view),
+        alone_jobs(count_alone_jobs(view)),
+        backlog(view, scale, any_magnetic(view) || users_matter()) {
+    profile.set_users_matter(users_matter());
+  }
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
+
+  // Whether some jobs keep those of other users off their nodes.
+  bool users_matter() const {
+    return alone_jobs > 0 || std::ranges::any_of(*view.partitions, [](const model::Partition& partition) {
+             return partition.config.exclusive_user;
+           });
+  }
+  static bool is_alone_job(const model::Job& job) { return job.spec->exclusive == model::Exclusive::User; }
+  static std::size_t count_alone_jobs(const model::View& view) {
+    std::size_t count = 0;
+    for (const auto* jobs : {&view.pending, &view.active})
+      jobs->for_each([&](std::uint32_t, const model::JobPtr& job) { count += is_alone_job(*job); });
+    return count;
+  }
 
   model::View view;
   Params params;
   PriorityScale scale;
   Profile profile;
+  std::size_t alone_jobs;  // pending and active ones that ask for nodes without other users
   Backlog backlog;
   bool backlog_filled = false;                     // before the first call there is none
   std::vector<std::unique_ptr<LaneRecord>> lanes;  // by lane; null: free

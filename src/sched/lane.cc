@@ -22,11 +22,12 @@ std::int32_t least_cpus(const Request& request, const Capacity& capacity, NodeNu
 }  // namespace
 
 Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
-           TimeLimit limit)
+           TimeLimit limit, bool relaxed)
     : view_(view), partition_((*view.partitions)[partition]), partition_number_(partition) {
   auto request = make_request(view, capacity.columns(), spec, partition, limit);
   if (request) {
-    request_ = *std::move(request);
+    request_ = relaxed ? without_leaf_limit(*std::move(request)) : *std::move(request);
+    if (request_.least_limit.is_finite()) short_ = with_least_limit(request_);
   } else {
     request_.partition = partition;
     request_.limit = limit_in(partition_.config, limit);
@@ -44,7 +45,7 @@ Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSp
 
 Reason Lane::reason(const Profile& profile) {
   if (fixed_reason_ != Reason::None) return fixed_reason_;
-  if (!in_time(request_, profile.now())) return Reason::DeadLine;
+  if (!in_time_at_all(profile.now())) return Reason::DeadLine;
   if (asker_ && open(profile).empty()) return Reason::Reservation;
   if (static_seen_ != profile.static_version()) {
     static_seen_ = profile.static_version();
@@ -81,11 +82,12 @@ bool Lane::may_use(const Profile& profile, const std::string& reservation, Time 
 }
 
 bool Lane::licensed_now(Profile& profile) {
-  const Time now = profile.now(), end = request_.end_of_run(now);
-  if (!asker_) return profile.licenses_suffice(request_, now, end);
+  const Request& shortest = short_ ? *short_ : request_;
+  const Time now = profile.now(), end = shortest.end_of_run(now);
+  if (!asker_) return profile.licenses_suffice(shortest, now, end);
   return std::ranges::any_of(open(profile), [&](const Reservations::Open& one) {
     const Entered inside(profile, one.entry);
-    return profile.licenses_suffice(request_, now, end);
+    return profile.licenses_suffice(shortest, now, end);
   });
 }
 
@@ -94,7 +96,6 @@ bool Lane::licensed_now(Profile& profile) {
 std::vector<Share> Lane::look_inside(Profile& profile) {
   for (const Reservations::Open& one : open(profile)) {
     const Entered inside(profile, one.entry);
-    if (!profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) continue;
     auto shares = look(profile);
     if (shares.empty()) continue;
     entry_ = one.entry;
@@ -177,12 +178,34 @@ bool Lane::takes_one_node(const Profile& profile) const {
          (!request_.tasks_fixed || request_.tasks == 1 || request_.max_nodes == 1);
 }
 
-std::vector<Share> Lane::look(Profile& profile) const {
-  Offers offers(request_, reach_, profile);
+// For the whole of its limit, else for as long as it must.
+std::vector<Share> Lane::look(Profile& profile) {
+  chosen_short_ = false;
+  auto shares = in_time(request_, profile.now()) ? look(profile, request_) : std::vector<Share>{};
+  if (!shares.empty() || !short_) return shares;
+  chosen_short_ = true;
+  return look(profile, *short_);
+}
+
+bool Lane::in_time_at_all(Time start) const {
+  return in_time(short_ ? *short_ : request_, start);
+}
+
+TimeLimit Lane::limit_of_run(Time now, Time until) const {
+  if (!chosen_short_) return request_.limit;
+  if (is_set(request_.deadline)) until = std::min(until, request_.deadline);
+  return limit_until(request_, now, until);
+}
+
+std::vector<Share> Lane::look(Profile& profile, const Request& request) const {
+  const Time end = request.end_of_run(profile.now());
+  if (!profile.licenses_suffice(request, profile.now(), end)) return {};
+  Offers offers(request, reach_, profile);
   offers.add_groups();
-  const Time end = request_.end_of_run(profile.now());
+  offers.leave_to_others(profile.now(), end);
   for (const NodeNumber n : profile.held_nodes())
-    if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n))
+    if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n) &&
+        !profile.taken_by_others(request, n, profile.now(), end))
       offers.set(n, profile.least(n, profile.now(), end));
   return offers.place();
 }
@@ -190,9 +213,9 @@ std::vector<Share> Lane::look(Profile& profile) const {
 std::vector<Share> Lane::fit_now(Profile& profile) {
   if (asker_) return look_inside(profile);
   const Time now = profile.now(), end = request_.end_of_run(now);
-  if (is_full(profile) || !profile.licenses_suffice(request_, now, end)) return {};
+  if (is_full(profile) || !licensed_now(profile)) return {};
   std::vector<Share> shares;
-  const auto gained = full_ ? profile.gains().since(*full_) : std::nullopt;
+  const auto gained = full_ && !short_ ? profile.gains().since(*full_) : std::nullopt;
   if (!gained) {
     shares = look(profile);
   } else {
@@ -203,8 +226,8 @@ std::vector<Share> Lane::fit_now(Profile& profile) {
     if (offers.any_single()) shares = takes_one_node(profile) ? offers.place() : look(profile);
   }
   // Where it matters which nodes they are the choice is greedy: less to choose from can be more. So nothing is
-  // learnt.
-  if (shares.empty() && request_.places_freely()) full_ = profile.gains().end();
+  // learnt; nor where users matter, who may go without a node gaining anything.
+  if (shares.empty() && request_.places_freely() && !profile.heeds_users(request_)) full_ = profile.gains().end();
   return shares;
 }
 
@@ -235,11 +258,7 @@ bool Lane::base_is_full(Profile& profile) {
 std::vector<Share> Lane::fit_now_without(Profile& profile, const Hold& own) {
   if (base_is_full(profile)) return {};
   profile.lift(own);
-  std::vector<Share> shares;
-  if (asker_)
-    shares = look_inside(profile);
-  else if (profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now())))
-    shares = look(profile);
+  auto shares = asker_ ? look_inside(profile) : look(profile);
   profile.restore(own);
   return shares;
 }
@@ -261,8 +280,7 @@ bool Lane::stays_full(const Profile& profile) {
 
 bool Lane::is_wrongly_full(Profile& profile) const {
   if (!is_full(profile)) return false;
-  if (!profile.licenses_suffice(request_, profile.now(), request_.end_of_run(profile.now()))) return false;
-  return !look(profile).empty();
+  return !look(profile, request_).empty() || (short_ && !look(profile, *short_).empty());
 }
 
 // ---- later
@@ -279,12 +297,20 @@ std::optional<Hold> Lane::fit_later(Profile& profile) {
   return hold;
 }
 
+// A short run only if that is sooner.
+std::optional<Hold> Lane::search(Profile& profile, Time from, Time until) {
+  auto hold = StartSearch(request_, reach_, profile, until).find(from);
+  if (!short_ || (hold && hold->start == from)) return hold;
+  auto sooner = StartSearch(*short_, reach_, profile, hold ? hold->start : until).find(from);
+  return sooner ? std::move(sooner) : std::move(hold);
+}
+
 std::optional<Hold> Lane::fit_after(Profile& profile, Time from) {
-  if (!asker_) return StartSearch(request_, reach_, profile).find(from);
+  if (!asker_) return search(profile, from, Time::max());
   std::optional<Hold> best;
   for (const Reservations::Open& one : open(profile)) {
     const Entered inside(profile, one.entry);
-    auto hold = StartSearch(request_, reach_, profile, one.until).find(from);
+    auto hold = search(profile, from, one.until);
     if (hold && (!best || hold->start < best->start)) best = std::move(hold);
   }
   return best;

@@ -21,11 +21,17 @@ namespace spur::sched {
 
 class Lane {
  public:
+  // `relaxed`: its jobs have waited long enough for few switches.
   Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
-       TimeLimit limit);
+       TimeLimit limit, bool relaxed);
 
   const Request& request() const { return request_; }
   const Reach& reach() const { return reach_; }
+  // With which the last job that fitted now did: the same, or for the shortest run that will do.
+  void choose_whole() { chosen_short_ = false, entry_ = nullptr; }
+  const Request& chosen() const { return chosen_short_ ? *short_ : request_; }
+  // The limit of that run, which has to be over by `until`.
+  TimeLimit limit_of_run(Time now, Time until) const;
 
   // The reservation that the last job which fitted now would run in; null: none.
   const model::Reservation* entry() const { return entry_; }
@@ -66,7 +72,10 @@ class Lane {
   bool suffices_when_empty(const Request& request, const Profile& profile, Nodes which) const;
   bool takes_one_node(const Profile& profile) const;
   bool base_is_full(Profile& profile);
-  std::vector<Share> look(Profile& profile) const;
+  std::vector<Share> look(Profile& profile, const Request& request) const;
+  std::vector<Share> look(Profile& profile);
+  bool in_time_at_all(Time start) const;
+  std::optional<Hold> search(Profile& profile, Time from, Time until);
   std::vector<Share> look_inside(Profile& profile);
   const std::vector<Reservations::Open>& open(const Profile& profile);
 
@@ -74,6 +83,8 @@ class Lane {
   const model::Partition& partition_;
   std::size_t partition_number_;
   Request request_;
+  std::optional<Request> short_;  // with --time-min
+  bool chosen_short_ = false;
   model::Reason fixed_reason_ = model::Reason::None;  // by configuration alone
   model::Reason node_reason_ = model::Reason::None;
   std::uint64_t static_seen_ = 0;

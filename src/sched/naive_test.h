@@ -80,6 +80,9 @@ class Naive : NaiveChoice {
     view_.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
       if (own_reason(*job, now_) == model::Reason::BeginTime)
         plan.wake_at = is_set(plan.wake_at) ? std::min(plan.wake_at, begin_of(*job)) : begin_of(*job);
+      if (own_reason(*job, now_) == model::Reason::None)
+        if (const Time relaxes = relaxes_at(view_, *job); relaxes > now_ && relaxes != Time::max())
+          plan.wake_at = is_set(plan.wake_at) ? std::min(plan.wake_at, relaxes) : relaxes;
       if (more_ || gone_.contains(job->id)) return;
       Wait wait{job->id, reasons.at(job->id), {}};
       if (holds_.contains(job->id) && holds_[job->id].from < kNever) wait.expected_start = holds_[job->id].from;
@@ -146,7 +149,18 @@ class Naive : NaiveChoice {
   }
   Result<Request> request_of(const Record& record) const {
     const auto number = static_cast<std::size_t>(record.partition - view_.partitions->data());
-    return make_request(view_, columns_, *record.job->spec, number, record.job->time_limit);
+    auto request = make_request(view_, columns_, *record.job->spec, number, record.job->time_limit);
+    if (request && relaxes_at(view_, *record.job) <= now_) request->most_leaves = 0;
+    return request;
+  }
+  // The requests to try: for the whole limit, then for the shortest run that will do.
+  static std::vector<Request> versions(const Request& request) {
+    std::vector<Request> list{request};
+    if (request.least_limit.is_finite()) {
+      list.push_back(request);
+      list.back().limit = TimeLimit::of_minutes(std::max(1u, request.least_limit.minutes_value()));
+    }
+    return list;
   }
   bool at_array_limit(const model::Job& job) {
     return job.array_job && job.array_max_running && array_running_[job.array_job] >= job.array_max_running;
@@ -162,13 +176,14 @@ class Naive : NaiveChoice {
     unplan(job.id);
     while (!gone_.contains(job.id)) {
       if (at_array_limit(job)) return true;
-      const auto parts = place(record, *request, now_);
+      Request chosen;
+      const auto parts = place_now(record, *request, chosen);
       if (parts.empty()) break;
       if (starts_.size() >= params_.max_starts) {
         if (old) plan_again(job.id, *old);
         return !(more_ = true);
       }
-      start(record, *request, parts);
+      start(record, chosen, *request, parts);
       old.reset();
     }
     if (gone_.contains(job.id)) return true;
@@ -182,8 +197,8 @@ class Naive : NaiveChoice {
       if (behind_ || holds >= params_.promises || (holds > 0 && !is_old(record))) return true;
     }
     const auto later = earliest(record, *request);
-    if (later && (!old || later->first < old->from))
-      plan_later(record, *request, later->first, later->second);
+    if (later && (!old || later->when < old->from))
+      plan_later(record, *later);
     else if (old)
       plan_again(job.id, *old);
     return true;
@@ -198,20 +213,20 @@ class Naive : NaiveChoice {
       const JobId id = record.job->id;
       if (gone_.contains(id) || holds_.contains(id) || expected.contains(id) || at_array_limit(*record.job)) continue;
       if (never_runs(record, request_of(record)) != model::Reason::None) continue;
-      std::optional<std::pair<Time, std::vector<Part>>> best;
+      std::optional<Found> best;
       const Record* where = nullptr;
       for (const Record* other : records_of(*record.job, records)) {
         const auto request = request_of(*other);
         if (never_runs(*other, request) != model::Reason::None) continue;
         auto later = earliest(*other, *request);
-        if (!later || (best && later->first >= best->first)) continue;
+        if (!later || (best && later->when >= best->when)) continue;
         best = std::move(later);
         where = other;
       }
       if (!best) continue;
-      expected[id] = best->first;
+      expected[id] = best->when;
       const auto holds = holds_;
-      plan_later(*where, *request_of(*where), best->first, best->second);
+      plan_later(*where, *best);
       holds_ = holds;
     }
     return expected;
@@ -272,13 +287,14 @@ class Naive : NaiveChoice {
     unplan(job.id);
     const auto parts = place_claim(*request, *job.claim);
     if (!parts.empty() && starts_.size() < params_.max_starts) {
-      start(record, *request, parts);
+      start(record, *request, *request, parts);
       return true;
     }
     plan_again(job.id, old);
     return more_ = !parts.empty();
   }
   std::vector<Part> place_claim(const Request& request, const model::Allocation& claim) {
+    entry_ = nullptr;
     const Time end = request.end_of_run(now_);
     if (!licensed(request, now_, end)) return {};
     std::vector<Offer> offers;
@@ -359,12 +375,12 @@ class Naive : NaiveChoice {
     if (config.state == model::PartitionState::Down) return Reason::PartitionDown;
     if (config.state == model::PartitionState::Inactive) return Reason::PartitionInactive;
     if (request && request->min_nodes > request->max_nodes) return Reason::PartitionNodeLimit;
-    const TimeLimit limit = limit_in(config, record.job->time_limit);
+    const TimeLimit limit = request ? request->limit : limit_in(config, record.job->time_limit);
     if (config.max_time.is_finite() &&
         (!limit.is_finite() || limit.minutes_value() > config.max_time.minutes_value()))
       return Reason::PartitionTimeLimit;
     if (!request) return Reason::BadConstraints;
-    if (!ends_in_time(*request, now_)) return Reason::DeadLine;
+    if (!ends_in_time(versions(*request).back(), now_)) return Reason::DeadLine;
     if (open_to(*record.job).empty()) return Reason::Reservation;
     if (!place_on_empty(record, *request, true).empty()) return Reason::None;
     Request size = *request;
@@ -397,13 +413,15 @@ class Naive : NaiveChoice {
     }
     return choose_by_weight(request, offers);
   }
-  // In the first reservation that has room (which may be none); it stays entered.
-  std::vector<Part> place(const Record& record, const Request& request, Time when) {
-    for (const auto& one : open_to(*record.job)) {
-      if (when >= one.until) continue;
-      entry_ = one.entry;
-      if (auto parts = place_here(record, request, when); !parts.empty()) return parts;
-    }
+  // In each reservation for the whole limit, then for a short run.
+  std::vector<Part> place_now(const Record& record, const Request& request, Request& chosen) {
+    for (const auto& one : open_to(*record.job))
+      for (const Request& version : versions(request)) {
+        entry_ = one.entry;
+        chosen = version;
+        if (!ends_in_time(version, now_)) continue;
+        if (auto parts = place_here(record, version, now_); !parts.empty()) return parts;
+      }
     return {};
   }
   std::vector<Reservations::Open> open_to(const model::Job& job) const {
@@ -413,7 +431,7 @@ class Naive : NaiveChoice {
     const auto open = open_to(*record.job);
     return std::ranges::any_of(open, [&](const auto& one) {
       entry_ = one.entry;
-      return licensed(request, now_, request.end_of_run(now_));
+      return licensed(request, now_, versions(request).back().end_of_run(now_));
     });
   }
   std::vector<Part> place_here(const Record& record, const Request& request, Time when) {
@@ -424,6 +442,7 @@ class Naive : NaiveChoice {
       const Node& node = nodes_[index.value];
       if (!node.record->usable() || !allowed(request, index.value)) continue;
       if (Reservations::confined(entry_) && !Reservations::reserved_part(entry_, index)) continue;
+      if (taken_by_others(request, index.value, when, end)) continue;
       Amounts free = free_during(index.value, when, end);
       if (const Amount tasks = most_tasks(request, node, free)) offers.push_back({index.value, tasks, free, free});
     }
@@ -431,19 +450,27 @@ class Naive : NaiveChoice {
   }
 
   // ---- starting and planning
-  void start(const Record& record, const Request& request, const std::vector<Part>& parts) {
+  void start(const Record& record, const Request& request, const Request& whole, const std::vector<Part>& parts) {
     const model::Job& job = *record.job;
-    const Time end = request.end_of_run(now_);
+    Time end = request.end_of_run(now_);
     auto allocation = std::make_shared<model::Allocation>();
     allocation->partition = record.partition->config.name;
     if (entry_) allocation->reservation = entry_->name;
     std::vector<Held> taken;
     for (const auto& part : parts) {
       const Amounts take = amounts_of(request, part, free_during(part.node, now_, end));
-      taken.push_back({part.node, now_, end, take, {}, allocation->reservation});
+      taken.push_back({part.node, now_, end, take, {}, allocation->reservation, request.user, request.user_alone});
       allocation->nodes.push_back(grant(request, part, take));
     }
     number(request, allocation->nodes);
+    TimeLimit limit;
+    if (request.least_limit.is_finite()) {
+      limit = request.limit == whole.limit ? whole.limit : limit_until(whole, now_, lasts(whole, taken));
+      Request run = request;
+      run.limit = limit;
+      end = run.end_of_run(now_);
+      for (auto& one : taken) one.to = end;
+    }
     held_.insert(held_.end(), taken.begin(), taken.end());
     held_licenses_.push_back({now_, end, {request.licenses.begin(), request.licenses.end()}, {}});
     std::optional<std::uint32_t> task;
@@ -453,7 +480,32 @@ class Naive : NaiveChoice {
     }
     if (job.array_job) ++array_running_[job.array_job];
     if (!task || tasks_[job.id].empty()) gone_.insert(job.id);
-    starts_.push_back({job.id, task, std::move(allocation)});
+    starts_.push_back({job.id, task, std::move(allocation), limit});
+  }
+  // Until when all of that stays free.
+  Time lasts(const Request& request, const std::vector<Held>& taken) const {
+    std::set<Time> moments;
+    for (const auto& held : held_) moments.insert({held.from, held.to});
+    for (const auto& held : held_licenses_) moments.insert({held.from, held.to});
+    for (const Time t : moments) {
+      if (t <= now_) continue;
+      bool there = licensed(request, t, t + Duration(1));
+      for (const auto& one : taken)
+        there = there && has_at_least(free_at(one.node, t), one.what) &&
+                !taken_by_others(request, one.node, t, t + Duration(1));
+      if (!there) return is_set(request.deadline) ? std::min(t, request.deadline) : t;
+    }
+    return is_set(request.deadline) ? request.deadline : Time::max();
+  }
+  static bool has_at_least(const Amounts& free, const Amounts& take) {
+    const auto enough = [](const auto& have, const auto& want) {
+      for (const auto& [key, n] : want)
+        if (n > 0 && (!have.contains(key) || have.at(key) < n)) return false;
+      return true;
+    };
+    return (take.cpu <= 0 || free.cpu >= take.cpu) && (take.mem <= 0 || free.mem >= take.mem) &&
+           enough(free.socket, take.socket) && enough(free.device, take.device) && enough(free.gres, take.gres) &&
+           enough(free.partition_cpu, take.partition_cpu);
   }
   // One task, or a plane of them, for each node in turn, as long as the node has room.
   static void number(const Request& request, std::vector<model::NodeGrant>& nodes) {
@@ -469,27 +521,48 @@ class Naive : NaiveChoice {
           grant.task_ids.push_back(next++);
   }
 
-  std::optional<std::pair<Time, std::vector<Part>>> earliest(const Record& record, const Request& request) {
+  struct Found {
+    Time when;
+    std::vector<Part> parts;
+    Request request;
+    const model::Reservation* entry;
+  };
+  // In whichever reservation and for whichever limit it is the soonest.
+  std::optional<Found> earliest(const Record& record, const Request& request) {
+    std::optional<Found> later;
+    for (const auto& one : open_to(*record.job)) {
+      std::optional<Found> here;
+      for (const Request& version : versions(request))
+        if (auto found = earliest(record, version, one); found && (!here || found->when < here->when)) here = found;
+      if (here && (!later || here->when < later->when)) later = here;
+    }
+    return later;
+  }
+  std::optional<Found> earliest(const Record& record, const Request& request, const Reservations::Open& open) {
+    entry_ = open.entry;
     std::set<Time> moments{now_};
     for (const auto& held : held_)
       if (nodes_[held.node].record->usable()) moments.insert(held.to);
     for (const auto& held : held_licenses_)
       if (!request.licenses.empty() && !held.what.empty()) moments.insert(held.from), moments.insert(held.to);
     for (const Time t : moments) {
-      if (!ends_in_time(request, t)) return std::nullopt;
-      if (auto parts = place(record, request, t); !parts.empty()) return std::pair(t, std::move(parts));
+      if (!ends_in_time(request, t) || t >= open.until) return std::nullopt;
+      if (auto parts = place_here(record, request, t); !parts.empty())
+        return Found{t, std::move(parts), request, entry_};
     }
     return std::nullopt;
   }
-  void plan_later(const Record& record, const Request& request, Time when, const std::vector<Part>& parts) {
+  void plan_later(const Record& record, const Found& found) {
+    const auto& [when, parts, request, entry] = found;
     const JobId job = record.job->id;
+    entry_ = entry;
     const Time end = request.end_of_run(when);
     NaiveHold hold{
         *record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}, {}, {}};
     if (entry_) hold.reservation = entry_->name;
     for (const auto& part : parts)
       hold.nodes.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job,
-                            hold.reservation});
+                            hold.reservation, request.user, request.user_alone});
     hold.licenses.push_back({when, end, {request.licenses.begin(), request.licenses.end()}, job});
     plan_again(job, hold);
   }

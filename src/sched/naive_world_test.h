@@ -84,6 +84,8 @@ class NaiveWorld {
     Amounts what;
     JobId planned_for;
     std::string reservation{};  // that the job runs in, or that closes this
+    Uid user{};
+    bool user_alone = false;
     bool closes() const { return planned_for == kReserved; }
   };
   struct HeldLicenses {
@@ -106,8 +108,9 @@ class NaiveWorld {
           for (const auto core : span.cores)
             for (std::uint32_t t = 0; t < threads && core * threads + t < hw.cpus; ++t) {
               ++what.cpu;
-              if (nodes_[n].cpus_per_socket)
-                ++what.socket[static_cast<int>((core * threads + t) / nodes_[n].cpus_per_socket)];
+              if (!nodes_[n].cpus_per_socket) continue;
+              const int socket = static_cast<int>((core * threads + t) / nodes_[n].cpus_per_socket);
+              if (nodes_[n].total.socket.contains(socket)) ++what.socket[socket];  // else all of it is the system's
             }
           for (const auto& devices : span.devices)
             for (const auto number : devices.indices)
@@ -263,7 +266,14 @@ class NaiveWorld {
     for (const auto& grant : job.allocation->nodes) {
       const auto& jobs = nodes_[grant.node.value].record->jobs;
       if (std::ranges::find(jobs, job.id) == jobs.end()) continue;
-      held_.push_back({grant.node.value, now_, end, of_grant(job, grant), {}, job.allocation->reservation});
+      held_.push_back({grant.node.value,
+                       now_,
+                       end,
+                       of_grant(job, grant),
+                       {},
+                       job.allocation->reservation,
+                       job.spec->uid,
+                       is_alone(job)});
     }
     HeldLicenses licenses{now_, end, {}, {}};
     for (const auto& license : job.spec->licenses)
@@ -272,6 +282,19 @@ class NaiveWorld {
     held_licenses_.push_back(licenses);
     if (job.array_job && model::is_active(job.state) && !(job.flags & model::kCompleting))
       ++array_running_[job.array_job];
+  }
+  bool is_alone(const model::Job& job) const {
+    const auto* partition = model::find_partition(view_, job.allocation->partition);
+    if (job.spec->exclusive == model::Exclusive::Node) return false;
+    if (partition && partition->config.oversubscribe == model::OverSubscribe::Exclusive) return false;
+    return job.spec->exclusive == model::Exclusive::User || (partition && partition->config.exclusive_user);
+  }
+  // Somebody else is there who wants to be alone, or must not be there because the request does.
+  bool taken_by_others(const Request& request, std::uint32_t n, Time from, Time to) const {
+    return std::ranges::any_of(held_, [&](const Held& held) {
+      return held.node == n && !held.closes() && held.from < to && from < held.to && held.user != request.user &&
+             (request.user_alone || held.user_alone);
+    });
   }
   Amounts of_grant(const model::Job& job, const model::NodeGrant& grant) {
     const Node& node = nodes_[grant.node.value];

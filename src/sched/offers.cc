@@ -59,6 +59,13 @@ void Offers::add_groups() {
     if (in_reach(n) && profile_.groups().grouped(n)) set(n, profile_.capacity().free(n));
 }
 
+void Offers::leave_to_others(Time from, Time to) {
+  if (!profile_.heeds_users(request_)) return;
+  for (NodeNumber n = 0; n < profile_.capacity().size(); ++n)
+    if (in_reach(n) && !profile_.is_held(n) && profile_.taken_by_others(request_, n, from, to))
+      set(n, profile_.nothing());
+}
+
 bool Offers::set(NodeNumber n, const Amount* row) {
   const Offer offer = offer_of(n, row);
   Offer before;

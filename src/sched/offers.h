@@ -34,6 +34,8 @@ class Offers {
   // One node's offer, out of `row`; in place of its group's or an earlier one. True if it is more than that.
   bool set(NodeNumber n, const Amount* row);
   bool in_reach(NodeNumber n) const;
+  // Leaves out nodes without holds that others have during that time.
+  void leave_to_others(Time from, Time to);
 
   // Cheap, and right whenever it says no.
   bool may_suffice() const;

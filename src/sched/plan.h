@@ -20,6 +20,7 @@ struct Start {
   JobId job;
   std::optional<std::uint32_t> array_task;
   std::shared_ptr<const model::Allocation> allocation;
+  TimeLimit limit{};  // of this run, where the job leaves it open (--time-min); not set: the job's
 };
 struct Wait {
   JobId job;

@@ -59,6 +59,7 @@ std::string show(const Plan& plan) {
     if (start.array_task) out += fmt::format("_{}", *start.array_task);
     out += " in " + start.allocation->partition;
     if (!start.allocation->reservation.empty()) out += " by " + start.allocation->reservation;
+    if (start.limit.is_set()) out += fmt::format(" for {}", start.limit.raw());
     for (const auto& grant : start.allocation->nodes) {
       out += fmt::format(" node {} tasks {} mem {} cpus", grant.node.value, grant.tasks, grant.memory_mib);
       for (const auto cpu : grant.cpus) out += fmt::format(" {}", cpu);
@@ -80,7 +81,7 @@ std::string show(const Plan& plan) {
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
 struct Flavour {
   bool threads, memory, gpus, links, shards, sockets, topology, features, weights, partitions, limits, exclusive,
-      arrays, licenses, failures, multi_node, reservations;
+      arrays, licenses, failures, multi_node, reservations, users;
 };
 
 class RandomLife {
@@ -103,7 +104,8 @@ class RandomLife {
                 .licenses = dice_.one_in(4),
                 .failures = dice_.one_in(3),
                 .multi_node = !dice_.one_in(4),
-                .reservations = dice_.one_in(4)};
+                .reservations = dice_.one_in(4),
+                .users = dice_.one_in(6)};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -158,6 +160,10 @@ class RandomLife {
     (plan.full ? full_calls_ : quick_calls_)++;
     starts_ += plan.starts.size();
     quick_starts_ += plan.full ? 0 : plan.starts.size();
+    for (const auto& start : plan.starts) {
+      cut_ += start.limit.is_set() && start.limit != cluster_.job(start.job.value).time_limit;
+      in_reservations_ += !start.allocation->reservation.empty();
+    }
     for (const auto& start : plan.starts)
       for (const auto& grant : start.allocation->nodes)
         for (const auto& devices : grant.devices) {
@@ -183,7 +189,7 @@ class RandomLife {
   }
 
   std::size_t starts_ = 0, planned_ = 0, full_calls_ = 0, quick_calls_ = 0, quick_starts_ = 0;
-  std::size_t shares_ = 0, several_devices_ = 0;
+  std::size_t shares_ = 0, several_devices_ = 0, cut_ = 0, in_reservations_ = 0;
   std::map<model::Reason, std::size_t> reasons_;
 
  private:
@@ -286,6 +292,7 @@ class RandomLife {
         if (dice_.one_in(3)) partition.default_time = TimeLimit::of_minutes(15);
       }
       if (flavour_.exclusive && dice_.one_in(4)) partition.oversubscribe = model::OverSubscribe::Exclusive;
+      if (flavour_.users && dice_.one_in(3)) partition.exclusive_user = true;
       partition.lln = dice_.one_in(6);
       if (dice_.one_in(4)) partition.default_memory_per_node_mib = 100;
       if (dice_.one_in(6)) partition.max_memory_per_cpu_mib = 60;
@@ -343,7 +350,11 @@ class RandomLife {
     spec.contiguous = flavour_.multi_node && dice_.one_in(10);
     spec.spread_nodes = flavour_.multi_node && dice_.one_in(12);
     spec.fewest_nodes = flavour_.multi_node && dice_.one_in(12);
-    if (flavour_.topology && dice_.one_in(4)) spec.switches = dice_.between(1, 2);
+    if (flavour_.topology && dice_.one_in(4)) {
+      spec.switches = dice_.between(1, 2);
+      if (dice_.one_in(2)) spec.switch_wait_seconds = 60 * dice_.below(10);
+    }
+    if (dice_.one_in(6)) spec.time_min = TimeLimit::of_minutes(dice_.between(1, 20));
     if (flavour_.topology && dice_.one_in(8)) spec.segment = dice_.between(1, 2);
     if (dice_.one_in(10)) spec.required_nodes = "n" + std::to_string(dice_.below(cluster_.node_count()));
     if (dice_.one_in(12)) spec.required_nodes = "n[0-1]";
@@ -352,6 +363,10 @@ class RandomLife {
       spec.licenses = {{dice_.one_in(2) ? "lic" : "tool", dice_.between(1, 2)}};
     if (dice_.one_in(12)) spec.begin = now_ + minutes(dice_.between(0, 20));
     if (dice_.one_in(15)) spec.deadline = now_ + minutes(dice_.between(5, 60));
+    if (flavour_.users) {
+      spec.uid = Uid(dice_.between(1, 3));
+      if (dice_.one_in(6)) spec.exclusive = model::Exclusive::User;
+    }
     if (flavour_.reservations) {
       spec.uid = Uid(dice_.between(1, 2));
       if (dice_.one_in(2)) spec.reservation = fmt::format("r{}", dice_.below(4));
@@ -553,6 +568,7 @@ class RandomLife {
 
 TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   std::size_t starts = 0, planned = 0, full = 0, quick = 0, quick_starts = 0, shares = 0, several_devices = 0;
+  std::size_t cut = 0, in_reservations = 0;
   std::map<model::Reason, std::size_t> reasons;
   const auto [from, to] = seeds();
   for (std::uint64_t seed = from; seed <= to; ++seed) {
@@ -566,6 +582,8 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
     quick_starts += life.quick_starts_;
     shares += life.shares_;
     several_devices += life.several_devices_;
+    cut += life.cut_;
+    in_reservations += life.in_reservations_;
     for (const auto& [reason, times] : life.reasons_) reasons[reason] += times;
   }
   // A generator gone dull would make the comparison above say nothing.
@@ -578,6 +596,8 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   EXPECT_GT(quick_starts, 4 * count);
   EXPECT_GT(shares, count / 5);
   EXPECT_GT(several_devices, count);
+  EXPECT_GT(cut, count / 20);
+  EXPECT_GT(in_reservations, count / 10);
   using enum model::Reason;
   for (const auto reason : {Priority, Dependency, Resources, PartitionNodeLimit, PartitionTimeLimit, PartitionDown,
                             PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,

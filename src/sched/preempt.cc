@@ -48,6 +48,7 @@ std::vector<Preemptor::Place> Preemptor::queue() const {
   std::vector<Place> places;
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != model::Reason::None) continue;
+    if (s_.lanes[l]->lane.has_entries()) continue;  // who waits for a reservation pushes nobody out of it
     const LaneRecord& record = *s_.lanes[l];
     for (const auto& group : s_.backlog.classes()[record.of_class].groups) {
       std::uint32_t taken = 0, passed = 0;

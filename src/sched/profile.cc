@@ -26,6 +26,7 @@ Profile::Profile(const model::View& view)
       ends_(view, capacity_),
       free_cpus_(capacity_.size()),
       held_at_(capacity_.size(), kNotHeld),
+      nothing_(capacity_.width()),
       marks_(capacity_.size()),
       scratch_(capacity_.width()),
       license_scratch_(view.config->licenses.size()) {
@@ -66,6 +67,7 @@ void Profile::begin(Time now) {
   started_on_.clear();
   license_starts_.clear();
   reserved_starts_.clear();
+  user_starts_.clear();
   licenses_ = {};
   constexpr std::size_t kKeep = 16'384;
   gains_.trim(kKeep);
@@ -183,6 +185,27 @@ std::vector<Time> Profile::hold_ends(Time from) const {
   return ends;
 }
 
+Time Profile::lasts(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows) {
+  Time until = Time::max();
+  const auto look = [&](const Timeline& timeline, const Amount* take) {
+    for (std::size_t step = timeline.step_of(now_) + 1; step < timeline.steps(); ++step) {
+      if (timeline.begin_of(step) >= until) return;
+      for (std::size_t c = 0; c < timeline.width(); ++c)
+        if (take[c] > 0 && timeline.row(step)[c] < take[c]) {
+          until = timeline.begin_of(step);
+          return;
+        }
+    }
+  };
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (is_held(shares[i].node)) {
+      look(timeline(shares[i].node), &rows[i * capacity_.width()]);
+      if (heeds_users(request)) until = std::min(until, others_come(request, shares[i].node));
+    }
+  if (!request.licenses.empty()) look(licenses(), license_row(request).data());
+  return until;
+}
+
 // ---- what is decided
 
 void Profile::start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows) {
@@ -191,6 +214,7 @@ void Profile::start(const Request& request, const std::vector<Share>& shares, co
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const Amount* row = &rows[i * width];
     occupy(shares[i].node, end, row);
+    if (heeds_users(request)) user_starts_.push_back({shares[i].node, request.user, request.user_alone, end});
     if (entry_) reserved_starts_.push_back({shares[i].node, entry_->name, {now_, end, {row, row + width}}});
   }
   if (request.licenses.empty()) return;
@@ -211,6 +235,8 @@ void Profile::occupy(NodeNumber n, Time until, const Amount* row) {
 Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> shares) {
   Hold hold{start, request.end_of_run(start), std::move(shares), {}, license_row(request)};
   if (entry_) hold.reservation = entry_->name;
+  hold.user = request.user;
+  hold.user_alone = request.user_alone;
   hold.rows.resize(hold.shares.size() * capacity_.width());
   for (std::size_t i = 0; i < hold.shares.size(); ++i) {
     const Amount* row = least(hold.shares[i].node, hold.start, hold.end);

@@ -34,6 +34,8 @@ struct Hold {
   std::vector<Amount> licenses;  // one per licence of the cluster; empty: none
   std::string reservation = {};  // the one that the job will run in, or that closes this to others; empty: none
   bool closes = false;
+  Uid user{};               // of the planned job
+  bool user_alone = false;  // and whether it keeps other users off its nodes
   friend bool operator==(const Hold&, const Hold&) = default;
 };
 
@@ -86,6 +88,15 @@ class Profile {
   bool confined() const { return confined_; }
   bool lets_use(NodeNumber n) const;
 
+  // Some jobs keep those of other users off their nodes: who uses a node matters to all.
+  void set_users_matter(bool matter) { users_matter_ = matter; }
+  bool users_matter() const { return users_matter_; }
+  bool heeds_users(const Request& request) const { return users_matter_ || request.user_alone; }
+  // Whether somebody on the node during [from, to) does not get along with the request.
+  bool taken_by_others(const Request& request, NodeNumber n, Time from, Time to) const;
+  // A row with nothing in it.
+  const Amount* nothing() const { return nothing_.data(); }
+
   // ---- what there is
   Time now() const { return now_; }
   const Capacity& capacity() const { return capacity_; }
@@ -111,6 +122,9 @@ class Profile {
   // Nodes with more free now, and those that offer more in spite of holds (which has all of the first, too).
   const GainLog& base_gains() const { return base_gains_; }
   const GainLog& gains() const { return gains_; }
+
+  // Until when what a request that starts now takes (a row per share) is there for it; Time::max(): for ever.
+  Time lasts(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows);
 
   // ---- what is decided
   // The request starts now, with these shares; `rows` is what each takes.
@@ -182,6 +196,17 @@ class Profile {
   std::vector<std::pair<Time, std::vector<Amount>>> license_starts_;  // of this call
   std::vector<const Hold*> license_holds_;
   Timeline licenses_;
+  struct UserStart {  // of this call
+    NodeNumber node;
+    Uid user;
+    bool alone;
+    Time until;
+  };
+  bool keeps_others_off(const model::Job& job) const;
+  Time others_come(const Request& request, NodeNumber n) const;
+  bool users_matter_ = false;
+  std::vector<UserStart> user_starts_;
+  std::vector<Amount> nothing_;
   const model::Reservation* entry_ = nullptr;
   bool confined_ = false;
   std::unordered_map<NodeNumber, Timeline> entry_timelines_;  // look-up only; as seen from inside

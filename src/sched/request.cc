@@ -46,7 +46,8 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
     request.tasks = request.tasks_per_node = std::max(1u, spec.tasks_per_node);
   request.cpus_per_task = std::max(1u, spec.cpus_per_task);
   request.min_cpus = std::max(1u, spec.min_cpus_per_node.value_or(1));
-  const bool one_thread = spec.hint == model::Hint::NoMultithread || spec.hint == model::Hint::ComputeBound;
+  const bool one_thread = spec.hint == model::Hint::NoMultithread || spec.hint == model::Hint::ComputeBound ||
+                          spec.hint == model::Hint::MemoryBound;
   request.threads = spec.threads_per_core > 0 ? spec.threads_per_core : one_thread ? 1 : 0;
   request.tasks_per_core = spec.tasks_per_core;
   request.tasks_per_socket = spec.tasks_per_socket;
@@ -55,7 +56,9 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
   request.min_threads = spec.threads_per_core;
   request.overcommit = spec.overcommit;
   request.exclusive =
-      spec.exclusive != model::Exclusive::No || partition.oversubscribe == model::OverSubscribe::Exclusive;
+      spec.exclusive == model::Exclusive::Node || partition.oversubscribe == model::OverSubscribe::Exclusive;
+  request.user = spec.uid;
+  request.user_alone = !request.exclusive && (spec.exclusive == model::Exclusive::User || partition.exclusive_user);
   request.least_loaded = partition.lln;
 }
 
@@ -67,9 +70,7 @@ Status add_places(const model::View& view, const Columns& columns, const model::
   if (!topology.optional || spec.switches > 0 || spec.segment > 0) request.topology = columns.topology();
   if (request.topology && topology.kind == model::TopologyKind::Tree) {
     request.most_leaves = spec.switches;
-    request.leaf_wait = std::min<Duration>(
-        seconds(spec.switch_wait_seconds.value_or(static_cast<std::uint32_t>(view.config->max_switch_wait.count()))),
-        view.config->max_switch_wait);
+    request.leaf_wait = leaf_wait(view, spec);
   }
   if (spec.segment == 0) return {};
   if (topology.kind != model::TopologyKind::Block)
@@ -79,6 +80,19 @@ Status add_places(const model::View& view, const Columns& columns, const model::
                 fmt::format("{} nodes are no multiple of segments of {}", request.min_nodes, spec.segment));
   request.segment = spec.segment;
   return {};
+}
+
+// A limit that may be cut is cut to what the partition allows.
+void add_least_limit(const model::PartitionConfig& partition, const model::JobSpec& spec, Request& request) {
+  if (!spec.time_min.is_finite()) return;
+  const auto least = spec.time_min.minutes_value();
+  const auto longer_than = [](TimeLimit limit, std::uint32_t minutes) {
+    return !limit.is_finite() || limit.minutes_value() > minutes;
+  };
+  if (partition.max_time.is_finite() && partition.max_time.minutes_value() >= least &&
+      longer_than(request.limit, partition.max_time.minutes_value()))
+    request.limit = partition.max_time;
+  request.least_limit = longer_than(request.limit, least) ? spec.time_min : request.limit;
 }
 
 bool wants_gpus(const model::JobSpec& spec) {
@@ -94,8 +108,19 @@ Time Request::end_of_run(Time start) const {
   return start + std::max<Duration>(minutes(1), limit.duration());
 }
 
+Duration leaf_wait(const model::View& view, const model::JobSpec& spec) {
+  const Duration most = view.config->max_switch_wait;
+  return spec.switch_wait_seconds ? std::min<Duration>(seconds(*spec.switch_wait_seconds), most) : most;
+}
+
 Request without_leaf_limit(Request request) {
   request.most_leaves = 0;
+  return request;
+}
+
+Request with_least_limit(Request request) {
+  if (request.least_limit.is_finite())
+    request.limit = TimeLimit::of_minutes(std::max(1u, request.least_limit.minutes_value()));
   return request;
 }
 
@@ -200,11 +225,8 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   const auto& config = (*view.partitions)[partition].config;
   Request request;
   request.partition = partition;
-  if (spec.exclusive == model::Exclusive::User || spec.exclusive == model::Exclusive::Mcs)
-    return fail(ErrorCode::NotSupported, "--exclusive=user and --exclusive=mcs are not supported yet");
-  if (config.exclusive_user)
-    return fail(ErrorCode::NotSupported,
-                fmt::format("partition {}: ExclusiveUser is not supported yet", config.name));
+  if (spec.exclusive == model::Exclusive::Mcs)
+    return fail(ErrorCode::NotSupported, "--exclusive=mcs is not supported yet");
   SPUR_ASSIGN(request.required, resolve_nodes(view, spec.required_nodes));
   SPUR_ASSIGN(request.excluded, resolve_nodes(view, spec.excluded_nodes));
   SPUR_ASSIGN(request.features, parse_features(spec.features));
@@ -223,7 +245,7 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   request.tmp_disk_mib = static_cast<Amount>(std::min<std::uint64_t>(spec.tmp_disk_mib, std::uint64_t{1} << 50));
   request.limit_column = columns.partition_limit(partition);
   request.limit = limit_in(config, limit);
-  request.least_limit = spec.time_min;
+  add_least_limit(config, spec, request);
   request.deadline = spec.deadline;
   if (spec.distribution.nodes == model::Distribution::Nodes::Arbitrary)
     return fail(ErrorCode::NotSupported, "--distribution=arbitrary is not supported yet");

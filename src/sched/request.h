@@ -54,6 +54,8 @@ struct Request {
   std::uint32_t min_sockets = 0, min_cores = 0, min_threads = 0;  // that a node must have: per node, socket, core
   bool overcommit = false;                                        // CPUs as for one task per node
   bool exclusive = false;                                         // whole nodes
+  Uid user;                                                       // whose job it is, where that matters
+  bool user_alone = false;                                        // no nodes with jobs of other users
   bool least_loaded = false;                                      // LLN: the emptiest node first
 
   MemoryNeed memory = MemoryNeed::None;
@@ -100,8 +102,13 @@ struct Request {
 Result<Request> make_request(const model::View& view, const Columns& columns, const model::JobSpec& spec,
                              std::size_t partition, TimeLimit limit);
 
+// How long a job with this wish waits for few switches.
+Duration leaf_wait(const model::View& view, const model::JobSpec& spec);
 // The request once its job has waited long enough for few switches.
 Request without_leaf_limit(Request request);
+
+// The request for the shortest run that will do; the same if its limit is not to be cut.
+Request with_least_limit(Request request);
 
 // The limit for a run that starts then and has to end by `until`: the request's own if that fits, else the longest
 // whole number of minutes that is not below --time-min; not set if the job cannot run there.

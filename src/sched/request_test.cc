@@ -207,13 +207,34 @@ TEST_F(RequestTest, LimitThatFits) {
   EXPECT_EQ(limit_until(request, start, at_minute(25)), TimeLimit::of_minutes(25));
 }
 
-TEST_F(RequestTest, NotSupportedYet) {
+TEST_F(RequestTest, NodesWithoutOtherUsers) {
   model::JobSpec spec;
+  EXPECT_FALSE(make(spec)->user_alone);
   spec.exclusive = model::Exclusive::User;
+  EXPECT_TRUE(make(spec)->user_alone);
+  EXPECT_FALSE(make(spec)->exclusive);
+  spec.exclusive = model::Exclusive::Mcs;
   EXPECT_EQ(refusal(spec), ErrorCode::NotSupported);
   spec = {};
   partition_->exclusive_user = true;
-  EXPECT_EQ(refusal(spec), ErrorCode::NotSupported);
+  EXPECT_TRUE(make(spec)->user_alone);
+  spec.exclusive = model::Exclusive::Node;  // there is nobody else at all
+  EXPECT_FALSE(make(spec)->user_alone);
+}
+
+// A limit that may be cut is, by the partition; the least one is never above the limit.
+TEST_F(RequestTest, LeastLimits) {
+  model::JobSpec spec;
+  spec.time_limit = TimeLimit::of_minutes(60);
+  spec.time_min = TimeLimit::of_minutes(20);
+  EXPECT_EQ(make(spec)->limit, TimeLimit::of_minutes(60));
+  EXPECT_EQ(make(spec)->least_limit, TimeLimit::of_minutes(20));
+  partition_->max_time = TimeLimit::of_minutes(30);
+  EXPECT_EQ(make(spec)->limit, TimeLimit::of_minutes(30));
+  partition_->max_time = TimeLimit::of_minutes(10);
+  EXPECT_EQ(make(spec)->limit, TimeLimit::of_minutes(60));
+  spec.time_limit = TimeLimit::of_minutes(15);
+  EXPECT_EQ(make(spec)->least_limit, TimeLimit::of_minutes(15));
 }
 
 // Every field that make_request reads must tell two wishes apart, or a class would hold jobs of different kinds.

@@ -22,6 +22,7 @@ StartSearch::StartSearch(const Request& request, const Reach& reach, Profile& pr
 std::optional<Hold> StartSearch::find(Time from) {
   offers_.add_groups();
   take_ends(from);
+  offers_.leave_to_others(from, request_.end_of_run(from));
   for (const NodeNumber n : profile_.held_nodes())
     if (offers_.in_reach(n)) look_at_held(n, from);
   look_at_licenses(from);
@@ -88,7 +89,8 @@ bool StartSearch::take_ends(Time until) {
   bool more = false;
   while (next_end() <= until) {
     const NodeNumber n = cursor_.get()->node;
-    more |= offers_.set(n, profile_.ends().row_at(n, until));
+    const bool taken = profile_.taken_by_others(request_, n, until, request_.end_of_run(until));
+    more |= offers_.set(n, taken ? profile_.nothing() : profile_.ends().row_at(n, until));
     changed_ = true;
     cursor_.next();
   }
@@ -110,7 +112,8 @@ bool StartSearch::look_at_held(NodeNumber n, Time at) {
     offers_.set(n, timeline.row(*in_the_way));
     if (*in_the_way + 1 < timeline.steps()) due = timeline.begin_of(*in_the_way + 1);
   } else {
-    more = offers_.set(n, profile_.least(n, at, end));
+    const bool taken = profile_.taken_by_others(request_, n, at, end);
+    more = offers_.set(n, taken ? profile_.nothing() : profile_.least(n, at, end));
     due = profile_.next_change(request_, n, at);
   }
   if (due != Time::max()) {

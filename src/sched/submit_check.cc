@@ -106,7 +106,6 @@ Status check_times(const View& view, const JobSpec& spec) {
   if (spec.time_min.is_finite() && spec.time_limit.is_finite() &&
       spec.time_min.minutes_value() > spec.time_limit.minutes_value())
     return fail(ErrorCode::InvalidTimeLimit, "the minimum time is longer than the time limit");
-  if (spec.time_min.is_set()) return fail(ErrorCode::NotSupported, "--time-min is not supported yet");
   // A limit longer than the time left is no error: Slurm takes the job and ends it with DEADLINE.
   if (is_set(spec.deadline) && spec.deadline <= std::max(view.as_of, spec.begin))
     return fail(ErrorCode::InvalidTimeLimit, "the deadline is in the past or before the begin time");
@@ -143,15 +142,16 @@ Status check_max_memory(const model::ClusterConfig& config, const Partition& par
 // Nothing that only some nodes may have.
 bool any_node_will_do(const JobSpec& spec) {
   return spec.gres.empty() && spec.tasks_per_gpu == 0 && spec.features.empty() && spec.required_nodes.empty() &&
-         spec.excluded_nodes.empty() && spec.tmp_disk_mib == 0 && spec.exclusive == model::Exclusive::No &&
-         spec.licenses.empty() && !spec.contiguous && spec.prefer.empty() && spec.segment == 0;
+         spec.excluded_nodes.empty() && spec.tmp_disk_mib == 0 && spec.exclusive != model::Exclusive::Node &&
+         spec.exclusive != model::Exclusive::Mcs && spec.licenses.empty() && !spec.contiguous &&
+         spec.prefer.empty() && spec.segment == 0;
 }
 
 // Most submits end here: plain jobs that a node of the partition can run, seen without looking at all nodes.
 bool is_plainly_possible(const View& view, const Partition& partition, const JobSpec& spec) {
   const bool shaped = spec.tasks_per_core || spec.tasks_per_socket || spec.threads_per_core ||
                       spec.sockets_per_node || spec.cores_per_socket || spec.hint != model::Hint::None;
-  if (!any_node_will_do(spec) || shaped || spec.min_nodes > 1 || partition.config.exclusive_user) return false;
+  if (!any_node_will_do(spec) || shaped || spec.min_nodes > 1) return false;
   const MemoryWish memory = memory_wish(*view.config, partition.config, spec);
   const std::uint64_t tasks = spec.overcommit ? 1 : std::max(1u, spec.tasks.value_or(spec.tasks_per_node));
   const std::uint64_t cpus =

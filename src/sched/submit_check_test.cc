@@ -98,8 +98,7 @@ TEST_F(SubmitCheck, Refuses) {
       {"no tasks", [](auto& s) { s.tasks = 0; }, TooManyTasks},
       {"nodes upside down", [](auto& s) { s.min_nodes = 3, s.max_nodes = 2; }, InvalidNodeCount},
       {"reservation", [](auto& s) { s.reservation = "r"; }, InvalidReservation},
-      {"time-min", [](auto& s) { s.time_min = TimeLimit::of_minutes(1); }, NotSupported},
-      {"exclusive=user", [](auto& s) { s.exclusive = model::Exclusive::User; }, NotSupported},
+      {"exclusive=mcs", [](auto& s) { s.exclusive = model::Exclusive::Mcs; }, NotSupported},
   };
   for (const auto& row : rows) {
     const auto error = refusal(row.edit);

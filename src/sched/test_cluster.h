@@ -131,6 +131,7 @@ class TestCluster {
     job->state = model::JobState::Running;
     job->reason = model::Reason::None;
     job->started = now;
+    if (start.limit.is_set()) job->time_limit = start.limit;
     job->allocation = start.allocation;
     ASSERT_FALSE(start.allocation->nodes.empty());
     for (const auto& grant : start.allocation->nodes) {

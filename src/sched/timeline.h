@@ -20,6 +20,7 @@ class Timeline {
   // Builds it up: from that moment on, which is not before the last one, so much is free.
   void append(Time at, const Amount* free);
 
+  std::size_t width() const { return width_; }
   bool built() const { return !times_.empty(); }
 
   // `amounts` come back at `at` (not before now).

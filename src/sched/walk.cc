@@ -20,7 +20,7 @@ Walk::Walk(EngineState& state, Mode mode)
       holds_in_(state.view.partitions->size()) {}
 
 void Walk::decide() {
-  plan_.wake_at = s_.backlog.next_begin();
+  plan_.wake_at = s_.backlog.next_change();
   for (const auto& [job, planned] : s_.planned) {
     const std::uint32_t slot = s_.backlog.find(job);
     held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
@@ -269,7 +269,8 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
 // A job must not stand in its own way. Where it found no room even so, it finds none until some node gains.
 std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planned) {
   LaneRecord& record = *s_.lanes[item.lane];
-  if (record.lane.has_entries()) return record.lane.fit_now_without(s_.profile, planned.hold);
+  if (record.lane.has_entries() || s_.profile.heeds_users(record.lane.request()))
+    return record.lane.fit_now_without(s_.profile, planned.hold);
   const std::uint64_t now = s_.profile.gains().end();
   auto note = std::ranges::find(planned.no_room, record.partition, &std::pair<std::size_t, std::uint64_t>::first);
   if (note != planned.no_room.end() && !record.lane.can_use_gains(s_.profile, note->second)) {
@@ -343,7 +344,7 @@ bool Walk::started(std::uint32_t slot) const {
 
 void Walk::start(const Item& item, const std::vector<Share>& shares) {
   const LaneRecord& record = *s_.lanes[item.lane];
-  const Request& request = record.lane.request();
+  const Request& request = record.lane.chosen();
   const Capacity& capacity = s_.profile.capacity();
   const std::size_t width = capacity.width();
   if (!grants_) grants_.emplace(capacity);
@@ -360,12 +361,19 @@ void Walk::start(const Item& item, const std::vector<Share>& shares) {
     allocation->nodes.push_back(grants_->grant(request, shares[i], take));
   }
   number_tasks(request.distribution, allocation->nodes);
-  s_.profile.start(request, shares, rows_);
+  TimeLimit limit;  // where it may vary
+  if (request.least_limit.is_finite()) {
+    Request run = request;
+    run.limit = limit = record.lane.limit_of_run(now_, s_.profile.lasts(request, shares, rows_));
+    s_.profile.start(run, shares, rows_);
+  } else {
+    s_.profile.start(request, shares, rows_);
+  }
 
   const model::Job& job = *s_.backlog.slot(item.slot).job;
   Done& done = done_[item.slot];
   if (job.is_array_rest() && !done.task) done.task = job.array_pending->lowest();
-  plan_.starts.push_back({job.id, done.task, std::move(allocation)});
+  plan_.starts.push_back({job.id, done.task, std::move(allocation), limit});
   if (job.array_job && job.array_max_running > 0) ++array_starts_[job.array_job];
   if (done.task) done.task = job.array_pending->next_after(*done.task);
   done.started = !done.task;

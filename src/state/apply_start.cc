@@ -35,6 +35,16 @@ Status may_start(const Job& job, const StartJob& command, const JobIndex::Tally&
   return {};
 }
 
+// A limit other than the job's own: only where the job leaves it open, and neither shorter nor longer than it says.
+Status may_run_for(const Job& job, TimeLimit limit) {
+  if (!limit.is_set() || limit == job.time_limit) return {};
+  const TimeLimit least = job.spec->time_min;
+  const bool allowed = least.is_finite() && limit.is_finite() && limit.minutes_value() >= least.minutes_value() &&
+                       (!job.time_limit.is_finite() || limit.minutes_value() < job.time_limit.minutes_value());
+  if (allowed) return {};
+  return fail(ErrorCode::InvalidTimeLimit, fmt::format("job {} did not ask for such a time limit", job.id.value));
+}
+
 // The whole of a job's licenses, against what is left of the cluster's now (which may have become fewer).
 Status can_take_licenses(const model::ClusterConfig& config, const JobIndex& index, const model::JobSpec& spec) {
   std::map<std::string, std::uint64_t> wanted;  // a name may be given twice
@@ -77,14 +87,13 @@ bool keeps_out(const model::Reservation& other, const model::Reservation* entry)
 
 // A plan may be older than a reservation. The plan itself is exact; a few seconds that it took to get here are none
 // of the job's fault.
-Status is_not_reserved(const model::View& view, const Job& job, const model::Allocation& allocation, Time now) {
+Status is_not_reserved(const model::View& view, TimeLimit limit, const model::Allocation& allocation, Time now) {
   const model::Reservation* entry =
       allocation.reservation.empty() ? nullptr : model::find_reservation(view, allocation.reservation);
   for (const model::Reservation& r : *view.reservations) {
     if (!keeps_out(r, entry)) continue;
     const model::Occurrence when = model::occurrence_after(r, now);
-    const bool meets = is_set(when.end) &&
-                       (!job.time_limit.is_finite() || when.start + seconds(5) < now + job.time_limit.duration());
+    const bool meets = is_set(when.end) && (!limit.is_finite() || when.start + seconds(5) < now + limit.duration());
     if (!meets) continue;
     for (const model::NodeGrant& grant : allocation.nodes) {
       const auto at = std::ranges::lower_bound(r.nodes, grant.node, {}, &model::ReservedNode::node);
@@ -106,7 +115,9 @@ Outcome Applier::apply(const StartJob& command) {
     return refused(ErrorCode::InvalidArgument, "an allocation without nodes");
   const model::Allocation& allocation = *command.allocation;
   if (auto ok = may_enter(view, *found, allocation); !ok) return refused(ok.error());
-  if (auto ok = is_not_reserved(view, *found, allocation, now); !ok) return refused(ok.error());
+  if (auto ok = may_run_for(*found, command.limit); !ok) return refused(ok.error());
+  const TimeLimit limit = command.limit.is_set() ? command.limit : found->time_limit;
+  if (auto ok = is_not_reserved(view, limit, allocation, now); !ok) return refused(ok.error());
   const Sharing sharing = sharing_of(*found, allocation.partition);
   const bool memory_counts = config().memory_as == model::MemoryAs::Consumable;
   for (std::size_t i = 0; i < allocation.nodes.size(); ++i) {
@@ -137,6 +148,7 @@ Outcome Applier::apply(const StartJob& command) {
   job.reason = model::Reason::None;
   job.reason_detail.clear();
   job.started = now;
+  job.time_limit = limit;
   job.last_eval = now;
   forget_claim(job);
   job.allocation = command.allocation;

@@ -32,6 +32,26 @@ TEST(Start, TakesWhatItIsGiven) {
   EXPECT_TRUE(w.view().active.contains(id));
 }
 
+TEST(Start, ALimitThatIsLeftOpen) {
+  World w(2);
+  model::JobSpec wish = spec();
+  wish.time_limit = TimeLimit::of_minutes(60);
+  const auto fixed = w.submit(wish);
+  wish.time_min = TimeLimit::of_minutes(20);
+  const auto open = w.submit(wish);
+  const auto start = [](std::uint32_t id, std::uint32_t limit) {
+    return StartJob{JobId{id}, {}, World::on(0), TimeLimit::of_minutes(limit)};
+  };
+  EXPECT_EQ(w.refusal(start(fixed, 30)), ErrorCode::InvalidTimeLimit);
+  EXPECT_EQ(w.refusal(start(open, 19)), ErrorCode::InvalidTimeLimit);
+  EXPECT_EQ(w.refusal(start(open, 61)), ErrorCode::InvalidTimeLimit);
+  w.must(start(open, 30));
+  EXPECT_EQ(w.job(open).time_limit, TimeLimit::of_minutes(30));
+  w.must(RequeueJob{{JobId{open}, {}}, model::AfterCompleting::Requeue});
+  w.done(open, "n1");
+  EXPECT_EQ(w.job(open).time_limit, TimeLimit::of_minutes(60));
+}
+
 TEST(Start, RefusesWhatIsTakenOrNotThere) {
   World w(3, 4, 2);
   const auto first = w.submit(spec()), second = w.submit(spec());

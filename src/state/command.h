@@ -14,9 +14,9 @@
 #include "base/time.h"
 #include "model/allocation.h"
 #include "model/cluster_config.h"
+#include "model/fair_share.h"
 #include "model/job.h"
 #include "model/job_spec.h"
-#include "model/fair_share.h"
 #include "model/node.h"
 #include "model/qos.h"
 #include "model/reservation.h"
@@ -45,6 +45,7 @@ struct StartJob {
   JobId job;
   std::optional<std::uint32_t> array_task;  // for the rest of an array: which task starts
   std::shared_ptr<const model::Allocation> allocation;
+  TimeLimit limit{};  // of this run, between --time-min and --time; not set: the job's
 };
 
 // Why jobs wait, from one planning cycle. Only changes are sent.
@@ -139,8 +140,8 @@ struct PurgeJobs {
   std::vector<JobId> jobs;
 };
 
-// Whoever asks has chosen the nodes (sched/reservation_choice.h) and looked the users up; apply makes sure that the name
-// is free and that nothing is promised twice.
+// Whoever asks has chosen the nodes (sched/reservation_choice.h) and looked the users up; apply makes sure that the
+// name is free and that nothing is promised twice.
 struct CreateReservation {
   model::Reservation reservation;  // no name: one is made up from its first user or account
 };

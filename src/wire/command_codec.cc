@@ -74,6 +74,7 @@ void put(const state::StartJob& m, v1::Command* c, Texts) {
   p->set_job(m.job.value);
   SPUR_TO(OPT, array_task)
   to_proto(*m.allocation, p->mutable_allocation());
+  if (m.limit.is_set()) p->set_limit(m.limit.raw());
 }
 Status take(const v1::StartJob& p, state::StartJob* m, Texts) {
   if (!p.has_allocation()) return fail(ErrorCode::Corrupt, "A journaled start has no allocation");
@@ -82,6 +83,7 @@ Status take(const v1::StartJob& p, state::StartJob* m, Texts) {
   auto allocation = std::make_shared<model::Allocation>();
   SPUR_TRY(from_proto(p.allocation(), allocation.get()));
   m->allocation = std::move(allocation);
+  if (p.has_limit()) m->limit = TimeLimit::from_raw(p.limit());
   return {};
 }
 

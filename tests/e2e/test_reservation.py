@@ -98,6 +98,24 @@ class Reservations(unittest.TestCase):
         self.c.wait_state(waits, "CANCELLED")
         self.c.out("scontrol", "delete", "reservationname=mine")
 
+    def test_wishes_that_give_way(self):
+        blocker = self.c.sbatch("-n1", "-c4", "-t60", "--wrap", "sleep 600")
+        self.c.wait_state(blocker, "RUNNING")
+        wide = self.c.sbatch("-N2", "--exclusive", "-t10", "--wrap", "true")
+        self.wait_reason(wide, "Resources")
+        # In front of the wide job there is less than an hour left, but more than ten minutes.
+        short = self.c.sbatch("-n1", "-c4", "-t120", "--time-min=10", "--wrap", "sleep 600")
+        self.c.wait_state(short, "RUNNING")
+        shown = self.c.out("scontrol", "show", "job", str(short))
+        self.assertRegex(shown, "TimeLimit=00:(59|60):00 TimeMin=00:10:00|TimeLimit=01:00:00 TimeMin=00:10:00")
+        self.c.out("scancel", str(short), str(blocker), str(wide))
+        alone = self.c.sbatch("-n1", "--exclusive=user", "--switches=2@10", "--hint=memory_bound", "--wrap", "sleep 600")
+        self.c.wait_state(alone, "RUNNING")
+        self.assertEqual(self.c.out("squeue", "-h", "-j", str(alone), "-O", "oversubscribe:8,reqswitch:4,wait4switch:8").split(),
+                         ["USER", "2", "5:00"])
+        self.assertIn("   Switches=2@00:05:00\n", self.c.out("scontrol", "show", "job", str(alone)))
+        self.c.out("scancel", str(alone))
+
     def test_priorities(self):
         blocker = self.c.sbatch("-N2", "--exclusive", "--wrap", "sleep 600")
         self.c.wait_state(blocker, "RUNNING")

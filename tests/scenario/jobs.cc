@@ -52,7 +52,7 @@ Status Scenario::run(const Line& line) {
   for (const auto& start : made.starts) {
     if (start.job != id) continue;
     started = true;
-    SPUR_TRY(apply(state::StartJob{start.job, start.array_task, start.allocation}).status);
+    SPUR_TRY(apply(state::StartJob{start.job, start.array_task, start.allocation, start.limit}).status);
   }
   if (!started) return fail(ErrorCode::InvalidArgument, line.words[0] + " does not start");
   return {};

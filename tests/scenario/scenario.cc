@@ -137,11 +137,12 @@ Status Scenario::plan(const Line& line) {
     SPUR_ASSIGN(const sched::Plan made, make_plan());
     SPUR_TRY(check_reasons(made));
     for (const auto& start : made.starts) {
-      const auto outcome = apply(state::StartJob{start.job, start.array_task, start.allocation});
+      const auto outcome = apply(state::StartJob{start.job, start.array_task, start.allocation, start.limit});
       if (!outcome.status) return fail(ErrorCode::Internal, "a start was refused: " + outcome.status.error().message);
       const auto& job = *model::find_job(cluster_.view(), outcome.job);
       std::string text = fmt::format("start {} on {}", name_of(job), job.last_nodes);
       if (cluster_.view().partitions->size() > 1) text += " in " + start.allocation->partition;
+      if (start.limit.is_set()) text += fmt::format(" for {}m", start.limit.minutes_value());
       say(text);
     }
     state::SetReasons reasons;

@@ -247,7 +247,7 @@ Command RandomCommands::some_reservation(const model::View& view) {
     r.nodes.push_back({.node = NodeIndex{node}});
     if (chance(30)) r.nodes.back().cores = {static_cast<std::uint16_t>(below(3))};
   }
-  if (chance(30)) return UpdateReservation{r};
+  if (chance(45)) return UpdateReservation{r};
   return CreateReservation{r};
 }
 

@@ -491,13 +491,13 @@ class Naive : NaiveChoice {
       if (t <= now_) continue;
       bool there = licensed(request, t, t + Duration(1));
       for (const auto& one : taken)
-        there = there && has_at_least(free_at(one.node, t), one.what) &&
+        there = there && has_at_least(request, free_at(one.node, t), one.what) &&
                 !taken_by_others(request, one.node, t, t + Duration(1));
       if (!there) return is_set(request.deadline) ? std::min(t, request.deadline) : t;
     }
     return is_set(request.deadline) ? request.deadline : Time::max();
   }
-  static bool has_at_least(const Amounts& free, const Amounts& take) {
+  static bool has_at_least(const Request& request, const Amounts& free, const Amounts& take) {
     const auto enough = [](const auto& have, const auto& want) {
       for (const auto& [key, n] : want)
         if (n > 0 && (!have.contains(key) || have.at(key) < n)) return false;
@@ -505,7 +505,7 @@ class Naive : NaiveChoice {
     };
     return (take.cpu <= 0 || free.cpu >= take.cpu) && (take.mem <= 0 || free.mem >= take.mem) &&
            enough(free.socket, take.socket) && enough(free.device, take.device) && enough(free.gres, take.gres) &&
-           enough(free.partition_cpu, take.partition_cpu);
+           (request.exclusive || enough(free.partition_cpu, take.partition_cpu));  // whole nodes are whole
   }
   // One task, or a plane of them, for each node in turn, as long as the node has room.
   static void number(const Request& request, std::vector<model::NodeGrant>& nodes) {

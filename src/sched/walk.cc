@@ -269,7 +269,8 @@ bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
 // A job must not stand in its own way. Where it found no room even so, it finds none until some node gains.
 std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planned) {
   LaneRecord& record = *s_.lanes[item.lane];
-  if (record.lane.has_entries() || s_.profile.heeds_users(record.lane.request()))
+  if (record.lane.has_entries() || s_.profile.heeds_users(record.lane.request()) ||
+      !record.lane.request().places_freely())
     return record.lane.fit_now_without(s_.profile, planned.hold);
   const std::uint64_t now = s_.profile.gains().end();
   auto note = std::ranges::find(planned.no_room, record.partition, &std::pair<std::size_t, std::uint64_t>::first);

@@ -269,7 +269,7 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 920) return some_update(view);
   if (dice < 930) return some_kill(view);
   if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
-  if (dice < 970) return some_node_command(view);
+  if (dice < 960) return some_node_command(view);
   if (dice < 988) return some_reservation(view);
   return some_purge(view);
 }
@@ -308,7 +308,7 @@ void expect_moves_as_drawn(Cluster& cluster, std::map<JobId, Seen>& seen) {
 class RandomRun : public testing::TestWithParam<int> {};
 
 TEST_P(RandomRun, HoldsInvariantsAndReplays) {
-  constexpr int kCommands = 10'000;
+  constexpr int kCommands = 15'000;
   RandomCommands random(static_cast<std::uint64_t>(GetParam()));
   Cluster cluster;
   std::vector<Batch> batches;

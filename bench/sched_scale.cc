@@ -323,7 +323,7 @@ int main(int argc, char** argv) {
     if (!table) nodes = most_nodes;
     if (nodes > most_nodes) break;
     Cluster cluster(nodes, classes, nodes);
-    sched::Engine engine;
+    sched::Engine engine{{.forecasts = 100}};  // as a controller asks by default
     for (std::uint32_t jobs : {10'000u, 100'000u, 1'000'000u}) {
       if (!table) jobs = most_jobs;
       if (jobs > most_jobs) break;

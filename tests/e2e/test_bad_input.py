@@ -292,7 +292,7 @@ class Files(OneCluster):
                          r"/tmp instead\n$")
         for program, status, words in (("/nonexistent", 2, "No such file or directory"), ("/etc/passwd", 13, "Permission denied")):
             r = self.c.run("srun", program, check=False)
-            self.assertEqual(r.returncode, status)
+            self.assertEqual(r.returncode, status, r.stderr)
             self.assertIn(f"error: execve(): {program}: {words}\n", r.stderr)
 
 

@@ -33,7 +33,9 @@ bool Walk::visit_claims() {
   bool stop = false;
   std::erase_if(open, [&](const Item& item) { return !waits(item) && !stop && start_claim(item, stop); });
   for (const Item& item : open) keep_claim(item, now_);
-  std::erase_if(open, [&](const Item& item) { return waits(item) && (stop || start_claim(item, stop) || true); });
+  for (const Item& item : open)
+    if (waits(item) && !stop) start_claim(item, stop);
+  std::erase_if(open, waits);
   // All are gone for those, and it is not enough: something else came between. The last one gives up first.
   while (!open.empty() && !stop) {
     const model::Job& last = *s_.backlog.slot(open.back().slot).job;

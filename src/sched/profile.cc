@@ -51,6 +51,16 @@ void Profile::refresh(NodeNumber n) {
   if (is_held(n)) held_[held_at_[n]].outdated = true;
 }
 
+void Profile::job_came(const model::Job& job, const model::NodeGrant& grant) {
+  capacity_.row_of(job, grant, scratch_);
+  ends_.add(grant.node.value, raw_end(job), scratch_.data());
+}
+
+void Profile::job_went(const model::Job& job, const model::NodeGrant& grant) {
+  capacity_.row_of(job, grant, scratch_);
+  ends_.remove(grant.node.value, raw_end(job), scratch_.data());
+}
+
 void Profile::set_license_holder(const model::Job& job) {
   const auto& known = view_.config->licenses;
   LicenseHolder holder{raw_end(job), std::vector<Amount>(known.size())};
@@ -98,8 +108,7 @@ Timeline& Profile::timeline(NodeNumber node) {
 Timeline Profile::steps_of(NodeNumber node) {
   Timeline timeline(capacity_.width(), capacity_.free(node), now_);
   const auto& steps = ends_.steps(node);
-  for (std::size_t i = 0; i < steps.at.size(); ++i)
-    timeline.append(not_before_soon(steps.at[i], now_), &steps.rows[i * capacity_.width()]);
+  timeline.append(steps.at, steps.rows, now_ + seconds(1));
   return timeline;
 }
 
@@ -228,7 +237,11 @@ void Profile::occupy(NodeNumber n, Time until, const Amount* row) {
   free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
   groups_.update(n, is_held(n));
   ends_.add_start(n, until, row);
-  if (is_held(n)) held_[held_at_[n]].outdated = true;
+  if (is_held(n)) {
+    HeldNode& held = held_[held_at_[n]];
+    held.outdated |= held.parted || held.built != now_;
+    if (!held.outdated) held.timeline.take(now_, std::max(until, now_ + seconds(1)), row);
+  }
   started_on_.push_back(n);
 }
 

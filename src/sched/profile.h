@@ -75,6 +75,10 @@ class Profile {
 
   // ---- what happened to the cluster
   void refresh(NodeNumber n);
+  // An active job holds something of a node, or does no longer. One that changed has gone and come. refresh() of the
+  // node has to follow.
+  void job_came(const model::Job& job, const model::NodeGrant& grant);
+  void job_went(const model::Job& job, const model::NodeGrant& grant);
   void set_license_holder(const model::Job& job);
   void remove_license_holder(JobId job) { license_holders_.erase(job); }
   // A call begins: starts of the last one that did not come true are forgotten.

@@ -16,8 +16,11 @@ Walk::Walk(EngineState& state, Mode mode)
     : s_(state),
       mode_(mode),
       now_(state.profile.now()),
-      cursors_(state.lanes.size()),
-      holds_in_(state.view.partitions->size()) {}
+      cursors_(state.cursors),
+      holds_in_(state.view.partitions->size()) {
+  cursors_.resize(state.lanes.size());
+  for (Cursor& cursor : cursors_) cursor.forget();
+}
 
 void Walk::decide() {
   plan_.wake_at = s_.backlog.next_change();
@@ -168,6 +171,34 @@ void Walk::put_off(const Item& item) {
   push_next(item.lane);
   if (const auto held = held_of_class_.find(s_.lanes[item.lane]->of_class); held != held_of_class_.end())
     for (const std::uint32_t slot : held->second) push_alone(item.lane, slot);
+}
+
+// The first one of the partition has its promise: all of its lanes at once that nobody else of may get one.
+void Walk::put_off_all(std::size_t partition) {
+  if (behind_ || s_.params.backfill != model::BackfillOrder::Smallest || s_.params.patience == Duration{0}) return;
+  const auto gone = std::ranges::partition(heap_, [&](const Item& item) { return !is_put_off(item, partition); });
+  const std::vector<Item> lanes(gone.begin(), gone.end());
+  heap_.erase(gone.begin(), gone.end());
+  std::make_heap(heap_.begin(), heap_.end());
+  for (const Item& item : lanes)
+    if (const auto held = held_of_class_.find(s_.lanes[item.lane]->of_class); held != held_of_class_.end())
+      for (const std::uint32_t slot : held->second) push_alone(item.lane, slot);
+}
+
+bool Walk::is_put_off(const Item& item, std::size_t partition) {
+  Cursor& cursor = cursors_[item.lane];
+  if (item.alone || s_.lanes[item.lane]->partition != partition || item.joined != cursor.joined) return false;
+  const auto& groups = class_of(*s_.lanes[item.lane]).groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    // Who comes after it is younger.
+    if (cursor.at[g] == groups[g].turns.end()) continue;
+    const std::uint32_t slot = cursor.at[g]->slot;
+    if (is_old(slot) || s_.planned.contains(s_.backlog.slot(slot).job->id)) return false;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) cursor.at[g] = groups[g].turns.end();
+  cursor.in_walk = false;
+  cursor.cut = true;
+  return true;
 }
 
 // All who have neither started nor a promise.
@@ -322,8 +353,8 @@ void Walk::keep(const Item& item, Hold hold) {
   PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold), {}, {}};
   const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
   s_.profile.add(at->second.hold);
-  ++holds_in_[record.partition];
   held_of_class_[record.of_class].push_back(item.slot);
+  if (++holds_in_[record.partition] == 1) put_off_all(record.partition);
   // It may yet start in another partition, whose lane may have left the walk.
   for (const std::uint32_t other : s_.lanes_of_class[record.of_class])
     if (other != item.lane && (!cursors_[other].in_walk || cursors_[other].cut) &&

@@ -41,14 +41,7 @@ class Walk {
   Plan tell();
 
  private:
-  // A lane's place in the queue: the next job of each priority group.
-  struct Cursor {
-    std::vector<Turns::const_iterator> at;
-    std::uint32_t group = 0;  // the one whose turn it is
-    bool in_walk = false;
-    bool cut = false;          // some jobs of it were put off
-    std::uint32_t joined = 0;  // how often
-  };
+  using Cursor = LaneCursor;
   // What comes next: of a lane, or one job by itself.
   struct Item {
     Position position;
@@ -74,6 +67,8 @@ class Walk {
   void leave(std::uint32_t lane);
   bool comes_later(const Item& item) const;
   void put_off(const Item& item);
+  void put_off_all(std::size_t partition);
+  bool is_put_off(const Item& item, std::size_t partition);
   void join_behind();
   void all_join_again();
   std::optional<Item> pop();
@@ -116,7 +111,7 @@ class Walk {
   EngineState& s_;
   Mode mode_;
   Time now_;
-  std::vector<Cursor> cursors_;          // by lane
+  std::vector<Cursor>& cursors_;         // by lane
   bool behind_ = false;                  // the second part of the walk
   std::vector<std::uint32_t> holds_in_;  // by partition
   std::vector<Item> heap_;

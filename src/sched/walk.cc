@@ -75,8 +75,7 @@ const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
 }
 
 // The one place that says in which order jobs are looked at.
-Position Walk::position_of(const Turn& turn, const LaneRecord& lane) const {
-  const auto& group = class_of(lane).groups[s_.backlog.slot(turn.slot).group];
+Position Walk::position_of(const Turn& turn, const Backlog::Group& group, const LaneRecord& lane) const {
   const std::int64_t points = group.key[lane.nth];
   // Behind, age does not count: it would put long waiting large jobs before the small ones, and they have promises.
   if (behind_) return {lane.tier, points, turn.order, turn.job, lane.nth, true, lane.size};
@@ -92,9 +91,9 @@ void Walk::join(std::uint32_t lane, const Position* after) {
   cursor.cut = false;
   ++cursor.joined;
   for (const auto& group : groups) {
-    cursor.at.push_back(
-        after ? group.turns.lower_bound([&](const Turn& turn) { return !(*after < position_of(turn, record)); })
-              : group.turns.begin());
+    cursor.at.push_back(after ? group.turns.lower_bound(
+                                    [&](const Turn& turn) { return !(*after < position_of(turn, group, record)); })
+                              : group.turns.begin());
   }
   push_next(lane);
 }
@@ -108,7 +107,7 @@ void Walk::push_next(std::uint32_t lane) {
   for (std::uint32_t g = 0; g < groups.size(); ++g) {
     while (cursor.at[g] != groups[g].turns.end() && started(cursor.at[g]->slot)) ++cursor.at[g];
     if (cursor.at[g] == groups[g].turns.end()) continue;
-    const Position position = position_of(*cursor.at[g], record);
+    const Position position = position_of(*cursor.at[g], groups[g], record);
     if (cursor.in_walk && !(position < item.position)) continue;
     cursor.in_walk = true;
     cursor.group = g;
@@ -122,7 +121,8 @@ void Walk::push_next(std::uint32_t lane) {
 
 void Walk::push_alone(std::uint32_t lane, std::uint32_t slot) {
   const auto& job = s_.backlog.slot(slot);
-  const Position position = position_of({job.order, job.job->id, slot}, *s_.lanes[lane]);
+  const LaneRecord& record = *s_.lanes[lane];
+  const Position position = position_of({job.order, job.job->id, slot}, class_of(record).groups[job.group], record);
   if (last_ && !(*last_ < position)) return;
   heap_.push_back({position, lane, slot, 0, true});
   std::push_heap(heap_.begin(), heap_.end());
@@ -149,17 +149,17 @@ std::optional<Walk::Item> Walk::pop() {
 }
 
 // Where priorities know no age, or for a job that does not age, nobody is old: the first one has a promise anyway.
-bool Walk::is_old(std::uint32_t slot) const {
+bool Walk::is_old(std::int64_t order) const {
   if (s_.params.patience == Duration{0}) return true;
-  const Time since = s_.scale.ages_since(s_.backlog.slot(slot).order);
+  const Time since = s_.scale.ages_since(order);
   return is_set(since) && now_ - since > s_.params.patience;
 }
 
 // Somebody of its partition has a promise, and it cannot get one.
 bool Walk::comes_later(const Item& item) const {
   return !behind_ && s_.params.backfill == model::BackfillOrder::Smallest &&
-         holds_in_[s_.lanes[item.lane]->partition] > 0 && !is_old(item.slot) &&
-         !s_.planned.contains(s_.backlog.slot(item.slot).job->id);
+         holds_in_[s_.lanes[item.lane]->partition] > 0 && !is_old(item.position.order) &&
+         !s_.planned.contains(item.position.job);
 }
 
 // The job and those behind it in its priority group, who are younger still. Except those with something to lose.
@@ -192,8 +192,7 @@ bool Walk::is_put_off(const Item& item, std::size_t partition) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     // Who comes after it is younger.
     if (cursor.at[g] == groups[g].turns.end()) continue;
-    const std::uint32_t slot = cursor.at[g]->slot;
-    if (is_old(slot) || s_.planned.contains(s_.backlog.slot(slot).job->id)) return false;
+    if (is_old(cursor.at[g]->order) || s_.planned.contains(cursor.at[g]->job)) return false;
   }
   for (std::size_t g = 0; g < groups.size(); ++g) cursor.at[g] = groups[g].turns.end();
   cursor.in_walk = false;
@@ -326,7 +325,7 @@ void Walk::give_back(PlannedStart*& planned) {
 
 bool Walk::may_get_hold(const Item& item) const {
   const std::uint32_t holds = holds_in_[s_.lanes[item.lane]->partition];
-  if (behind_ || holds >= s_.params.promises || (holds > 0 && !is_old(item.slot))) return false;
+  if (behind_ || holds >= s_.params.promises || (holds > 0 && !is_old(item.position.order))) return false;
   return mode_ == Mode::Full || s_.backlog.slot(item.slot).job->reason == Reason::None;
 }
 
@@ -370,6 +369,7 @@ bool Walk::at_cap(const model::Job& job) const {
 }
 
 bool Walk::started(std::uint32_t slot) const {
+  if (done_.empty()) return false;
   const auto at = done_.find(slot);
   return at != done_.end() && at->second.started;
 }

@@ -57,7 +57,7 @@ class Walk {
   };
 
   // ---- the queue (walk.cc)
-  Position position_of(const Turn& turn, const LaneRecord& lane) const;
+  Position position_of(const Turn& turn, const Backlog::Group& group, const LaneRecord& lane) const;
   const Backlog::JobClass& class_of(const LaneRecord& lane) const;
   bool may_matter(std::uint32_t lane) const;
   bool has_newcomers(const LaneRecord& lane) const;
@@ -90,7 +90,7 @@ class Walk {
   void plan_later(const Item& item, PlannedStart* planned);
   std::vector<Share> fit_without_hold(const Item& item, PlannedStart& planned);
   bool may_get_hold(const Item& item) const;
-  bool is_old(std::uint32_t slot) const;
+  bool is_old(std::int64_t order) const;
   void keep(const Item& item, Hold hold);
   void give_back(PlannedStart*& planned);
   bool at_cap(const model::Job& job) const;

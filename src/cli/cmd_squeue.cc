@@ -248,6 +248,7 @@ std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options
     JobLine line{&job,
                  &table,
                  i < table.expected_starts.size() ? table.expected_starts[i] : Time{},
+                 i < table.planned_nodes.size() ? &table.planned_nodes[i] : nullptr,
                  std::nullopt,
                  !options.no_convert,
                  longest_array};

@@ -80,12 +80,12 @@ std::string node_count_text(const Job& job) {
   return fmt::format("{}", nodes);
 }
 
-void add_place(Record& record, const Job& job, const wire::JobTable& table) {
+void add_place(Record& record, const Job& job, const wire::JobTable& table, const std::string& planned) {
   const JobSpec& spec = *job.spec;
   record.line("Partition={} AllocNode:Sid={}:{}", job_partition(job), safe_or_null(spec.submit_host),
               spec.session_id);
   record.line("ReqNodeList={} ExcNodeList={}", safe_or_null(spec.required_nodes), safe_or_null(spec.excluded_nodes));
-  record.line("NodeList={}", job_nodes(job, table));
+  record.line("NodeList={}{}{}", job_nodes(job, table), planned.empty() ? "" : " SchedNodeList=", planned);
   if (!job.batch_host.empty()) record.line("BatchHost={}", job.batch_host);
 }
 
@@ -168,13 +168,13 @@ void add_program(Record& record, const Job& job) {
 
 }  // namespace
 
-std::string job_record(const Job& job, const wire::JobTable& table, const ShownTimes& times,
+std::string job_record(const Job& job, const wire::JobTable& table, const ShownPlan& plan,
                        std::optional<std::uint32_t> task, RecordStyle style) {
   Record record(style.one_line);
   add_identity(record, job, task);
   add_state(record, job, style);
-  add_times(record, job, table.as_of, times.expected_start, times.preemptable);
-  add_place(record, job, table);
+  add_times(record, job, table.as_of, plan.expected_start, plan.preemptable);
+  add_place(record, job, table, plan.nodes);
   add_size(record, job, table, style);
   add_program(record, job);
   record.line("");  // Slurm ends a job with an empty indented line

@@ -15,11 +15,12 @@ struct RecordStyle {
   bool details = false;   // -d
 };
 
-struct ShownTimes {  // beside what the record says
+struct ShownPlan {  // beside what the record says
   Time expected_start, preemptable;
+  std::string nodes;  // where it is expected to start; empty: not known
 };
 // `task` picks one task of an array's pending rest.
-std::string job_record(const model::Job& job, const wire::JobTable& table, const ShownTimes& times,
+std::string job_record(const model::Job& job, const wire::JobTable& table, const ShownPlan& plan,
                        std::optional<std::uint32_t> task, RecordStyle style);
 std::string node_record(const model::Node& node, const wire::ClusterTable& table, RecordStyle style);
 std::string partition_record(const model::Partition& partition, const wire::ClusterTable& table, RecordStyle style);

@@ -53,20 +53,21 @@ void print_jobs(Scontrol& run, const wire::JobTable& table, const state::JobTarg
   for (std::size_t i = 0; i < table.jobs.size(); ++i) {
     const model::Job& job = *table.jobs[i];
     const auto at = [i](const std::vector<Time>& times) { return i < times.size() ? times[i] : Time{}; };
-    const ShownTimes times{at(table.expected_starts), at(table.preemptable)};
+    const ShownPlan plan{at(table.expected_starts), at(table.preemptable),
+                         i < table.planned_nodes.size() ? table.planned_nodes[i] : std::string()};
     if (wanted != nullptr && wanted->tasks) {
       if (job.array_task && !wanted->tasks->contains(*job.array_task)) continue;
       if (job.is_array_rest()) {
         const IndexSet tasks = wanted->tasks->intersect(*job.array_pending);
         for (auto task = tasks.lowest(); task; task = tasks.next_after(*task)) {
-          run.context.out.write(job_record(job, table, times, *task, run.style));
+          run.context.out.write(job_record(job, table, plan, *task, run.style));
           any = true;
         }
         continue;
       }
       if (!job.array_task) continue;
     }
-    run.context.out.write(job_record(job, table, times, std::nullopt, run.style));
+    run.context.out.write(job_record(job, table, plan, std::nullopt, run.style));
     any = true;
   }
   if (any) return;

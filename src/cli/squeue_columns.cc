@@ -37,6 +37,10 @@ std::string elapsed(Duration span) {
   return text::format_elapsed(std::chrono::floor<seconds>(span));
 }
 
+std::string planned_nodes(Line l) {
+  return safe_or_null(l.planned_nodes ? *l.planned_nodes : std::string());
+}
+
 // What Slurm has and a Spur job record does not: the column is there, with the text Slurm shows when nothing is set.
 std::string null_text(Line) {
   return "(null)";
@@ -369,7 +373,7 @@ constexpr JobColumn kColumns[] = {
     {'P', "Partition", "PARTITION", partition},
     {0, "PendingTime", "PENDING_TIME", pending_time},
     {0, "PreemptTime", "PREEMPT_TIME", preempt_time},
-    {0, "Prefer", "PREFER", null_text},
+    {0, "Prefer", "PREFER", [](Line l) { return safe_or_null(l.job->spec->prefer); }},
     {'p', "Priority", "PRIORITY", priority_share},
     {'Q', "PriorityLong", "PRIORITY", priority},
     {0, "Profile", "PROFILE", profile},
@@ -383,7 +387,7 @@ constexpr JobColumn kColumns[] = {
     {'v', "Reservation", "RESERVATION", reservation},
     {0, "ResizeTime", "RESIZE_TIME", not_available},
     {0, "RestartCnt", "RESTART_COUNT", restarts},
-    {'Y', "SchedNodes", "SCHEDNODES", null_text},
+    {'Y', "SchedNodes", "SCHEDNODES", planned_nodes},
     {'z', "SCT", "S:C:T", sockets_cores_threads},
     {'s', "SelectJobInfo", "", nothing},
     {0, "SiblingsActive", "ACTIVE_SIBLINGS", no_federation},

@@ -92,7 +92,9 @@ void add_resources(Json& json, const JobLine& line) {
   json.number("memory_per_node", per_node ? std::optional<std::uint64_t>(*per_node) : std::nullopt);
   json.field("required_nodes", spec.required_nodes)
       .field("excluded_nodes", spec.excluded_nodes)
-      .field("features", spec.features);
+      .field("scheduled_nodes", line.planned_nodes ? *line.planned_nodes : std::string())
+      .field("features", spec.features)
+      .field("prefer", spec.prefer);
   json.field("licenses", licenses(spec)).field("contiguous", spec.contiguous);
   json.field("tres_req_str", requested_tres(job)).field("tres_alloc_str", allocated_tres(job));
   json.field("tres_per_job", gres_terms(spec, Per::Job)).field("tres_per_node", gres_terms(spec, Per::Node));

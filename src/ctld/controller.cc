@@ -40,7 +40,7 @@ Controller::Controller(Doors doors)
                    .propose_repeated = [this](state::Command c,
                                               auto then) { propose(std::move(c), std::move(then), IfFull::Refuse); },
                    .log = [this](std::string line) { doors_.log(std::move(line)); }}),
-      expected_starts_(std::make_shared<std::unordered_map<JobId, Time>>()) {}
+      expected_starts_(std::make_shared<ExpectedStarts>()) {}
 
 Status Controller::start(model::ClusterConfig config, std::function<void(Status)> ready) {
   SPUR_ASSIGN(auto recovery, doors_.journal.recover());
@@ -120,6 +120,7 @@ void Controller::note_changes() {
   if (!cluster_->view().reservations->empty() || changes.reservations)
     reservations_due_ = state::reservations_due(cluster_->view());
   if (!changes.config) return;
+  expected_starts_ = std::make_shared<ExpectedStarts>();  // nodes may have other numbers now
   clocks_.rebuild(cluster_->view());
   dispatcher_.on_config();
 }
@@ -151,11 +152,13 @@ void Controller::plan_done(sched::Plan plan) {
 
   state::SetReasons reasons;
   // A quick answer speaks of promises only; what the last full cycle told the others stands.
-  auto expected = plan.full ? std::make_shared<std::unordered_map<JobId, Time>>()
-                            : std::make_shared<std::unordered_map<JobId, Time>>(*expected_starts_);
+  auto expected =
+      plan.full ? std::make_shared<ExpectedStarts>() : std::make_shared<ExpectedStarts>(*expected_starts_);
   for (const auto& start : plan.starts) expected->erase(start.job);
-  for (const auto& wait : plan.waits) {
-    if (is_set(wait.expected_start)) expected->insert_or_assign(wait.job, wait.expected_start);
+  for (auto& wait : plan.waits) {
+    if (is_set(wait.expected_start))
+      expected->insert_or_assign(
+          wait.job, Expected{wait.expected_start, std::make_shared<std::vector<NodeIndex>>(std::move(wait.nodes))});
     const auto* job = cluster_->view().pending.find(wait.job.value);
     if (job && (*job)->reason != wait.reason) reasons.rows.push_back({wait.job, wait.reason, wait.expected_start});
   }
@@ -194,7 +197,8 @@ state::JobTarget Controller::record_target(JobId id) const {
   return {job->array_job, std::move(task)};
 }
 
-// Once it is applied the scheduler has to look again: the beneficiary has a claim now, or, with a stale proposal, none.
+// Once it is applied the scheduler has to look again: the beneficiary has a claim now, or, with a stale proposal,
+// none.
 void Controller::propose_preemption(sched::Preemption preemption) {
   state::PreemptJobs command{preemption.beneficiary, std::move(preemption.allocation), {}};
   for (const auto& victim : preemption.victims)

@@ -38,10 +38,17 @@ struct SubmitReply {
   bool repeated = false;
 };
 
+// What the planner expects of a waiting job.
+struct Expected {
+  Time start;
+  std::shared_ptr<const std::vector<NodeIndex>> nodes;  // ascending
+};
+using ExpectedStarts = std::unordered_map<JobId, Expected>;
+
 // What queries read: the replicated state and the leader's own expectations beside it.
 struct Picture {
   model::View view;
-  std::shared_ptr<const std::unordered_map<JobId, Time>> expected_starts;
+  std::shared_ptr<const ExpectedStarts> expected_starts;
 };
 
 class Controller {
@@ -144,7 +151,7 @@ class Controller {
   JobClocks clocks_;
   sched::SubmitChecker submit_check_;
   std::shared_ptr<const Picture> picture_;
-  std::shared_ptr<const std::unordered_map<JobId, Time>> expected_starts_;
+  std::shared_ptr<const ExpectedStarts> expected_starts_;
   struct Waiter {
     Until until;
     std::function<void(Result<model::JobPtr>)> reply;

@@ -137,7 +137,12 @@ bool JobChunks::next(v1::JobChunk* chunk) {
     }
     out->set_spec_ref(specs_.number_of(job.spec));
     const auto start = expected.find(job.id);
-    chunk->add_expected_starts_us(start == expected.end() ? 0 : to_micros(start->second));
+    chunk->add_expected_starts_us(start == expected.end() ? 0 : to_micros(start->second.start));
+    if (start != expected.end() && job.state == model::JobState::Pending) {
+      auto* planned = chunk->add_planned();
+      planned->set_job(static_cast<std::uint32_t>(chunk->jobs_size() - 1));
+      planned->set_nodes(model::node_list(picture_->view, *start->second.nodes));
+    }
     if (picture_->view.config->preempt.by == model::PreemptBy::Nothing) continue;
     const bool runs = model::is_active(job.state) && !(job.flags & model::kCompleting);
     chunk->add_preemptable_us(runs ? to_micros(model::preemptable_from(picture_->view, job)) : 0);

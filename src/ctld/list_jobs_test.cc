@@ -48,8 +48,9 @@ class ListJobsTest : public testing::Test {
     return out;
   }
   std::shared_ptr<const Picture> picture() const {
-    auto expected = std::make_shared<std::unordered_map<JobId, Time>>();
-    expected->emplace(JobId{1}, from_unix_seconds(4711));
+    auto expected = std::make_shared<ExpectedStarts>();
+    const std::vector<NodeIndex> nodes{NodeIndex{0}, NodeIndex{1}};
+    expected->emplace(JobId{1}, Expected{from_unix_seconds(4711), std::make_shared<std::vector<NodeIndex>>(nodes)});
     return std::make_shared<const Picture>(Picture{world_.view(), expected});
   }
   World world_{2};
@@ -148,6 +149,8 @@ TEST_F(ListJobsTest, ManyChunksAreOneTable) {
   ASSERT_EQ(table.jobs.size(), 1105u);
   for (std::size_t i = 1; i < table.jobs.size(); ++i) EXPECT_LT(table.jobs[i - 1]->id, table.jobs[i]->id);
   EXPECT_EQ(table.expected_starts.at(0), from_unix_seconds(4711));
+  EXPECT_EQ(table.planned_nodes.at(0), "n[1-2]");
+  EXPECT_EQ(table.planned_nodes.at(1), "");
   EXPECT_EQ(table.node_names.at(0), "n1");
   EXPECT_EQ(table.as_of, world_.view().as_of);
 }

@@ -44,8 +44,8 @@ void Walk::foretell(const Item& item) {
     if (hold && (!best || hold->start < best->start)) best = std::move(hold);
   }
   if (!best) return;
-  foretold_[item.slot] = best->start;
   s_.foretold.push_back(*std::move(best));
+  foretold_[item.slot] = &s_.foretold.back();
   s_.profile.add(s_.foretold.back());
 }
 

@@ -85,11 +85,15 @@ class Naive : NaiveChoice {
           plan.wake_at = is_set(plan.wake_at) ? std::min(plan.wake_at, relaxes) : relaxes;
       if (more_ || gone_.contains(job->id)) return;
       Wait wait{job->id, reasons.at(job->id), {}};
-      if (holds_.contains(job->id) && holds_[job->id].from < kNever) wait.expected_start = holds_[job->id].from;
-      if (holds_.contains(job->id))
-        wait.promised = true;
-      else if (expected.contains(job->id) && expected.at(job->id) < kNever)
-        wait.expected_start = expected.at(job->id);
+      wait.promised = holds_.contains(job->id);
+      const NaiveHold* hold = wait.promised                ? &holds_[job->id]
+                              : expected.contains(job->id) ? &expected.at(job->id)
+                                                           : nullptr;
+      if (hold && hold->from < kNever) {
+        wait.expected_start = hold->from;
+        for (const auto& held : hold->nodes) wait.nodes.push_back(NodeIndex(held.node));
+        std::ranges::sort(wait.nodes);
+      }
       if (wait.reason != job->reason || is_set(wait.expected_start)) plan.waits.push_back(wait);
     });
     return plan;
@@ -205,8 +209,8 @@ class Naive : NaiveChoice {
   }
 
   // ---- when those who are promised nothing can expect to start, in the order of the queue
-  std::map<JobId, Time> foretell(const std::vector<Record>& records) {
-    std::map<JobId, Time> expected;
+  NaiveHolds foretell(const std::vector<Record>& records) {
+    NaiveHolds expected;
     const std::size_t promised = holds_.size();
     for (const Record& record : records) {
       if (quick_ || more_ || promised + expected.size() >= params_.forecasts) break;
@@ -224,9 +228,9 @@ class Naive : NaiveChoice {
         where = other;
       }
       if (!best) continue;
-      expected[id] = best->when;
       const auto holds = holds_;
       plan_later(*where, *best);
+      expected[id] = holds_.at(id);
       holds_ = holds;
     }
     return expected;

@@ -25,8 +25,9 @@ struct Start {
 struct Wait {
   JobId job;
   model::Reason reason = model::Reason::None;
-  Time expected_start;    // not set: not planned
-  bool promised = false;  // nobody may delay it
+  Time expected_start;             // not set: not planned
+  bool promised = false;           // nobody may delay it
+  std::vector<NodeIndex> nodes{};  // where it is planned to start, ascending
 };
 
 // Running jobs that have to go so that a waiting one starts: with them gone, the allocation is there.
@@ -43,7 +44,7 @@ struct Preemption {
 };
 
 struct Plan {
-  std::vector<Start> starts;  // in the order they were decided
+  std::vector<Start> starts;            // in the order they were decided
   std::vector<JobId> given_up;          // have a claim that cannot be honoured; before all else
   std::vector<JobId> resumes;           // suspended to make room, and their CPUs are free again; before the starts
   std::vector<Preemption> preemptions;  // of full cycles; to be carried out after the starts

@@ -52,6 +52,12 @@ std::string show(Time time) {
   return is_set(time) ? std::to_string(to_micros(time) - to_micros(at_minute(0))) : "-";
 }
 
+std::string numbers(const std::vector<NodeIndex>& nodes) {
+  std::string out;
+  for (const NodeIndex node : nodes) out += fmt::format("{} ", node.value);
+  return out;
+}
+
 std::string show(const Plan& plan) {
   std::string out;
   for (const auto& start : plan.starts) {
@@ -73,8 +79,8 @@ std::string show(const Plan& plan) {
     out += '\n';
   }
   for (const auto& wait : plan.waits)
-    out += fmt::format("wait {} {} {}{}\n", wait.job.value, model::reason_name(wait.reason),
-                       show(wait.expected_start), wait.promised ? " promised" : "");
+    out += fmt::format("wait {} {} {}{} on {}\n", wait.job.value, model::reason_name(wait.reason),
+                       show(wait.expected_start), wait.promised ? " promised" : "", numbers(wait.nodes));
   return out + fmt::format("wake {} more {} full {}\n", show(plan.wake_at), plan.more, plan.full);
 }
 

@@ -89,14 +89,18 @@ void Walk::tell(std::uint32_t slot, Reason reason) {
   if (started(slot)) return;
   const model::Job& job = *s_.backlog.slot(slot).job;
   Wait wait{job.id, reason, {}};
-  Time start;
+  const Hold* hold = nullptr;
   if (const auto planned = s_.planned.find(job.id); planned != s_.planned.end()) {
-    start = planned->second.hold.start;
+    hold = &planned->second.hold;
     wait.promised = true;
   } else if (const auto foretold = foretold_.find(slot); foretold != foretold_.end()) {
-    start = foretold->second;
+    hold = foretold->second;
   }
-  if (start < kNever) wait.expected_start = start;
+  if (hold && hold->start < kNever) {
+    wait.expected_start = hold->start;
+    for (const Share& share : hold->shares) wait.nodes.push_back(NodeIndex(share.node));
+    std::ranges::sort(wait.nodes);
+  }
   if (wait.reason != job.reason || is_set(wait.expected_start)) plan_.waits.push_back(wait);
 }
 

@@ -123,7 +123,7 @@ class Walk {
   std::vector<Amount> rows_;                                      // scratch
   std::vector<std::uint8_t> lacks_licenses_;                      // by lane, at the end
   std::vector<std::uint32_t> first_of_partition_;                 // slot, or kNone
-  std::unordered_map<std::uint32_t, Time> foretold_;              // by slot; look-up only
+  std::unordered_map<std::uint32_t, const Hold*> foretold_;       // by slot; look-up only
   std::unordered_map<std::uint32_t, model::Reason> own_reasons_;  // by slot: those that differ from their class
   Plan plan_;
 };

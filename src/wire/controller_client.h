@@ -45,9 +45,10 @@ struct JobTable {
   std::vector<model::JobPtr> jobs;  // ascending id
   // What a job's allocation and nodes_left index into; names by NodeIndex. Empty names where not needed by the rows.
   std::vector<std::string> node_names;
-  bool unknown_job = false;           // jobs were asked for by id and none of them exists
-  std::vector<Time> expected_starts;  // parallel to jobs
-  std::vector<Time> preemptable;      // likewise: from when on a running job may be preempted
+  bool unknown_job = false;                  // jobs were asked for by id and none of them exists
+  std::vector<Time> expected_starts;         // parallel to jobs
+  std::vector<Time> preemptable;             // likewise: from when on a running job may be preempted
+  std::vector<std::string> planned_nodes{};  // likewise: where a waiting job is expected to start; empty: not known
 };
 struct ClusterTable {  // nodes and partitions together: what sinfo and scontrol show need
   Time as_of;

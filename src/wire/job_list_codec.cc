@@ -61,6 +61,13 @@ Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
   table->expected_starts.resize(table->jobs.size());
   for (const auto from : chunk->preemptable_us()) table->preemptable.push_back(from_micros(from));
   table->preemptable.resize(table->jobs.size());
+  table->planned_nodes.resize(table->jobs.size());
+  const std::size_t before = table->jobs.size() - static_cast<std::size_t>(chunk->jobs_size());
+  for (const auto& planned : chunk->planned()) {
+    if (planned.job() >= static_cast<std::uint32_t>(chunk->jobs_size()))
+      return fail(ErrorCode::Corrupt, "The list of jobs from the controller does not fit together");
+    table->planned_nodes[before + planned.job()] = planned.nodes();
+  }
   return {};
 }
 

@@ -189,12 +189,15 @@ Result<Explanation> explain(const model::View& view, const Params& params, JobId
   out.reason = as_it_is.reason;
   out.starts_now = as_it_is.starts_now;
   out.start = as_it_is.start;
-  out.promised = as_it_is.promised;
+  out.certainty = as_it_is.starts_now || as_it_is.promised ? Certainty::Promised : Certainty::Expected;
   if (out.starts_now) return out;
   auto blockers = Reducer(question, Suspects(question.base(), question, limits).list()).run();
   out.impossible = !blockers;
   if (blockers) out.blockers = *std::move(blockers);
-  out.changes = find_changes(question, as_it_is, limits.most_changes);
+  Outlook outlook(view, params, id, now, limits.outlook);
+  if (!out.impossible && (*job)->hold == model::Hold::None && !(*job)->dependency_never)
+    correct(outlook.look(), &out.start, &out.certainty);
+  out.changes = tried_out(find_changes(question, as_it_is), outlook, id, out.start, now, limits.most_changes);
   return out;
 }
 

@@ -58,7 +58,7 @@ class Finder {
                     made.spec,
                     made.limit,
                     made.answer.start,
-                    made.answer.starts_now || made.answer.promised};
+                    made.answer.starts_now || made.answer.promised ? Certainty::Promised : Certainty::Expected};
     rated.cost = cost;
     rated.now = made.answer.starts_now;
     found_.push_back(std::move(rated));
@@ -212,17 +212,39 @@ class Finder {
 
 }  // namespace
 
-std::vector<Change> find_changes(Question& question, const Answer& as_it_is, std::size_t most) {
+std::vector<Change> find_changes(Question& question, const Answer& as_it_is) {
   // What the job waits for by itself no smaller wish takes away.
   auto found = Finder(question, as_it_is).run();
   std::ranges::stable_sort(found, [](const Rated& a, const Rated& b) {
     if (a.now != b.now) return a.now;
     return a.cost < b.cost;
   });
-  if (found.size() > most) found.resize(most);
   std::vector<Change> changes;
   for (auto& rated : found) changes.push_back(std::move(rated.change));
   return changes;
+}
+
+void correct(const Seen& seen, Time* start, Certainty* certainty) {
+  if (seen.how != Seen::How::Starts && seen.how != Seen::How::Never) return;
+  const bool promised = *certainty == Certainty::Promised;
+  if (!seen.sure && (promised || seen.how == Seen::How::Never)) return;
+  if (!promised || seen.start != *start) *certainty = seen.sure ? Certainty::ByLimits : Certainty::Expected;
+  *start = seen.start;
+}
+
+std::vector<Change> tried_out(std::vector<Change> changes, Outlook& outlook, JobId job, Time start, Time now,
+                              std::size_t most) {
+  std::vector<Change> kept;
+  for (Change& change : changes) {
+    if (kept.size() >= most) break;
+    if (change.start > now) {
+      const Seen seen = outlook.look([&](WhatIf& world) { world.ask(job, change.spec, change.limit); }, start);
+      if (seen.how == Seen::How::NotBefore || seen.how == Seen::How::Never) continue;
+      correct(seen, &change.start, &change.certainty);
+    }
+    if (!is_set(start) || change.start < start) kept.push_back(std::move(change));
+  }
+  return kept;
 }
 
 }  // namespace spur::sched

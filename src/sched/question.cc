@@ -25,11 +25,10 @@ std::uint32_t highest_tier(const model::View& view, const model::Job& job) {
   return tier;
 }
 
-std::uint32_t lowest_tier(const model::View& view, const model::Job& job) {
-  std::uint32_t tier = highest_tier(view, job);
-  for (const auto& name : job.spec->partitions)
-    if (const auto* partition = model::find_partition(view, name))
-      tier = std::min(tier, partition->config.priority_tier);
+// Of all partitions: it may be asked what would be in another one.
+std::uint32_t lowest_tier(const model::View& view) {
+  std::uint32_t tier = 0xffffffffu;
+  for (const auto& partition : *view.partitions) tier = std::min(tier, partition.config.priority_tier);
   return tier;
 }
 
@@ -46,6 +45,7 @@ Question::Question(const model::View& view, const Params& params, const model::J
   const std::size_t place = sort_out_others(view);
   params_.max_starts = 0xffffffffu;
   params_.forecasts = static_cast<std::uint32_t>(std::min<std::size_t>(kMostPlanned, place + 1));
+  engine_ = Engine(params_);
 }
 
 // By its best tier another job may come first, by our worst one we may come last: whoever could be looked at before
@@ -63,7 +63,7 @@ std::size_t Question::sort_out_others(const model::View& view) {
     free.hold = model::Hold::None;
     free.priority = std::max(1u, free.priority);
   }
-  const Place ours = rank(free, lowest_tier(view, job_), now_);
+  const Place ours = rank(free, lowest_tier(view), now_);
   const bool all_stay = params_.backfill == model::BackfillOrder::Smallest && view.pending.size() <= kMostKept;
   std::size_t first = 0;
   std::vector<std::pair<Place, JobId>> ahead;
@@ -97,7 +97,8 @@ Answer Question::answer(const Edit& edit) {
   ++asked_;
   WhatIf world(base_);
   if (edit) edit(world);
-  const Plan plan = sched::plan(world.view(), params_, now_);
+  engine_.see(world.view());
+  const Plan plan = engine_.plan(now_);
   Answer answer;
   const model::JobPtr* job = world.view().jobs.find(job_.id.value);
   if (job) answer.reason = (*job)->reason;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "sched/engine.h"
 #include "sched/plan.h"
 #include "sched/what_if.h"
 
@@ -47,6 +48,7 @@ class Question {
   Params params_;
   std::uint32_t most_, asked_ = 0;
   model::View base_;
+  Engine engine_;  // one for all questions: it takes in what they differ in
   std::vector<JobId> ahead_;
 };
 

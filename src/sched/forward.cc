@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sched/forward.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sched/node_ends.h"
+#include "sched/priority.h"
+#include "sched/request.h"
+#include "sched/reservation_choice.h"
+#include "text/words.h"
+
+namespace spur::sched {
+namespace {
+
+using model::Job;
+using model::JobPtr;
+using model::JobState;
+using model::Reservation;
+
+// Whether two jobs may change places while nothing happens: one of fewer points may age past another, and shares are
+// reckoned anew from time to time. Jobs of equal points never do.
+bool order_may_change(const model::View& view) {
+  const model::ClusterConfig& config = *view.config;
+  if (!config.priority.multifactor) return false;
+  if (config.priority.fairshare_weight > 0 && !view.shares->empty()) return true;
+  if (config.age_weight == 0 || config.age_full.count() <= 0) return false;
+  const PriorityScale scale(view);
+  std::vector<std::int64_t> points;
+  const auto add = [&](const Job& job, const model::Partition* partition) {
+    if (partition && job.hold == model::Hold::None) points.push_back(scale.rank(job, *partition).points);
+  };
+  view.pending.for_each([&](std::uint32_t, const JobPtr& job) {
+    if (job->spec->partitions.empty()) add(*job, model::default_partition(view));
+    for (const std::string& name : job->spec->partitions) add(*job, model::find_partition(view, name));
+  });
+  std::ranges::sort(points);
+  const std::int64_t reach = (std::int64_t{config.age_weight} + 1) * kPoint;
+  for (std::size_t i = 1; i < points.size(); ++i)
+    if (points[i] != points[i - 1] && points[i] - points[i - 1] < reach) return true;
+  return false;
+}
+
+// Something is on its way of which nobody knows how long it takes.
+bool in_motion(const model::View& view, Time now) {
+  bool found = false;
+  view.active.for_each([&](std::uint32_t, const JobPtr& job) {
+    const Time end = model::limit_end(*job);
+    found = (job->flags & model::kCompleting) || is_set(job->preempt_at) || (is_set(end) && end <= now);
+    return !found;
+  });
+  if (found) return true;
+  view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+    found = node->flags & model::kNodeNoResponse && node->registered && !node->down;
+    return !found;
+  });
+  if (found) return true;
+  view.pending.for_each([&](std::uint32_t, const JobPtr& job) {
+    found = job->claim != nullptr;
+    return !found;
+  });
+  return found;
+}
+
+// Reservations of which it is not certain what they will hold, or when they go.
+bool may_shift(const Reservation& r, const model::View& view, Time now) {
+  return r.has(model::kResvPurgeComp) || r.has(model::kResvReplace) || with_replacements(view, r, now);
+}
+
+bool runs_in(const Job& job, const Reservation& r) {
+  return job.allocation && job.allocation->reservation == r.name;
+}
+
+}  // namespace
+
+Forward::Forward(model::View view, const Params& params, Time now)
+    : world_(std::move(view)), engine_(params), dependencies_(world_.view()), now_(now) {
+  const model::View& seen = world_.view();
+  foreseeable_ = dependencies_.foresees_all() && !order_may_change(seen) && !in_motion(seen, now) &&
+                 std::ranges::none_of(*seen.reservations, [&](const auto& r) { return may_shift(r, seen, now); });
+  seen.active.for_each([&](std::uint32_t, const JobPtr& job) {
+    expect(*job);
+    const Time end = expected_end(*job, now_);
+    running_.push_back({job, end < kNever ? end : Time{}});
+  });
+  last_event_ = now_;
+  for (const Reservation& r : *seen.reservations)
+    if (!r.has(model::kResvTimeFloat)) last_event_ = std::max(last_event_, r.end + seen.config->reservation_overrun);
+  seen.pending.for_each([&](std::uint32_t, const JobPtr& job) { expect(*job); });
+}
+
+// What time will do to the job by itself.
+void Forward::expect(const Job& job) {
+  const auto add = [&](Time at, Due what) { moments_.push({at, what, job.id.value}); };
+  if (world_.view().active.contains(job.id.value)) {
+    const Time end = expected_end(job, now_);
+    if (end < kNever) add(end, Due::End);
+    return;
+  }
+  if (is_set(job.spec->deadline)) add(std::max(job.spec->deadline, now_), Due::Deadline);
+  if (job.spec->immediate_seconds > 0)
+    add(std::max(job.submitted + seconds(job.spec->immediate_seconds), now_), Due::Immediate);
+}
+
+Time Forward::next() const {
+  if (!played_) return now_;
+  Time next;
+  const auto at = [&](Time t) {
+    if (is_set(t) && (!is_set(next) || t < next)) next = t;
+  };
+  if (!moments_.empty()) at(std::get<Time>(moments_.top()));
+  at(wake_at_);
+  // What recurs without anybody ever starting by it goes on like that for ever.
+  constexpr Duration kPeriod = hours(8 * 24);
+  if (const Time turn = next_reservation(); is_set(next) || turn <= last_event_ + kPeriod) at(turn);
+  return next;
+}
+
+bool Forward::play(const Started& started) {
+  now_ = next();
+  played_ = true;
+  if ((!moments_.empty() && std::get<Time>(moments_.top()) <= now_) || (is_set(wake_at_) && wake_at_ <= now_))
+    last_event_ = std::max(last_event_, now_);
+  happen();
+  return schedule(started);
+}
+
+// ---- what time does
+
+void Forward::happen() {
+  while (!moments_.empty() && std::get<Time>(moments_.top()) <= now_) {
+    const auto [at, what, id] = moments_.top();
+    moments_.pop();
+    const JobPtr* found = what == Due::End ? world_.view().active.find(id) : world_.view().pending.find(id);
+    if (!found) continue;  // has started, or was cancelled
+    end(*JobPtr(*found), what == Due::End        ? JobState::Completed
+                         : what == Due::Deadline ? JobState::Deadline
+                                                 : JobState::Cancelled);
+  }
+  turn_reservations();
+  review();
+}
+
+void Forward::end(const Job& job, JobState how) {
+  if (!dependencies_.any() && how == JobState::Completed) return world_.finish(job.id);
+  world_.complete(job.id, how, now_);
+  dependencies_.note(&job, model::find_job(world_.view(), job.id));
+}
+
+void Forward::review() {
+  if (!dependencies_.any()) return;
+  for (auto changed = dependencies_.review(world_.view(), now_); !changed.empty();
+       changed = dependencies_.review(world_.view(), now_)) {
+    for (JobPtr& job : changed) {
+      const JobPtr before = *world_.view().pending.find(job->id.value);
+      if (model::is_final(job->state)) {
+        end(*before, job->state);
+        continue;
+      }
+      dependencies_.note(before.get(), job.get());
+      world_.replace_pending(std::move(job));
+    }
+  }
+}
+
+// ---- reservations: state/apply_reservations_due.cc is the real thing
+
+Time Forward::next_reservation() const {
+  Time next;
+  for (const Reservation& r : *world_.view().reservations) {
+    if (r.has(model::kResvTimeFloat)) continue;
+    for (const Time at : {r.start, r.end, r.end + world_.view().config->reservation_overrun})
+      if (at > now_ && (!is_set(next) || at < next)) next = at;
+  }
+  return next;
+}
+
+void Forward::turn_reservations() {
+  const auto before = world_.view().reservations;
+  std::vector<Reservation> list;
+  std::vector<const Reservation*> gone;
+  for (const Reservation& r : *before) {
+    if (r.has(model::kResvTimeFloat) || r.end > now_) {
+      list.push_back(r);
+      continue;
+    }
+    std::vector<JobPtr> running;
+    if (!r.has(model::kResvFlex))
+      world_.view().active.for_each([&](std::uint32_t, const JobPtr& job) {
+        if (runs_in(*job, r)) running.push_back(job);
+      });
+    if (!running.empty() && r.end + world_.view().config->reservation_overrun > now_) {
+      list.push_back(r);
+      continue;
+    }
+    for (const JobPtr& job : running) end(*job, JobState::Timeout);
+    if (!r.has(model::kResvRecurring)) {
+      gone.push_back(&r);
+      continue;
+    }
+    const model::Occurrence next = model::occurrence_after(r, now_);
+    list.push_back(r);
+    list.back().start = next.start;
+    list.back().end = next.end;
+    list.back().active = false;
+  }
+  for (Reservation& r : list) r.active |= r.start <= now_ && !r.has(model::kResvTimeFloat);
+  if (list != *before) world_.set_reservations(std::move(list));
+  for (const Reservation* r : gone) leave(*r);
+}
+
+// Jobs that asked for it go on without, or are held.
+void Forward::leave(const Reservation& r) {
+  std::vector<JobPtr> waiting;
+  world_.view().pending.for_each([&](std::uint32_t, const JobPtr& job) {
+    if (model::names_reservation(job->spec->reservation, r.name)) waiting.push_back(job);
+  });
+  for (const JobPtr& job : waiting) {
+    auto spec = std::make_shared<model::JobSpec>(*job->spec);
+    std::string left;
+    for (const std::string_view name : text::split(job->spec->reservation, ','))
+      if (name != r.name) left += (left.empty() ? "" : ",") + std::string(name);
+    auto next = std::make_shared<Job>(*job);
+    if (left.empty() && !r.has(model::kResvNoHoldJobs)) {
+      if (next->hold == model::Hold::None) next->hold = model::Hold::User;
+      next->priority = 0;
+    }
+    spec->reservation = std::move(left);
+    next->spec = std::move(spec);
+    dependencies_.note(job.get(), next.get());
+    world_.replace_pending(std::move(next));
+  }
+}
+
+// ---- what the planner does
+
+bool Forward::schedule(const Started& started) {
+  for (bool again = true; again;) {
+    engine_.see(world_.view());
+    const Plan plan = engine_.plan(now_);
+    ++plans_;
+    work_ += plan.tested + plan.starts.size() + 1;
+    wake_at_ = plan.wake_at;
+    if (!plan.given_up.empty() || !plan.resumes.empty()) foreseeable_ = false;
+    if (!plan.starts.empty()) last_event_ = std::max(last_event_, now_);
+    for (const Start& start : plan.starts)
+      if (!begin(start, started)) return false;
+    world_.note(plan.waits);
+    if (!plan.preemptions.empty()) foreseeable_ = false;
+    again = !plan.starts.empty() && (plan.more || dependencies_.any());
+    if (again) review();  // those who waited for a start may follow at once
+  }
+  return true;
+}
+
+bool Forward::begin(const Start& start, const Started& started) {
+  const JobPtr before = *world_.view().pending.find(start.job.value);
+  const JobId id = world_.start(start, now_);
+  const JobPtr job = *world_.view().active.find(id.value);
+  dependencies_.note(id == start.job ? before.get() : nullptr, job.get());
+  if (id != start.job) dependencies_.note(before.get(), world_.view().pending.find(start.job.value)->get());
+  expect(*job);
+  const Time end = expected_end(*job, now_);
+  return started({job, end < kNever ? end : Time{}}, start.job);
+}
+
+}  // namespace spur::sched

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one answer of `spur explain` costs: a full cluster of 64-CPU nodes, many pending jobs, and questions about
 // some of them from the front of the queue to its end.
-//   explain_bench [--nodes N] [--jobs N] [--questions N]
+//   explain_bench [--nodes N] [--jobs N] [--questions N] [--plans N --work N]
 // Prints one JSON line per question: CPU time in all and without plays forward, and how certain the answer is.
 #include <fmt/format.h>
 #include <time.h>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sched/explain.h"
+#include "sched/forward.h"
 #include "sched/plan.h"
 #include "sched/test_dice.h"
 #include "sched/world.h"
@@ -86,6 +87,7 @@ model::View full_cluster(std::uint32_t nodes, std::uint32_t jobs) {
     const sched::Plan made = sched::plan(world.view(), {.max_starts = 0xffffffffu}, at);
     for (const auto& start : made.starts) world.start(start, at);
     world.note(made.waits);
+    if (at == kNow) break;
     std::vector<JobId> over;
     world.view().active.for_each([&](std::uint32_t, const model::JobPtr& job) {
       if (model::limit_end(*job) <= at + hours(1)) over.push_back(job->id);
@@ -95,14 +97,27 @@ model::View full_cluster(std::uint32_t nodes, std::uint32_t jobs) {
   return world.view();
 }
 
-void ask(const model::View& view, JobId job, std::size_t place) {
+// The whole future, or its first thousand plans.
+void play(const model::View& view) {
+  const double at = cpu_millis();
+  sched::Forward forward(view, {.max_starts = 0xffffffffu}, kNow);
+  const double built = cpu_millis();
+  while (is_set(forward.next()) && forward.plans() < 1000) forward.play([](const auto&, JobId) { return true; });
+  const double done = cpu_millis();
+  fmt::print("{{\"play_begins_ms\": {:.1f}, \"plans\": {}, \"ms_per_plan\": {:.3f}, \"work_per_plan\": {:.0f}, ",
+             built - at, forward.plans(), (done - built) / forward.plans(),
+             static_cast<double>(forward.work()) / forward.plans());
+  fmt::print("\"us_per_work\": {:.2f}}}\n", 1e3 * (done - built) / static_cast<double>(forward.work()));
+}
+
+void ask(const model::View& view, JobId job, std::size_t place, const sched::ExplainLimits& limits) {
   sched::ExplainLimits without;
   without.outlook.most_work = 0;
   double at = cpu_millis();
   (void)sched::explain(view, {}, job, kNow, without);
   const double searching = cpu_millis() - at;
   at = cpu_millis();
-  const auto told = sched::explain(view, {}, job, kNow);
+  const auto told = sched::explain(view, {}, job, kNow, limits);
   const double all = cpu_millis() - at;
   fmt::print("{{\"place\": {}, \"ms\": {:.0f}, \"without_plays_ms\": {:.0f}, \"certainty\": \"{}\", \"in_s\": {}, ",
              place, all, searching, told->starts_now ? "now" : kWords[static_cast<int>(told->certainty)],
@@ -118,19 +133,23 @@ void ask(const model::View& view, JobId job, std::size_t place) {
 
 int main(int argc, char** argv) {
   std::uint32_t nodes = 1000, jobs = 10'000, questions = 5;
+  spur::sched::ExplainLimits limits;
   for (int i = 1; i + 1 < argc; i += 2) {
     const auto value = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
     if (!std::strcmp(argv[i], "--nodes")) nodes = value;
     if (!std::strcmp(argv[i], "--jobs")) jobs = value;
     if (!std::strcmp(argv[i], "--questions")) questions = value;
+    if (!std::strcmp(argv[i], "--plans")) limits.outlook.most_plans = value;
+    if (!std::strcmp(argv[i], "--work")) limits.outlook.most_work = value;
   }
   const spur::model::View view = spur::full_cluster(nodes, jobs);
   std::vector<spur::JobId> pending;
   view.pending.for_each([&](std::uint32_t id, const spur::model::JobPtr&) { pending.push_back(spur::JobId(id)); });
   fmt::print("{{\"nodes\": {}, \"running\": {}, \"pending\": {}}}\n", nodes, view.active.size(), pending.size());
+  spur::play(view);
   for (std::uint32_t q = 0; q < questions; ++q) {
     const std::size_t place = (pending.size() - 1) * q / std::max(1u, questions - 1);
-    spur::ask(view, pending[place], place);
+    spur::ask(view, pending[place], place, limits);
   }
   return 0;
 }

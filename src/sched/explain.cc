@@ -155,10 +155,17 @@ class Reducer {
     return a;
   }
 
+  bool is_whole_queue(std::size_t i) const {
+    return suspects_[i].kind == Blocker::Kind::Queue && suspects_[i].jobs.size() == question_.jobs_ahead().size();
+  }
+
   bool enough(const Set& gone) {
-    return question_.starts_now([&](WhatIf& world) {
-      for (const std::size_t i : gone) take_away(world, question_.job().id, suspects_[i], question_.now());
-    });
+    const bool queue = std::ranges::any_of(gone, [this](std::size_t i) { return is_whole_queue(i); });
+    const auto edit = [&](WhatIf& world) {
+      for (const std::size_t i : gone)
+        if (!is_whole_queue(i)) take_away(world, question_.job().id, suspects_[i], question_.now());
+    };
+    return question_.answer_now(edit, queue ? Question::Queue::Gone : Question::Queue::AsItIs).starts_now;
   }
 
   // Of `choice`, what has to go besides `gone`. All of `choice` together is enough.

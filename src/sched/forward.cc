@@ -83,6 +83,7 @@ Forward::Forward(model::View view, const Params& params, Time now)
     const Time end = expected_end(*job, now_);
     running_.push_back({job, end < kNever ? end : Time{}});
   });
+  work_ = seen.pending.size() / 8;
   last_event_ = now_;
   for (const Reservation& r : *seen.reservations)
     if (!r.has(model::kResvTimeFloat)) last_event_ = std::max(last_event_, r.end + seen.config->reservation_overrun);
@@ -239,7 +240,7 @@ bool Forward::schedule(const Started& started) {
     engine_.see(world_.view());
     const Plan plan = engine_.plan(now_);
     ++plans_;
-    work_ += plan.tested + plan.starts.size() + 1;
+    work_ += 1 + plan.tested + plan.starts.size() + world_.view().nodes.size() / 20;
     wake_at_ = plan.wake_at;
     if (!plan.given_up.empty() || !plan.resumes.empty()) foreseeable_ = false;
     if (!plan.starts.empty()) last_event_ = std::max(last_event_, now_);

@@ -12,8 +12,9 @@
 namespace spur::sched {
 
 struct OutlookLimits {
-  std::uint32_t most_plans = 3'000;  // of one play
-  std::uint64_t most_work = 60'000;  // of all plays together, as Forward counts it
+  std::uint32_t most_plans = 20'000;  // of one play
+  // Of all plays together, as Forward counts it: two or three seconds on a cluster of a thousand nodes.
+  std::uint64_t most_work = 500'000;
 };
 
 struct Seen {

@@ -18,27 +18,49 @@ using model::JobPtr;
 using model::JobState;
 using model::Reservation;
 
-// Whether two jobs may change places while nothing happens: one of fewer points may age past another, and shares are
-// reckoned anew from time to time. Jobs of equal points never do.
-bool order_may_change(const model::View& view) {
+// Until when no two jobs change places in the queue while nothing happens. Jobs of equal points never do. Others keep
+// their distance as long as both age; it shrinks where one is of full age, does not age at all, or nobody knows from
+// when on it does. A distance of less than a point is none: priorities are whole numbers.
+Time order_settled_until(const model::View& view, Time now) {
   const model::ClusterConfig& config = *view.config;
-  if (!config.priority.multifactor) return false;
-  if (config.priority.fairshare_weight > 0 && !view.shares->empty()) return true;
-  if (config.age_weight == 0 || config.age_full.count() <= 0) return false;
+  if (!config.priority.multifactor) return Time::max();
+  if (config.priority.fairshare_weight > 0 && !view.shares->empty()) return now;  // reckoned anew from time to time
+  if (config.age_weight == 0 || config.age_full.count() <= 0) return Time::max();
+  const Duration full = config.age_full;
+  const double per_micro =
+      static_cast<double>(config.age_weight) * static_cast<double>(kPoint) / static_cast<double>(full.count());
   const PriorityScale scale(view);
-  std::vector<std::int64_t> points;
+  struct Place {
+    double priority;
+    std::int64_t points;
+  };
+  std::vector<Place> places;
+  Time drifts_from = Time::max();
   const auto add = [&](const Job& job, const model::Partition* partition) {
-    if (partition && job.hold == model::Hold::None) points.push_back(scale.rank(job, *partition).points);
+    if (!partition || job.hold != model::Hold::None) return;
+    const Rank rank = scale.rank(job, *partition);
+    const Time since = scale.ages_since(rank.order);
+    const bool ages = is_set(since) && since + full > now;
+    drifts_from = std::min(drifts_from, ages ? since + full : now);
+    const Duration age = is_set(since) ? std::min<Duration>(now - since, full) : Duration{0};
+    places.push_back({static_cast<double>(rank.points) + per_micro * static_cast<double>(age.count()), rank.points});
   };
   view.pending.for_each([&](std::uint32_t, const JobPtr& job) {
     if (job->spec->partitions.empty()) add(*job, model::default_partition(view));
     for (const std::string& name : job->spec->partitions) add(*job, model::find_partition(view, name));
   });
-  std::ranges::sort(points);
-  const std::int64_t reach = (std::int64_t{config.age_weight} + 1) * kPoint;
-  for (std::size_t i = 1; i < points.size(); ++i)
-    if (points[i] != points[i - 1] && points[i] - points[i - 1] < reach) return true;
-  return false;
+  std::ranges::sort(places, {}, &Place::priority);
+  double least = -1;
+  for (std::size_t i = 1; i < places.size(); ++i)
+    if (const double gap = places[i].priority - places[i - 1].priority;
+        places[i].points != places[i - 1].points && (least < 0 || gap < least))
+      least = gap;
+  if (least < 0) return Time::max();
+  const double slack = least - static_cast<double>(kPoint);
+  if (slack <= 0) return now;
+  // No further than age itself reaches: a greater distance is never made up for.
+  if (slack > static_cast<double>(config.age_weight) * static_cast<double>(kPoint)) return Time::max();
+  return drifts_from + Duration(static_cast<std::int64_t>(slack / per_micro));
 }
 
 // Something is on its way of which nobody knows how long it takes.
@@ -76,7 +98,8 @@ bool runs_in(const Job& job, const Reservation& r) {
 Forward::Forward(model::View view, const Params& params, Time now)
     : world_(std::move(view)), engine_(params), dependencies_(world_.view()), now_(now) {
   const model::View& seen = world_.view();
-  foreseeable_ = dependencies_.foresees_all() && !order_may_change(seen) && !in_motion(seen, now) &&
+  order_settled_until_ = order_settled_until(seen, now);
+  foreseeable_ = dependencies_.foresees_all() && !in_motion(seen, now) &&
                  std::ranges::none_of(*seen.reservations, [&](const auto& r) { return may_shift(r, seen, now); });
   seen.active.for_each([&](std::uint32_t, const JobPtr& job) {
     expect(*job);

@@ -42,7 +42,7 @@ class Forward {
   bool play(const Started& started);
 
   // All that happened until here was bound to happen.
-  bool foreseeable() const { return foreseeable_; }
+  bool foreseeable() const { return foreseeable_ && now_ < order_settled_until_; }
   // How much the planner had to do so far: about one for a job that it looked at or a start, and something for each
   // plan that grows with the cluster. A few microseconds each.
   std::uint64_t work() const { return work_; }
@@ -72,6 +72,7 @@ class Forward {
   std::vector<ForwardRun> running_;
   Time wake_at_;
   bool foreseeable_ = true;
+  Time order_settled_until_;
   std::uint64_t work_ = 0;
   std::uint32_t plans_ = 0;
 };

@@ -148,14 +148,33 @@ TEST_F(Play, WhatNobodyCanKnow) {
   is_unsure("a reservation that may go early");
   cluster_.reservations = std::make_shared<std::vector<model::Reservation>>();
   expect_sure(2, 10);
+  cluster_.begin_completing(JobId(1));
+  is_unsure("a job that is being ended");
+}
+
+TEST_F(Play, WhoMayChangePlaces) {
+  cluster_.submit(wants_nodes(1, 5));
   model::JobSpec nicer = wants_nodes(1, 5);
   nicer.nice = 10;
   cluster_.submit(nicer);
-  is_unsure("jobs that may change places");
-  cluster_.config->priority.multifactor = false;
+  expect_sure(2, 10);  // both age alike
+  cluster_.config->age_full = minutes(5);
+  EXPECT_FALSE(look(2).sure) << "one of them is of full age by then, and the other one gains 200 points a minute";
+  cluster_.config->age_full = hours(1);
   expect_sure(2, 10);
-  cluster_.begin_completing(JobId(1));
-  is_unsure("a job that is being ended");
+  nicer.nice = 0;
+  nicer.priority = 100'050;  // does not age; in three minutes the others have as much
+  cluster_.submit(nicer);
+  EXPECT_FALSE(look(2).sure);
+  cluster_.config->age_full = hours(100);
+  expect_sure(2, 10);
+  cluster_.config->priority.fairshare_weight = 10;
+  expect_sure(2, 10);
+  cluster_.cancel(JobId(4));
+  auto spec = std::make_shared<model::JobSpec>(*cluster_.job(3).spec);
+  spec->nice = 1;
+  cluster_.job(3).spec = spec;
+  EXPECT_FALSE(look(2).sure) << "a point is not far enough";
 }
 
 TEST_F(Play, PreemptionIsWhereCertaintyEnds) {

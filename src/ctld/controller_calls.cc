@@ -62,12 +62,13 @@ void add_blocker(const model::View& view, const sched::Blocker& blocker, v1::Exp
       out->set_ends_us(to_micros(model::limit_end(*job)));
 }
 
-Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::optional<std::uint32_t> task) {
+Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::optional<std::uint32_t> task,
+                                      Time now) {
   const model::Job* job = task ? model::find_array_task(view, id, *task) : model::find_job(view, id);
   if (!job) return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId)));
   if (!view.pending.contains(job->id.value))
     return fail(ErrorCode::JobNotPending, fmt::format("job {} is not pending", model::display_id(*job)));
-  SPUR_ASSIGN(const auto told, sched::explain(view, {.as_configured = true}, job->id, view.as_of));
+  SPUR_ASSIGN(const auto told, sched::explain(view, {.as_configured = true}, job->id, now));
   v1::ExplainJobReply reply;
   reply.set_job(told.job.value);
   reply.set_reason(static_cast<v1::Reason>(told.reason));
@@ -75,7 +76,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
   reply.set_certainty(static_cast<v1::ExplainJobReply::Certainty>(told.certainty));
   reply.set_starts_now(told.starts_now);
   reply.set_impossible(told.impossible);
-  reply.set_as_of_us(to_micros(view.as_of));
+  reply.set_as_of_us(to_micros(now));
   for (const auto& blocker : told.blockers) add_blocker(view, blocker, &reply);
   for (const auto& change : told.changes) {
     auto* out = reply.add_changes();
@@ -155,7 +156,7 @@ void ControllerCalls::explain_job(const Caller&, const v1::ExplainJobRequest& re
   const auto task = request.has_array_task() ? std::optional(request.array_task()) : std::nullopt;
   const bool taken = core_.ponder([this, id, task, answer] {
     const auto picture = core_.picture();
-    answer(explained(picture->view, id, task));
+    answer(explained(picture->view, id, task, now(picture->view)));
   });
   if (!taken) answer(fail(ErrorCode::Busy, "too many jobs are being explained; try again"));
 }

@@ -96,7 +96,10 @@ WhatIf look_ahead(model::View view, const WhatIfOptions& options) {
     const auto done = static_cast<double>(result.starts.size());
     options.progress(done / (done + static_cast<double>(forward.view().pending.size())));
   }
-  forward.view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) { result.waiting.push_back(job); });
+  forward.view().jobs.for_each([&](std::uint32_t id, const model::JobPtr& job) {
+    const bool gave_up = model::is_final(job->state) && !job->allocation;
+    if (gave_up || forward.view().pending.contains(id)) result.waiting.push_back(job);
+  });
   return result;
 }
 

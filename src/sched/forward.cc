@@ -16,6 +16,7 @@ namespace {
 using model::Job;
 using model::JobPtr;
 using model::JobState;
+using model::Reason;
 using model::Reservation;
 
 // Until when no two jobs change places in the queue while nothing happens. Jobs of equal points never do. Others keep
@@ -89,6 +90,8 @@ bool may_shift(const Reservation& r, const model::View& view, Time now) {
   return r.has(model::kResvPurgeComp) || r.has(model::kResvReplace) || with_replacements(view, r, now);
 }
 
+constexpr Duration kForEver = hours(24 * 365);  // what ResvOverRun=UNLIMITED is more than
+
 bool runs_in(const Job& job, const Reservation& r) {
   return job.allocation && job.allocation->reservation == r.name;
 }
@@ -109,7 +112,7 @@ Forward::Forward(model::View view, const Params& params, Time now)
   work_ = seen.pending.size() / 8;
   last_event_ = now_;
   for (const Reservation& r : *seen.reservations)
-    if (!r.has(model::kResvTimeFloat)) last_event_ = std::max(last_event_, r.end + seen.config->reservation_overrun);
+    if (!r.has(model::kResvTimeFloat)) last_event_ = std::max(last_event_, r.end);
   seen.pending.for_each([&](std::uint32_t, const JobPtr& job) { expect(*job); });
 }
 
@@ -134,9 +137,17 @@ Time Forward::next() const {
   };
   if (!moments_.empty()) at(std::get<Time>(moments_.top()));
   at(wake_at_);
+  Time turn = Time::max();
+  for (const Reservation& r : *world_.view().reservations) {
+    if (r.has(model::kResvTimeFloat)) continue;
+    if (r.end > now_)
+      turn = std::min(turn, r.start > now_ ? r.start : r.end);
+    else if (const Duration overrun = world_.view().config->reservation_overrun; overrun < kForEver)
+      at(r.end + overrun);  // jobs in it have gone on so far
+  }
   // What recurs without anybody ever starting by it goes on like that for ever.
   constexpr Duration kPeriod = hours(8 * 24);
-  if (const Time turn = next_reservation(); is_set(next) || turn <= last_event_ + kPeriod) at(turn);
+  if (turn < Time::max() && (is_set(next) || turn <= last_event_ + kPeriod)) at(turn);
   return next;
 }
 
@@ -157,17 +168,26 @@ void Forward::happen() {
     moments_.pop();
     const JobPtr* found = what == Due::End ? world_.view().active.find(id) : world_.view().pending.find(id);
     if (!found) continue;  // has started, or was cancelled
-    end(*JobPtr(*found), what == Due::End        ? JobState::Completed
-                         : what == Due::Deadline ? JobState::Deadline
-                                                 : JobState::Cancelled);
+    const JobPtr job = *found;
+    switch (what) {
+      case Due::End:
+        end(*job, JobState::Completed, Reason::None);
+        break;
+      case Due::Deadline:
+        end(*job, JobState::Deadline, Reason::DeadLine);
+        break;
+      case Due::Immediate:
+        end(*job, JobState::Cancelled, Reason::Resources);
+        break;
+    }
   }
   turn_reservations();
   review();
 }
 
-void Forward::end(const Job& job, JobState how) {
+void Forward::end(const Job& job, JobState how, Reason why) {
   if (!dependencies_.any() && how == JobState::Completed) return world_.finish(job.id);
-  world_.complete(job.id, how, now_);
+  world_.complete(job.id, how, why, now_);
   dependencies_.note(&job, model::find_job(world_.view(), job.id));
 }
 
@@ -178,7 +198,7 @@ void Forward::review() {
     for (JobPtr& job : changed) {
       const JobPtr before = *world_.view().pending.find(job->id.value);
       if (model::is_final(job->state)) {
-        end(*before, job->state);
+        end(*before, job->state, Reason::DependencyNeverSatisfied);
         continue;
       }
       dependencies_.note(before.get(), job.get());
@@ -188,16 +208,6 @@ void Forward::review() {
 }
 
 // ---- reservations: state/apply_reservations_due.cc is the real thing
-
-Time Forward::next_reservation() const {
-  Time next;
-  for (const Reservation& r : *world_.view().reservations) {
-    if (r.has(model::kResvTimeFloat)) continue;
-    for (const Time at : {r.start, r.end, r.end + world_.view().config->reservation_overrun})
-      if (at > now_ && (!is_set(next) || at < next)) next = at;
-  }
-  return next;
-}
 
 void Forward::turn_reservations() {
   const auto before = world_.view().reservations;
@@ -213,11 +223,12 @@ void Forward::turn_reservations() {
       world_.view().active.for_each([&](std::uint32_t, const JobPtr& job) {
         if (runs_in(*job, r)) running.push_back(job);
       });
-    if (!running.empty() && r.end + world_.view().config->reservation_overrun > now_) {
+    const Duration overrun = world_.view().config->reservation_overrun;
+    if (!running.empty() && (overrun >= kForEver || r.end + overrun > now_)) {
       list.push_back(r);
       continue;
     }
-    for (const JobPtr& job : running) end(*job, JobState::Timeout);
+    for (const JobPtr& job : running) end(*job, JobState::Timeout, Reason::TimeLimit);
     if (!r.has(model::kResvRecurring)) {
       gone.push_back(&r);
       continue;

@@ -53,9 +53,8 @@ class Forward {
   using Moment = std::tuple<Time, Due, std::uint32_t>;
 
   void expect(const model::Job& job);
-  Time next_reservation() const;
   void happen();
-  void end(const model::Job& job, model::JobState how);
+  void end(const model::Job& job, model::JobState how, model::Reason why);
   void review();
   void turn_reservations();
   void leave(const model::Reservation& reservation);

@@ -125,6 +125,20 @@ TEST_F(Play, ReservationsComeAndGo) {
   expect_sure(3, 24 * 60 + 15);
 }
 
+TEST_F(Play, JobsOverrunTheirReservation) {
+  reserve(10, 20, 0);
+  model::JobSpec inside = wants_nodes(2, 60);
+  inside.reservation = "r";
+  cluster_.submit(inside);
+  cluster_.submit(wants_nodes(1, 5));
+  expect_sure(2, 10);
+  expect_sure(3, 20);
+  cluster_.config->reservation_overrun = minutes(7);
+  expect_sure(3, 27);
+  cluster_.config->reservation_overrun = hours(24 * 3650);
+  expect_sure(3, 70);
+}
+
 TEST_F(Play, WhatRecursWithoutUseEndsThePlay) {
   reserve(15, 60, model::kResvDaily);
   cluster_.submit(wants_nodes(1, 25 * 60));  // never fits between two days

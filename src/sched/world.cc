@@ -216,13 +216,14 @@ void World::finish(JobId id) {
   view_.jobs.erase(id.value);
 }
 
-void World::complete(JobId id, model::JobState end, Time now) {
+void World::complete(JobId id, model::JobState end, model::Reason reason, Time now) {
   auto job = std::make_shared<model::Job>(view_.pending.contains(id.value) ? **view_.pending.find(id.value)
                                                                            : *leave_nodes(id));
   view_.pending.erase(id.value);
   job->nodes_left.clear();
   job->flags &= ~std::uint32_t{model::kCompleting};
   job->state = end;
+  job->reason = reason;
   job->ended = now;
   view_.jobs.set(id.value, std::move(job));
   ++view_.version;

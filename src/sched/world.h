@@ -33,7 +33,7 @@ class World {
   // Gives back what it has and forgets it.
   void finish(JobId id);
   // The same, pending or not, but its record stays, for those who wait for it.
-  void complete(JobId id, model::JobState end, Time now);
+  void complete(JobId id, model::JobState end, model::Reason reason, Time now);
   // So that a next plan only speaks of what changed.
   void note(const std::vector<Wait>& waits);
 

@@ -159,7 +159,7 @@ class Cluster {
         grant.node = NodeIndex(n);
         grant.tasks = 1;
         for (std::uint32_t i = 0; i < std::min(cpus, left); ++i)
-          grant.cpus.push_back(static_cast<std::uint16_t>(node.cpus_allocated + i));
+          grant.cpus.push_back(node.cpus_allocated + i);
         grant.memory_mib = grant.cpus.size() * (1000 + 500 * below(3));
         if (!node.hardware.gres.empty() && tries < 2) {
           const std::uint32_t first = tries == 0 ? 0 : 4;

@@ -118,8 +118,8 @@ int cmd_simulate(Context& context) {
     return 1;
   }
   const bool pods = !options.nodes_file.empty();
-  const Policy* policy = pods ? nullptr : find_policy(context, options.policy);
-  if (policy == nullptr && !pods) return 1;
+  const auto policy = pods ? std::nullopt : find_policy(context, options.policy);
+  if (!policy && !pods) return 1;
   if (options.from_state) return simulate_state(context, options, *policy);
   const auto text = replay::read_trace_file(options.trace);
   if (!text) {

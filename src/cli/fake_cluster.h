@@ -47,7 +47,7 @@ struct FakeJob {
     spec->submit_host = "login";
     spec->session_id = 4432;
   }
-  FakeJob& running(seconds since, std::vector<std::pair<std::uint32_t, std::vector<std::uint16_t>>> nodes) {
+  FakeJob& running(seconds since, std::vector<std::pair<std::uint32_t, std::vector<model::CpuNumber>>> nodes) {
     auto allocation = std::make_shared<model::Allocation>();
     allocation->partition = "debug";
     for (auto& [node, cpus] : nodes) {

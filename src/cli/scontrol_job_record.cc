@@ -102,7 +102,7 @@ void add_details(Record& record, const Job& job, const wire::JobTable& table) {
   record.line("JOB_GRES={}", or_null(devices));
   for (const model::NodeGrant& grant : job.allocation->nodes) {
     IndexSet cpus;
-    for (const std::uint16_t cpu : grant.cpus) cpus.insert(cpu);
+    for (const model::CpuNumber cpu : grant.cpus) cpus.insert(cpu);
     std::string gres;
     for (const model::DeviceGrant& device : grant.devices) {
       IndexSet indices;

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <limits>
 
+#include "text/decimal.h"
 #include "text/printable.h"
+#include "text/time_limit.h"
 
 namespace spur::cli {
 namespace {
@@ -27,7 +29,7 @@ sched::Params promises(std::uint32_t count) {
 
 const std::vector<Policy>& policies() {
   static const std::vector<Policy> all = {
-      {"default", "Spur's planner as the controller runs it", std::nullopt, {}},
+      {"default", "Spur's planner as the controller runs it", std::nullopt, {.as_configured = true}},
       {"conservative", "the planner, with a planned start for every job", std::nullopt, promises(kAll)},
       {"one-promise", "the planner, with a planned start for the first job only", std::nullopt, promises(1)},
       {"fcfs", "textbook: jobs start in the order they came", replay::ReferencePolicy{.backfill = false}, {}},
@@ -55,18 +57,77 @@ const std::vector<Policy>& policies() {
   return all;
 }
 
+// One setting of the planner, named as in spur.conf. False: there is none like it.
+bool set_parameter(sched::Params& params, std::string_view key, std::string_view value) {
+  if (key == "promised_jobs") {
+    const auto count = text::parse_decimal32(value);
+    if (count) params.promises = *count;
+    return count.has_value();
+  }
+  if (key == "promise_after") {
+    const auto span = text::parse_time_seconds(value);
+    if (!span || !*span) return false;
+    params.patience = **span;
+    return true;
+  }
+  if (key != "backfill_order" || (value != "smallest" && value != "priority")) return false;
+  params.backfill = value == "smallest" ? model::BackfillOrder::Smallest : model::BackfillOrder::Priority;
+  return true;
+}
+
 }  // namespace
 
-const Policy* find_policy(Context& context, const std::string& name) {
+sched::Params Policy::params_for(const model::ClusterConfig* config) const {
+  sched::Params made = params;
+  if (config && made.as_configured) {
+    made = sched::settled(made, *config);
+    made.forecasts = 0;  // nobody reads them
+  }
+  made.as_configured = false;
+  if (settings) settings(made);
+  return made;
+}
+
+std::optional<Policy> find_policy(Context& context, const std::string& text) {
+  const std::string name = text.substr(0, text.find(':'));
   const auto found = std::ranges::find_if(policies(), [&](const Policy& policy) { return policy.name == name; });
-  if (found != policies().end()) return &*found;
-  context.error("\"{}\" is no policy; \"--policy help\" lists them", text::shown(name));
-  return nullptr;
+  if (found == policies().end()) {
+    context.error("\"{}\" is no policy; \"--policy help\" lists them", text::shown(name));
+    return std::nullopt;
+  }
+  Policy policy = *found;
+  if (name.size() == text.size()) return policy;
+  if (policy.reference) {
+    context.error("policy {} has no settings", name);
+    return std::nullopt;
+  }
+  policy.name = text;
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (std::size_t at = name.size(); at < text.size();) {
+    const std::size_t end = std::min(text.find(',', ++at), text.size());
+    const std::string setting = text.substr(at, end - at);
+    const std::size_t equals = std::min(setting.find('='), setting.size());
+    const std::string value = equals < setting.size() ? setting.substr(equals + 1) : "";
+    sched::Params tried;
+    if (!set_parameter(tried, setting.substr(0, equals), value)) {
+      context.error("\"{}\" is no setting of a policy; \"--policy help\" lists them", text::shown(setting));
+      return std::nullopt;
+    }
+    settings.emplace_back(setting.substr(0, equals), value);
+    at = end;
+  }
+  policy.settings = [settings = std::move(settings)](sched::Params& params) {
+    for (const auto& [key, value] : settings) set_parameter(params, key, value);
+  };
+  return policy;
 }
 
 std::string policy_help() {
   std::string help;
   for (const Policy& policy : policies()) help += fmt::format("{:<14} {}\n", policy.name, policy.help);
+  help +=
+      "The planner takes settings: default:promised_jobs=8,promise_after=1-0,backfill_order=smallest|priority\n"
+      "They mean what they mean in spur.conf.\n";
   return help;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,13 +31,17 @@ struct Simulate {
 // A scheduler by the name --policy knows it by. Reference policies are the textbook's and know one pool of
 // processors; the others are the planner with other parameters.
 struct Policy {
-  const char* name;
+  std::string name;
   const char* help;
   std::optional<replay::ReferencePolicy> reference;
   sched::Params params;
+  std::function<void(sched::Params&)> settings{};  // made over that; empty: none
+  // For a cluster with that configuration, which the default policy heeds; null: there is none.
+  sched::Params params_for(const model::ClusterConfig* config) const;
 };
-// Null: unknown; the message was printed.
-const Policy* find_policy(Context& context, const std::string& name);
+// A name, for the planner followed by settings: "default:promised_jobs=8,promise_after=1-0". None: unknown; the
+// message was printed.
+std::optional<Policy> find_policy(Context& context, const std::string& text);
 std::string policy_help();
 
 // Each returns the exit status.

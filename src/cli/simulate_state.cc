@@ -160,7 +160,7 @@ int simulate_state(Context& context, const Simulate& options, const Policy& poli
   if (!view) return complain(words(view.error()));
   if (const auto changed = change(options, *view); !changed) return complain(changed.error().message);
   replay::WhatIfOptions how;
-  how.params = policy.params;
+  how.params = policy.params_for(view->config.get());
   how.now = now;
   if (!options.until.empty()) {
     const auto until = text::parse_date(options.until, now);

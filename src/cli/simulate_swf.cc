@@ -165,7 +165,7 @@ int simulate_swf(Context& context, const Simulate& options, const Policy& policy
   replay::Outcome outcome;
   {
     ProgressLine progress(context);
-    how.params = policy.params;
+    how.params = policy.params_for(nullptr);
     how.progress = progress.callback();
     how.stopwatch = [&] { return static_cast<double>(to_micros(context.now())) / 1e6; };
     outcome =

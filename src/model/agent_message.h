@@ -63,7 +63,7 @@ struct ControllerWelcome {
 // What one node needs to run its part. Node names, not indices: agents know no indices.
 struct LaunchPart {
   std::string node;
-  std::vector<std::uint16_t> cpus;
+  std::vector<CpuNumber> cpus;
   std::uint64_t memory_mib = 0;
   std::uint32_t tasks = 1;
   std::vector<DeviceGrant> devices;

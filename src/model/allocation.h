@@ -11,6 +11,8 @@
 
 namespace spur::model {
 
+using CpuNumber = std::uint32_t;  // as the node numbers its CPUs
+
 struct DeviceGrant {
   std::string gres;                     // "gpu"
   std::string type;                     // "mi300x", may be empty
@@ -21,7 +23,7 @@ struct DeviceGrant {
 
 struct NodeGrant {
   NodeIndex node;
-  std::vector<std::uint16_t> cpus;  // logical CPU numbers in the node's abstract numbering, ascending
+  std::vector<CpuNumber> cpus;  // in the node's abstract numbering, ascending
   std::uint64_t memory_mib = 0;
   std::uint32_t tasks = 0;  // tasks of the job laid out on this node
   std::vector<DeviceGrant> devices;

@@ -101,7 +101,7 @@ TEST(Replay, EndsWhereToldTo) {
 }
 
 TEST(Replay, APoolTooLargeForOneNodeIsStillOnePool) {
-  const Workload work = workload(100'000, {{0, 60, 60, 30'000}, {0, 60, 60, 70'000}, {0, 60, 60, 100'000}});
+  const Workload work = workload(5'000'000, {{0, 60, 60, 1'500'000}, {0, 60, 60, 3'500'000}, {0, 60, 60, 5'000'000}});
   EXPECT_EQ(work.machine.nodes, 2u);
   EXPECT_EQ(starts(work, replay(work, {})), (Starts{0, 0, 60}));
 }

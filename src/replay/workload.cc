@@ -7,14 +7,13 @@
 namespace spur::replay {
 namespace {
 
-// CPUs of a node are numbered with 16 bits.
-constexpr std::uint32_t kMostCpus = 65'535;
+constexpr std::uint32_t kMostCpus = 65'535, kMostOfPool = 1u << 22;
 constexpr std::uint32_t kMostNodes = 1'000'000;
 
 Machine pool_of(std::uint32_t processors) {
   Machine machine;
   machine.processors = processors;
-  machine.nodes = (processors + kMostCpus - 1) / kMostCpus;
+  machine.nodes = (processors + kMostOfPool - 1) / kMostOfPool;
   machine.cpus_per_node = (processors + machine.nodes - 1) / machine.nodes;
   return machine;
 }

@@ -76,7 +76,7 @@ TEST(Capacity, DevicesAreNumberedThroughTheTypes) {
   take[gpus[1].column] = take[gpus[2].column] = take[gpus[4].column] = 1;
   take[layout.counted[0].column] = 2;
   const auto grant = grants.grant({}, {0, 1, {}}, take.data());
-  EXPECT_EQ(grant.cpus, (std::vector<std::uint16_t>{0, 1}));
+  EXPECT_EQ(grant.cpus, (std::vector<model::CpuNumber>{0, 1}));
   ASSERT_EQ(grant.devices.size(), 3u);
   EXPECT_EQ(grant.devices[0], (model::DeviceGrant{"gpu", "a", {2, 4}}));
   EXPECT_EQ(grant.devices[1], (model::DeviceGrant{"gpu", "b", {1}}));

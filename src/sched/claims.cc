@@ -143,7 +143,7 @@ void Walk::visit_aside(const model::Job& job) {
     const NodeNumber n = grant.node.value;
     if (!std::ranges::binary_search(capacity.node(n).jobs, job.id)) continue;
     model::NodeGrant free{grant.node, {}, 0, 0, {}, {}}, taken = free;
-    for (const std::uint16_t cpu : grant.cpus) (grants_->is_free(n, cpu) ? free : taken).cpus.push_back(cpu);
+    for (const model::CpuNumber cpu : grant.cpus) (grants_->is_free(n, cpu) ? free : taken).cpus.push_back(cpu);
     EngineState::Aside::Part part{free, std::vector<Amount>(capacity.width())};
     capacity.row_of(job.allocation->partition, free, Capacity::Part::Cpus, part.row);
     all &=

@@ -14,10 +14,10 @@ std::vector<Amount> row_of(const ClosedSpan& span, const Capacity& capacity, Nod
   const auto& hardware = capacity.node(n).hardware;
   const std::uint32_t cores = std::max(1u, hardware.sockets * hardware.cores_per_socket);
   const std::uint32_t threads = std::max(1u, hardware.cpus / cores);
-  std::vector<std::uint16_t> cpus;
+  std::vector<model::CpuNumber> cpus;
   for (const std::uint16_t core : span.cores)
     for (std::uint32_t t = 0; t < threads && core * threads + t < hardware.cpus; ++t)
-      cpus.push_back(static_cast<std::uint16_t>(core * threads + t));
+      cpus.push_back(core * threads + t);
   add_cpus(capacity.layout(n), cpus, row.data());
   if (!span.devices.empty()) add_devices(capacity.layout(n), span.devices, row.data());
   return row;

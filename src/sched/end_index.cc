@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sched/end_index.h"
 
-#include <algorithm>
-
-#include "base/check.h"
+#include <functional>
 
 namespace spur::sched {
 
 void EndIndex::assign(std::vector<End> ends) {
   blocks_.clear();
-  std::ranges::sort(ends);
+  std::ranges::sort(ends, std::less{});
   for (std::size_t at = 0; at < ends.size(); at += kBlock) {
     const auto first = ends.begin() + static_cast<std::ptrdiff_t>(at);
     blocks_.emplace_back(first, first + static_cast<std::ptrdiff_t>(std::min(kBlock, ends.size() - at)));
@@ -18,7 +16,8 @@ void EndIndex::assign(std::vector<End> ends) {
 
 // The last block that begins at or before it, or the first.
 std::size_t EndIndex::block_of(const End& end) const {
-  const auto after = std::ranges::upper_bound(blocks_, end, {}, [](const auto& block) { return block.front(); });
+  const auto after =
+      std::ranges::upper_bound(blocks_, end, std::less{}, [](const auto& block) { return block.front(); });
   return after == blocks_.begin() ? 0 : static_cast<std::size_t>(after - blocks_.begin()) - 1;
 }
 
@@ -29,19 +28,20 @@ void EndIndex::add(const End& end) {
   }
   const std::size_t b = block_of(end);
   auto& block = blocks_[b];
-  block.insert(std::ranges::upper_bound(block, end), end);
+  block.insert(std::ranges::upper_bound(block, end, std::less{}), end);
   if (block.size() < 2 * kBlock) return;
   std::vector<End> second(block.begin() + kBlock, block.end());
   block.resize(kBlock);
   blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(b) + 1, std::move(second));
 }
 
-void EndIndex::remove(const End& end) {
-  const std::size_t b = block_of(end);
+void EndIndex::remove(Time at, NodeNumber node) {
+  const End key{at, node, 0};
+  const std::size_t b = block_of(key);
   auto& block = blocks_[b];
-  const auto at = std::ranges::lower_bound(block, end);
-  SPUR_CHECK_MSG(at != block.end() && *at == end, "every end is in the index once");
-  block.erase(at);
+  const auto found = std::ranges::lower_bound(block, key, std::less{});
+  SPUR_CHECK_MSG(found != block.end() && found->at == at && found->node == node, "every end is in the index once");
+  block.erase(found);
   if (block.empty()) blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
 }
 

@@ -27,7 +27,7 @@ TEST(EndIndex, Empty) {
   index.add({from_unix_seconds(5), 1, 2});
   EXPECT_EQ(walk(index, 0).size(), 1u);
   EXPECT_TRUE(walk(index, 3).empty());
-  index.remove({from_unix_seconds(5), 1, 2});
+  index.remove(from_unix_seconds(5), 1);
   EXPECT_EQ(index.size(), 0u);
   EXPECT_TRUE(walk(index, 0).empty());
 }
@@ -55,12 +55,24 @@ TEST(EndIndex, IsAnOrderedSet) {
   };
   for (int round = 0; round < 20; ++round) {
     ASSERT_NO_FATAL_FAILURE(check());
+    const auto node = static_cast<NodeNumber>(random() % 50);
+    std::vector<Time> times;
+    for (const End& end : model)
+      if (end.node == node) times.push_back(end.at);
+    std::vector<std::int32_t> cpus(times.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      cpus[i] = static_cast<std::int32_t>(random() % 8);
+      model.erase({times[i], node, 0});
+      model.insert({times[i], node, cpus[i]});
+    }
+    index.set_cpus(node, times, [&](std::size_t i) { return cpus[i]; });
+    ASSERT_NO_FATAL_FAILURE(check());
     for (int i = 0; i < 1000; ++i) {
       const bool shrink = round >= 10;
       if (!model.empty() && random() % 4 < (shrink ? 3u : 1u)) {
         auto at = model.lower_bound(any());
         if (at == model.end()) at = model.begin();
-        index.remove(*at);
+        index.remove(at->at, at->node);
         model.erase(at);
       } else if (const End end = any(); model.insert(end).second) {
         index.add(end);
@@ -68,7 +80,7 @@ TEST(EndIndex, IsAnOrderedSet) {
     }
   }
   while (!model.empty()) {
-    index.remove(*model.begin());
+    index.remove(model.begin()->at, model.begin()->node);
     model.erase(model.begin());
   }
   check();

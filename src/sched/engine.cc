@@ -129,11 +129,16 @@ bool Engine::count_alone_jobs(const model::View& view) {
 void Engine::take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty) {
   EngineState& s = *state_;
   CowMap<JobPtr>::diff(s.view.active, view.active, [&](std::uint32_t, const JobPtr* a, const JobPtr* b) {
-    for (const JobPtr* job : {a, b}) {
-      if (!job || !(*job)->allocation) continue;
-      for (const auto& grant : (*job)->allocation->nodes)
-        if (grant.node.value < view.nodes.size()) dirty.push_back(grant.node.value);
-    }
+    const auto for_each_grant = [&](const JobPtr* job, const model::View& then, auto f) {
+      if (!job || !(*job)->allocation) return;
+      for (const auto& grant : (*job)->allocation->nodes) {
+        if (grant.node.value >= view.nodes.size()) continue;
+        dirty.push_back(grant.node.value);
+        if (std::ranges::binary_search((*then.nodes.find(grant.node.value))->jobs, (*job)->id)) f(**job, grant);
+      }
+    };
+    for_each_grant(a, s.view, [&](const Job& job, const model::NodeGrant& grant) { s.profile.job_went(job, grant); });
+    for_each_grant(b, view, [&](const Job& job, const model::NodeGrant& grant) { s.profile.job_came(job, grant); });
     if (a && counts_as_array_task(**a)) s.backlog.count_array_task((*a)->array_job, -1);
     if (b && counts_as_array_task(**b)) s.backlog.count_array_task((*b)->array_job, 1);
     if (a) count_leaving(s, **a, -1);

@@ -34,6 +34,21 @@ struct LaneRecord {
   std::int64_t size;
 };
 
+// A lane's place in the queue: the next job of each priority group.
+struct LaneCursor {
+  std::vector<Turns::const_iterator> at;
+  std::uint32_t group = 0;  // the one whose turn it is
+  bool in_walk = false;
+  bool cut = false;          // some jobs of it were put off
+  std::uint32_t joined = 0;  // how often
+  // Keeps its memory.
+  void forget() {
+    at.clear();
+    group = joined = 0;
+    in_walk = cut = false;
+  }
+};
+
 struct EngineState {
   EngineState(const model::View& seen, Params with)
       : view(seen),
@@ -70,6 +85,7 @@ struct EngineState {
   bool backlog_filled = false;                     // before the first call there is none
   std::vector<std::unique_ptr<LaneRecord>> lanes;  // by lane; null: free
   std::vector<std::uint32_t> free_lanes;
+  std::vector<LaneCursor> cursors;  // by lane: of one walk, kept because thousands of little vectors are dear to make
   std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk
   std::map<JobId, PlannedStart> planned;
   std::deque<Hold> foretold;  // of the last full cycle: for whoever asks what comes after it

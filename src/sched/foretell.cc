@@ -14,7 +14,7 @@ void Walk::foretell() {
   last_.reset();
   heap_.clear();
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
-    cursors_[l] = {};
+    cursors_[l].forget();
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != model::Reason::None) continue;
     s_.lanes[l]->lane.begin();
     join(l, nullptr);

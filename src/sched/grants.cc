@@ -2,6 +2,7 @@
 #include "sched/grants.h"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "base/check.h"
@@ -30,23 +31,20 @@ Words near_cpus(const NodeLayout& layout, const Amount* take) {
 // Takes up to `count` CPUs of free cores in [first, last).
 class CoreTaker {
  public:
-  CoreTaker(Words& used, std::uint32_t unit, std::vector<std::uint16_t>& taken)
+  CoreTaker(Words& used, std::uint32_t unit, std::vector<model::CpuNumber>& taken)
       : used_(used), unit_(unit), taken_(taken) {}
 
   // Of the near ones only if `near` is given. Returns what is still missing.
   Amount take(std::uint32_t first, std::uint32_t last, Amount count, const Words* near) {
+    if (unit_ == 1 && !near) return take_singles(first, last, count);
     for (; first + unit_ <= last && count > 0; first += unit_) {
-      if (unit_ == 1 && first % 64 == 0 && used_[first / 64] == ~std::uint64_t{0}) {
-        first += 63;  // a full word
-        continue;
-      }
       if (near && !bit(*near, first)) continue;
       bool used = false;
       for (std::uint32_t cpu = first; cpu < first + unit_; ++cpu) used |= bit(used_, cpu);
       if (used) continue;
       for (std::uint32_t cpu = first; cpu < first + unit_; ++cpu) {
         used_[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
-        taken_.push_back(static_cast<std::uint16_t>(cpu));
+        taken_.push_back(cpu);
       }
       count -= unit_;
     }
@@ -54,9 +52,22 @@ class CoreTaker {
   }
 
  private:
+  Amount take_singles(std::uint32_t first, std::uint32_t last, Amount count) {
+    for (std::uint32_t w = first / 64; count > 0 && w * 64 < last; ++w) {
+      std::uint64_t free = ~used_[w];
+      if (w * 64 < first) free &= ~std::uint64_t{0} << (first - w * 64);
+      if ((w + 1) * 64 > last) free &= ~std::uint64_t{0} >> ((w + 1) * 64 - last);
+      for (; free != 0 && count > 0; free &= free - 1, --count) {
+        used_[w] |= free & -free;
+        taken_.push_back(w * 64 + static_cast<std::uint32_t>(std::countr_zero(free)));
+      }
+    }
+    return count;
+  }
+
   Words& used_;
   std::uint32_t unit_;
-  std::vector<std::uint16_t>& taken_;
+  std::vector<model::CpuNumber>& taken_;
 };
 
 bool takes_shares(const Request& request, const DeviceGroup& group) {
@@ -122,7 +133,7 @@ Grants::Bits& Grants::bits_of(NodeNumber n) {
 
 void Grants::give_back(const model::NodeGrant& grant, Gone what) {
   Bits& bits = bits_of(grant.node.value);
-  for (const std::uint16_t cpu : grant.cpus) bits.cpus[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
+  for (const model::CpuNumber cpu : grant.cpus) bits.cpus[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
   if (what == Gone::Cpus) return;
   const auto& counted = capacity_.layout(grant.node.value).counted;
   for (const model::DeviceGrant& devices : grant.devices)
@@ -137,17 +148,17 @@ void Grants::give_back(const model::NodeGrant& grant, Gone what) {
 
 void Grants::take_cpus(const model::NodeGrant& grant) {
   Bits& bits = bits_of(grant.node.value);
-  for (const std::uint16_t cpu : grant.cpus) bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+  for (const model::CpuNumber cpu : grant.cpus) bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
 }
 
-bool Grants::is_free(NodeNumber node, std::uint16_t cpu) {
+bool Grants::is_free(NodeNumber node, model::CpuNumber cpu) {
   return !bit(bits_of(node).cpus, cpu);
 }
 
-std::vector<std::uint16_t> Grants::take_cpus(Bits& bits, NodeNumber n, const Amount* take) const {
+std::vector<model::CpuNumber> Grants::take_cpus(Bits& bits, NodeNumber n, const Amount* take) const {
   const NodeLayout& layout = capacity_.layout(n);
   const std::uint32_t cpus = capacity_.node(n).hardware.cpus;
-  std::vector<std::uint16_t> taken;
+  std::vector<model::CpuNumber> taken;
   taken.reserve(static_cast<std::size_t>(take[Columns::kCpu]));
   CoreTaker cores(bits.cpus, static_cast<std::uint32_t>(layout.unit), taken);
   const Words near = layout.groups.empty() ? Words() : near_cpus(layout, take);

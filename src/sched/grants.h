@@ -26,7 +26,7 @@ class Grants {
   void give_back(const model::NodeGrant& grant, Gone what);
   // CPUs of a job that runs on, or of one that must find them free.
   void take_cpus(const model::NodeGrant& grant);
-  bool is_free(NodeNumber node, std::uint16_t cpu);
+  bool is_free(NodeNumber node, model::CpuNumber cpu);
 
  private:
   struct Bits {
@@ -34,7 +34,7 @@ class Grants {
     std::vector<std::vector<bool>> counted;  // beside NodeLayout::counted: in use, run after run
   };
   Bits& bits_of(NodeNumber node);
-  std::vector<std::uint16_t> take_cpus(Bits& bits, NodeNumber node, const Amount* take) const;
+  std::vector<model::CpuNumber> take_cpus(Bits& bits, NodeNumber node, const Amount* take) const;
 
   const Capacity& capacity_;
   std::unordered_map<NodeNumber, std::uint32_t> slot_;  // position in bits_; look-up only

@@ -19,6 +19,13 @@ std::int32_t least_cpus(const Request& request, const Capacity& capacity, NodeNu
   return static_cast<std::int32_t>(std::max(request.cpus_per_task, request.min_cpus));
 }
 
+Amount least_cpus_in_all(const Request& request) {
+  const Amount on_node = std::max(request.cpus_per_task, request.min_cpus);
+  const Amount by_nodes = on_node * request.min_nodes;
+  return request.tasks_fixed && !request.overcommit ? std::max(by_nodes, request.cpus_per_task * request.tasks)
+                                                    : by_nodes;
+}
+
 }  // namespace
 
 Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSpec& spec, std::size_t partition,
@@ -32,6 +39,7 @@ Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSp
     request_.partition = partition;
     request_.limit = limit_in(partition_.config, limit);
   }
+  least_cpus_ = least_cpus_in_all(request_);
   fixed_reason_ = limit_reason(partition_.config, request_);
   if (fixed_reason_ == Reason::None && !request) fixed_reason_ = Reason::BadConstraints;
   if (spec.reservation.empty() && !any_magnetic(view)) return;
@@ -212,23 +220,25 @@ std::vector<Share> Lane::look(Profile& profile, const Request& request) const {
 
 std::vector<Share> Lane::fit_now(Profile& profile) {
   if (asker_) return look_inside(profile);
-  const Time now = profile.now(), end = request_.end_of_run(now);
   if (is_full(profile) || !licensed_now(profile)) return {};
   std::vector<Share> shares;
-  const auto gained = full_ && !short_ ? profile.gains().since(*full_) : std::nullopt;
-  if (!gained) {
-    shares = look(profile);
-  } else {
-    // Only what gained since can make a difference.
-    Offers offers(request_, reach_, profile);
-    for (const NodeNumber n : *gained)
-      if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, profile.least(n, now, end));
-    if (offers.any_single()) shares = takes_one_node(profile) ? offers.place() : look(profile);
-  }
+  if (profile.free_cpus_in_all() >= least_cpus_) shares = look_at_gains(profile);
   // Where it matters which nodes they are the choice is greedy: less to choose from can be more. So nothing is
   // learnt; nor where users matter, who may go without a node gaining anything.
   if (shares.empty() && request_.places_freely() && !profile.heeds_users(request_)) full_ = profile.gains().end();
   return shares;
+}
+
+// Only what gained since it was full can make a difference.
+std::vector<Share> Lane::look_at_gains(Profile& profile) {
+  const auto gained = full_ && !short_ ? profile.gains().since(*full_) : std::nullopt;
+  if (!gained) return look(profile);
+  const Time now = profile.now(), end = request_.end_of_run(now);
+  Offers offers(request_, reach_, profile);
+  for (const NodeNumber n : *gained)
+    if (profile.free_cpus(n) >= reach_.least && offers.in_reach(n)) offers.set(n, profile.least(n, now, end));
+  if (!offers.any_single()) return {};
+  return takes_one_node(profile) ? offers.place() : look(profile);
 }
 
 // Whether there is no room even without any holds.

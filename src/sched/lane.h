@@ -77,12 +77,14 @@ class Lane {
   bool in_time_at_all(Time start) const;
   std::optional<Hold> search(Profile& profile, Time from, Time until);
   std::vector<Share> look_inside(Profile& profile);
+  std::vector<Share> look_at_gains(Profile& profile);
   const std::vector<Reservations::Open>& open(const Profile& profile);
 
   const model::View& view_;
   const model::Partition& partition_;
   std::size_t partition_number_;
   Request request_;
+  Amount least_cpus_ = 0;         // that a job needs in all; it may be more
   std::optional<Request> short_;  // with --time-min
   bool chosen_short_ = false;
   model::Reason fixed_reason_ = model::Reason::None;  // by configuration alone

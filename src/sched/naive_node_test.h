@@ -374,7 +374,7 @@ class NaiveNode : protected NaiveWorld {
     return false;
   }
   static void take_cores(Node& node, Amount first, Amount last, Amount count, const std::set<int>& near,
-                         std::vector<std::uint16_t>& cpus) {
+                         std::vector<model::CpuNumber>& cpus) {
     for (const bool far : {false, true})
       for (Amount core = first; core < last && count > 0; core += node.unit) {
         if (!far && !near.empty() && !near.contains(static_cast<int>(core))) continue;
@@ -382,7 +382,7 @@ class NaiveNode : protected NaiveWorld {
         for (Amount cpu = core; cpu < core + node.unit; ++cpu)
           free = free && node.cpus_free.contains(static_cast<int>(cpu));
         for (Amount cpu = core; free && cpu < core + node.unit; ++cpu, --count) {
-          cpus.push_back(static_cast<std::uint16_t>(cpu));
+          cpus.push_back(cpu);
           node.cpus_free.erase(static_cast<int>(cpu));
         }
       }

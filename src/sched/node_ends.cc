@@ -2,7 +2,9 @@
 #include "sched/node_ends.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/check.h"
 #include "sched/request.h"
 
 namespace spur::sched {
@@ -24,93 +26,135 @@ NodeEnds::NodeEnds(const model::View& view, const Capacity& capacity)
     : view_(view),
       capacity_(capacity),
       steps_(capacity.size()),
-      state_(capacity.size(), State::Unknown),
-      indexed_(capacity.size()) {}
+      state_(capacity.size()),
+      scratch_(capacity.width()) {}
 
-template <class F>
-void NodeEnds::for_each_end(NodeNumber n, F f) const {
-  const std::size_t width = capacity_.width();
-  const Steps& steps = steps_[n];
-  for (std::size_t i = 0; i < steps.at.size(); ++i)
-    f(EndIndex::End{steps.at[i], n, static_cast<std::int32_t>(steps.rows[i * width + Columns::kCpu])});
+std::int32_t NodeEnds::cpus_of(NodeNumber n, std::size_t step) const {
+  return static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu] +
+                                   steps_[n].rows[step * capacity_.width() + Columns::kCpu]);
 }
 
+// ---- what happens
+
 void NodeEnds::outdate(NodeNumber n) {
-  if (state_[n] != State::Known) return;
-  state_[n] = State::Outdated;
+  if (!index_built_ || state_[n].outdated) return;
+  state_[n].outdated = true;
   outdated_.push_back(n);
+}
+
+void NodeEnds::add(NodeNumber n, Time until, const Amount* row) {
+  if (!state_[n].known) return;
+  const std::size_t width = capacity_.width();
+  Steps& steps = steps_[n];
+  const auto at = std::ranges::lower_bound(steps.at, until);
+  const auto step = static_cast<std::size_t>(at - steps.at.begin());
+  if (at == steps.at.end() || *at != until) {
+    steps.at.insert(at, until);
+    steps.jobs.insert(steps.jobs.begin() + static_cast<std::ptrdiff_t>(step), 0);
+    steps.rows.resize(steps.rows.size() + width);
+    const auto here = steps.rows.begin() + static_cast<std::ptrdiff_t>(step * width);
+    std::copy_backward(here, steps.rows.end() - static_cast<std::ptrdiff_t>(width), steps.rows.end());
+    if (step == 0)
+      std::fill_n(here, width, 0);
+    else
+      std::copy_n(here - static_cast<std::ptrdiff_t>(width), width, here);
+    if (state_[n].indexed) index_.add({until, n, 0});
+  }
+  ++steps.jobs[step];
+  for (std::size_t i = step * width; i < steps.rows.size(); i += width)
+    for (std::size_t c = 0; c < width; ++c) steps.rows[i + c] += row[c];
+  outdate(n);
+}
+
+void NodeEnds::remove(NodeNumber n, Time until, const Amount* row) {
+  if (!state_[n].known) return;
+  const std::size_t width = capacity_.width();
+  Steps& steps = steps_[n];
+  const auto at = std::ranges::lower_bound(steps.at, until);
+  SPUR_CHECK_MSG(at != steps.at.end() && *at == until, "whoever goes was there");
+  const auto step = static_cast<std::size_t>(at - steps.at.begin());
+  for (std::size_t i = step * width; i < steps.rows.size(); i += width)
+    for (std::size_t c = 0; c < width; ++c) steps.rows[i + c] -= row[c];
+  if (--steps.jobs[step] == 0) {
+    steps.at.erase(at);
+    steps.jobs.erase(steps.jobs.begin() + static_cast<std::ptrdiff_t>(step));
+    const auto here = steps.rows.begin() + static_cast<std::ptrdiff_t>(step * width);
+    steps.rows.erase(here, here + static_cast<std::ptrdiff_t>(width));
+    if (state_[n].indexed) index_.remove(until, n);
+  }
+  outdate(n);
 }
 
 void NodeEnds::add_start(NodeNumber n, Time until, const Amount* row) {
   starts_[n].push_back({until, {row, row + capacity_.width()}});
+  add(n, until, row);
   outdate(n);
 }
 
+void NodeEnds::forget_starts(NodeNumber n) {
+  const auto started = starts_.find(n);
+  if (started == starts_.end()) return;
+  for (const Start& start : started->second) remove(n, start.until, start.row.data());
+  starts_.erase(started);
+}
+
+// ---- what is known
+
 void NodeEnds::work_out(NodeNumber n) {
-  const std::size_t width = capacity_.width();
-  order_.clear();
-  rows_.clear();
-  const auto add = [&](Time until) {
-    order_.emplace_back(until, order_.size());
-    rows_.resize(rows_.size() + width);
-    return std::span(rows_).last(width);
-  };
+  state_[n].known = true;
+  std::vector<Start> ends;
   capacity_.for_each_job_on(view_, n, [&](const model::Job& job, const model::NodeGrant& grant) {
-    capacity_.row_of(job, grant, add(raw_end(job)));
+    Start& end = ends.emplace_back(raw_end(job), std::vector<Amount>(capacity_.width()));
+    capacity_.row_of(job, grant, end.row);
   });
   if (const auto started = starts_.find(n); started != starts_.end())
-    for (const auto& start : started->second) std::ranges::copy(start.row, add(start.until).begin());
-  std::ranges::sort(order_);
-
-  if (index_built_ && indexed_[n]) for_each_end(n, [&](const auto& end) { index_.remove(end); });
-  Steps& steps = steps_[n];
-  steps.at.clear();
-  steps.rows.clear();
-  for (const auto& [until, which] : order_) {
-    if (steps.at.empty() || steps.at.back() != until) {
-      // Not a pointer into what grows.
-      const std::vector<Amount> before =
-          steps.at.empty()
-              ? std::vector<Amount>(capacity_.free(n), capacity_.free(n) + width)
-              : std::vector<Amount>(steps.rows.end() - static_cast<std::ptrdiff_t>(width), steps.rows.end());
-      steps.at.push_back(until);
-      steps.rows.insert(steps.rows.end(), before.begin(), before.end());
-    }
-    Amount* last = &steps.rows[(steps.at.size() - 1) * width];
-    for (std::size_t c = 0; c < width; ++c) last[c] += rows_[which * width + c];
-  }
-  state_[n] = State::Known;
-  if (!index_built_) return;
-  indexed_[n] = capacity_.usable(n);
-  if (indexed_[n]) for_each_end(n, [&](const auto& end) { index_.add(end); });
+    ends.insert(ends.end(), started->second.begin(), started->second.end());
+  std::ranges::sort(ends, {}, &Start::until);
+  for (const Start& end : ends) add(n, end.until, end.row.data());
 }
 
 const NodeEnds::Steps& NodeEnds::steps(NodeNumber n) {
-  if (state_[n] != State::Known) work_out(n);
+  if (!state_[n].known) work_out(n);
   return steps_[n];
 }
 
 const Amount* NodeEnds::row_at(NodeNumber n, Time at) {
   const Steps& found = steps(n);
   const auto after = std::ranges::upper_bound(found.at, at) - found.at.begin();
-  if (after == 0) return capacity_.free(n);
-  return &found.rows[static_cast<std::size_t>(after - 1) * capacity_.width()];
+  const Amount* free = capacity_.free(n);
+  if (after == 0) return free;
+  const std::size_t width = capacity_.width();
+  const Amount* back = &found.rows[static_cast<std::size_t>(after - 1) * width];
+  for (std::size_t c = 0; c < width; ++c) scratch_[c] = free[c] + back[c];
+  return scratch_.data();
+}
+
+void NodeEnds::bring_into_index(NodeNumber n) {
+  State& state = state_[n];
+  const Steps& steps = steps_[n];
+  state.outdated = false;
+  if (state.indexed != capacity_.usable(n)) {
+    state.indexed = !state.indexed;
+    for (std::size_t i = 0; i < steps.at.size(); ++i)
+      state.indexed ? index_.add({steps.at[i], n, cpus_of(n, i)}) : index_.remove(steps.at[i], n);
+    return;
+  }
+  if (state.indexed) index_.set_cpus(n, steps.at, [&](std::size_t i) { return cpus_of(n, i); });
 }
 
 const EndIndex& NodeEnds::index() {
   if (!index_built_) {
     std::vector<EndIndex::End> all;
     for (NodeNumber n = 0; n < capacity_.size(); ++n) {
-      if (state_[n] != State::Known) work_out(n);
-      indexed_[n] = capacity_.usable(n);
-      if (indexed_[n]) for_each_end(n, [&](const auto& end) { all.push_back(end); });
+      const Steps& known = steps(n);
+      state_[n].indexed = capacity_.usable(n);
+      for (std::size_t i = 0; state_[n].indexed && i < known.at.size(); ++i)
+        all.push_back({known.at[i], n, cpus_of(n, i)});
     }
     index_.assign(std::move(all));
     index_built_ = true;
   }
-  for (const NodeNumber n : outdated_)
-    if (state_[n] == State::Outdated) work_out(n);
-  outdated_.clear();
+  for (const NodeNumber n : std::exchange(outdated_, {})) bring_into_index(n);
   return index_;
 }
 

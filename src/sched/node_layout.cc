@@ -260,11 +260,18 @@ class LayoutMaker {
 // Word by word: every node of the cluster is counted so.
 Amount free_singles(const Bits& used, const Bits& kept, std::size_t first, std::size_t last) {
   Amount busy = 0;
-  for (std::size_t w = first / 64; w * 64 < last; ++w) {
+  // Mostly all or nothing; without a machine instruction to rely on, counting bits is dear.
+  const auto count = [&](std::uint64_t word) {
+    busy += word == 0 || ~word == 0 ? static_cast<int>(word & 64) : std::popcount(word);
+  };
+  std::size_t w = first / 64;
+  if (first % 64 == 0 && kept.empty())
+    for (const std::size_t whole = std::min(last / 64, used.size()); w < whole; ++w) count(used[w]);
+  for (; w * 64 < last; ++w) {
     std::uint64_t word = (w < used.size() ? used[w] : 0) | (w < kept.size() ? kept[w] : 0);
     if (w * 64 < first) word &= ~std::uint64_t{0} << (first - w * 64);
     if ((w + 1) * 64 > last) word &= ~std::uint64_t{0} >> ((w + 1) * 64 - last);
-    busy += std::popcount(word);
+    count(word);
   }
   return static_cast<Amount>(last - first) - busy;
 }
@@ -384,13 +391,13 @@ void subtract_used(const NodeLayout& layout, const model::Node& node, bool memor
   }
 }
 
-void add_cpus(const NodeLayout& layout, std::span<const std::uint16_t> cpus, Amount* row) {
+void add_cpus(const NodeLayout& layout, std::span<const model::CpuNumber> cpus, Amount* row) {
   if (layout.unit == 1 && !layout.first_socket) {
     row[Columns::kCpu] += static_cast<Amount>(cpus.size());
     return;
   }
   Amount last_core = -1;
-  for (const std::uint16_t cpu : cpus) {  // ascending
+  for (const model::CpuNumber cpu : cpus) {  // ascending
     if (cpu / layout.unit == last_core) continue;
     last_core = cpu / layout.unit;
     row[Columns::kCpu] += layout.unit;

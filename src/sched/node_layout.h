@@ -119,7 +119,7 @@ void fill_total(const NodeLayout& layout, const model::NodeHardware& hardware, A
 // What is in use there by the node's books, to be taken from the total.
 void subtract_used(const NodeLayout& layout, const model::Node& node, bool memory_counts, Amount* row);
 // CPUs (all and by socket) and devices of a grant, added to `row`. A suspended job holds no CPUs.
-void add_cpus(const NodeLayout& layout, std::span<const std::uint16_t> cpus, Amount* row);
+void add_cpus(const NodeLayout& layout, std::span<const model::CpuNumber> cpus, Amount* row);
 void add_devices(const NodeLayout& layout, const std::vector<model::DeviceGrant>& devices, Amount* row);
 
 }  // namespace spur::sched

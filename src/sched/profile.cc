@@ -26,12 +26,18 @@ Profile::Profile(const model::View& view)
       ends_(view, capacity_),
       free_cpus_(capacity_.size()),
       held_at_(capacity_.size(), kNotHeld),
+      has_starts_(capacity_.size()),
       nothing_(capacity_.width()),
       marks_(capacity_.size()),
       scratch_(capacity_.width()),
       license_scratch_(view.config->licenses.size()) {
-  for (NodeNumber n = 0; n < capacity_.size(); ++n)
-    free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
+  for (NodeNumber n = 0; n < capacity_.size(); ++n) note_free_cpus(n);
+}
+
+void Profile::note_free_cpus(NodeNumber n) {
+  const auto free = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
+  free_cpus_in_all_ += free - free_cpus_[n];
+  free_cpus_[n] = free;
 }
 
 // ---- what happened
@@ -40,15 +46,26 @@ void Profile::refresh(NodeNumber n) {
   before_.assign(capacity_.free(n), capacity_.free(n) + capacity_.width());
   capacity_.refresh(view_, n);
   const Amount* after = capacity_.free(n);
-  free_cpus_[n] = static_cast<std::int32_t>(after[Columns::kCpu]);
+  note_free_cpus(n);
   bool more = groups_.update(n, is_held(n));
   if (more) ++static_version_;
   for (std::size_t c = 0; c < before_.size(); ++c) more |= after[c] > before_[c];
   if (more) base_gains_.add(n);
   if (more || is_held(n)) gains_.add(n);
   ends_.forget_starts(n);
+  has_starts_[n] = false;
   ends_.outdate(n);
   if (is_held(n)) held_[held_at_[n]].outdated = true;
+}
+
+void Profile::job_came(const model::Job& job, const model::NodeGrant& grant) {
+  capacity_.row_of(job, grant, scratch_);
+  ends_.add(grant.node.value, raw_end(job), scratch_.data());
+}
+
+void Profile::job_went(const model::Job& job, const model::NodeGrant& grant) {
+  capacity_.row_of(job, grant, scratch_);
+  ends_.remove(grant.node.value, raw_end(job), scratch_.data());
 }
 
 void Profile::set_license_holder(const model::Job& job) {
@@ -63,7 +80,8 @@ void Profile::set_license_holder(const model::Job& job) {
 
 void Profile::begin(Time now) {
   now_ = now;
-  for (const NodeNumber n : started_on_) refresh(n);
+  for (const NodeNumber n : started_on_)
+    if (has_starts_[n]) refresh(n);
   started_on_.clear();
   license_starts_.clear();
   reserved_starts_.clear();
@@ -98,8 +116,7 @@ Timeline& Profile::timeline(NodeNumber node) {
 Timeline Profile::steps_of(NodeNumber node) {
   Timeline timeline(capacity_.width(), capacity_.free(node), now_);
   const auto& steps = ends_.steps(node);
-  for (std::size_t i = 0; i < steps.at.size(); ++i)
-    timeline.append(not_before_soon(steps.at[i], now_), &steps.rows[i * capacity_.width()]);
+  timeline.append(steps.at, steps.rows, now_ + seconds(1));
   return timeline;
 }
 
@@ -225,11 +242,16 @@ void Profile::start(const Request& request, const std::vector<Share>& shares, co
 
 void Profile::occupy(NodeNumber n, Time until, const Amount* row) {
   capacity_.take(n, row);
-  free_cpus_[n] = static_cast<std::int32_t>(capacity_.free(n)[Columns::kCpu]);
+  note_free_cpus(n);
   groups_.update(n, is_held(n));
   ends_.add_start(n, until, row);
-  if (is_held(n)) held_[held_at_[n]].outdated = true;
+  if (is_held(n)) {
+    HeldNode& held = held_[held_at_[n]];
+    held.outdated |= held.parted || held.built != now_;
+    if (!held.outdated) held.timeline.take(now_, std::max(until, now_ + seconds(1)), row);
+  }
   started_on_.push_back(n);
+  has_starts_[n] = true;
 }
 
 Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> shares) {

@@ -75,6 +75,10 @@ class Profile {
 
   // ---- what happened to the cluster
   void refresh(NodeNumber n);
+  // An active job holds something of a node, or does no longer. One that changed has gone and come. refresh() of the
+  // node has to follow.
+  void job_came(const model::Job& job, const model::NodeGrant& grant);
+  void job_went(const model::Job& job, const model::NodeGrant& grant);
   void set_license_holder(const model::Job& job);
   void remove_license_holder(JobId job) { license_holders_.erase(job); }
   // A call begins: starts of the last one that did not come true are forgotten.
@@ -106,6 +110,7 @@ class Profile {
   const std::vector<NodeNumber>& held_nodes() const { return held_nodes_; }
   bool is_held(NodeNumber n) const { return held_at_[n] != kNotHeld; }
   std::int32_t free_cpus(NodeNumber n) const { return free_cpus_[n]; }
+  Amount free_cpus_in_all() const { return free_cpus_in_all_; }
   // The least free on the node during [from, to). Valid until the next call.
   const Amount* least(NodeNumber node, Time from, Time to);
   // Whether the licences are there during all of that time.
@@ -178,6 +183,7 @@ class Profile {
   bool keeps_out(const Hold& closure) const;
   void take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back);
   void take_off(const Hold& hold);
+  void note_free_cpus(NodeNumber n);
   void drop_from(NodeNumber n, const Hold& hold);
   Time next_change(const Timeline& timeline, bool held, const Request& request, Time at) const;
 
@@ -188,10 +194,12 @@ class Profile {
   NodeEnds ends_;
   std::uint64_t static_version_ = 1;
   std::vector<std::int32_t> free_cpus_;  // by node: a column of the capacity, close together
+  Amount free_cpus_in_all_ = 0;          // their sum
   std::vector<std::uint32_t> held_at_;   // by node: position in held_nodes_ and held_
   std::vector<NodeNumber> held_nodes_;   // those with holds
   std::vector<HeldNode> held_;           // beside it
   std::vector<NodeNumber> started_on_;   // by starts of this call
+  std::vector<bool> has_starts_;         // by node: and not refreshed since
   std::map<JobId, LicenseHolder> license_holders_;
   std::vector<std::pair<Time, std::vector<Amount>>> license_starts_;  // of this call
   std::vector<const Hold*> license_holds_;

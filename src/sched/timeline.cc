@@ -10,14 +10,25 @@ namespace spur::sched {
 Timeline::Timeline(std::size_t width, const Amount* free_now, Time now)
     : width_(width), times_{now}, rows_(free_now, free_now + width) {}
 
-void Timeline::append(Time at, const Amount* free) {
-  SPUR_CHECK(built() && at >= times_.back());
-  if (at == times_.back()) {
-    std::copy(free, free + width_, rows_.end() - static_cast<std::ptrdiff_t>(width_));
-    return;
+void Timeline::append(const std::vector<Time>& at, const std::vector<Amount>& back, Time soonest) {
+  SPUR_CHECK(steps() == 1 && soonest > times_.back());
+  const auto later = std::ranges::upper_bound(at, soonest) - at.begin();
+  times_.reserve(times_.size() + at.size() + 4);  // and a hold or two
+  rows_.reserve((times_.size() + at.size() + 4) * width_);
+  const auto add_row = [&](std::size_t i) {
+    for (std::size_t c = 0; c < width_; ++c) rows_.push_back(rows_[c] + back[i * width_ + c]);
+  };
+  if (later > 0) {
+    times_.push_back(soonest);
+    add_row(static_cast<std::size_t>(later) - 1);
   }
-  times_.push_back(at);
-  rows_.insert(rows_.end(), free, free + width_);
+  times_.insert(times_.end(), at.begin() + later, at.end());
+  for (auto i = static_cast<std::size_t>(later); i < at.size(); ++i) add_row(i);
+}
+
+void Timeline::note_fall(Time at) {
+  const auto next = std::ranges::lower_bound(falls_, at);
+  if (next == falls_.end() || *next != at) falls_.insert(next, at);
 }
 
 std::size_t Timeline::step_at(Time at) {
@@ -38,6 +49,10 @@ void Timeline::add(Time from, Time to, const Amount* amounts, int sign) {
   const std::size_t end = to == Time::max() ? times_.size() : step_at(to);
   for (std::size_t i = first; i < end; ++i)
     for (std::size_t c = 0; c < width_; ++c) rows_[i * width_ + c] += sign * amounts[c];
+  if (sign < 0)
+    note_fall(from);
+  else if (to != Time::max())
+    note_fall(to);
 }
 
 void Timeline::lower(Time from, Time to, const Amount* most) {
@@ -46,6 +61,7 @@ void Timeline::lower(Time from, Time to, const Amount* most) {
   const std::size_t end = to == Time::max() ? times_.size() : step_at(to);
   for (std::size_t i = first; i < end; ++i)
     for (std::size_t c = 0; c < width_; ++c) rows_[i * width_ + c] = std::min(rows_[i * width_ + c], most[c]);
+  note_fall(from);
 }
 
 std::size_t Timeline::step_of(Time at) const {
@@ -55,10 +71,10 @@ std::size_t Timeline::step_of(Time at) const {
 }
 
 void Timeline::least(Time from, Time to, Amount* out) const {
-  std::size_t step = step_of(from);
-  std::copy(row(step), row(step) + width_, out);
-  while (++step < times_.size() && times_[step] < to) {
-    const Amount* here = row(step);
+  const Amount* first = row(step_of(from));
+  std::copy(first, first + width_, out);
+  for (auto fall = std::ranges::upper_bound(falls_, from); fall != falls_.end() && *fall < to; ++fall) {
+    const Amount* here = row(step_of(*fall));
     for (std::size_t c = 0; c < width_; ++c) out[c] = std::min(out[c], here[c]);
   }
 }

@@ -17,8 +17,9 @@ class Timeline {
   Timeline() = default;
   Timeline(std::size_t width, const Amount* free_now, Time now);
 
-  // Builds it up: from that moment on, which is not before the last one, so much is free.
-  void append(Time at, const Amount* free);
+  // Builds it up: at those moments, which ascend, so much has come back in all (a row each), but not before
+  // `soonest`.
+  void append(const std::vector<Time>& at, const std::vector<Amount>& back, Time soonest);
 
   std::size_t width() const { return width_; }
   bool built() const { return !times_.empty(); }
@@ -45,11 +46,14 @@ class Timeline {
 
  private:
   void add(Time from, Time to, const Amount* amounts, int sign);
+  void note_fall(Time at);
   std::size_t step_at(Time at);  // position of the step at `at`, made if it is not there
 
   std::size_t width_ = 0;
   std::vector<Time> times_;
   std::vector<Amount> rows_;
+  // Where less may be free than just before, ascending. Between these it only gets more.
+  std::vector<Time> falls_;
 };
 
 }  // namespace spur::sched

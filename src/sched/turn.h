@@ -7,13 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <tuple>
 #include <vector>
 
 #include "base/ids.h"
 #include "model/view.h"
 #include "sched/priority.h"
+#include "sched/turns.h"
 
 namespace spur::sched {
 
@@ -26,25 +26,6 @@ struct Standing {
   std::int64_t order = 0;  // of Rank
 };
 Standing standing_of(const model::Job& job, const model::View& view, const PriorityScale& scale);
-
-// A job's place inside its priority group.
-struct Turn {
-  std::int64_t order = 0;
-  JobId job;
-  std::uint32_t slot = 0;  // the backlog's number of the job
-};
-struct TurnOrder {
-  using is_transparent = void;
-  bool operator()(const Turn& a, const Turn& b) const {
-    return a.order != b.order ? a.order < b.order : a.job < b.job;
-  }
-  // For lower_bound: the first turn that is_before is false for.
-  template <class IsBefore>
-  bool operator()(const Turn& turn, const IsBefore& is_before) const {
-    return is_before(turn);
-  }
-};
-using Turns = std::set<Turn, TurnOrder>;
 
 // A job's place in the whole queue, in one of its partitions. The smallest comes first.
 struct Position {

@@ -38,8 +38,8 @@ void Walk::find_firsts() {
     lacks_licenses_[l] = !s_.lanes[l]->lane.licensed_now(s_.profile);
   }
   std::vector<std::optional<Position>> firsts(first_of_partition_.size());
-  const auto consider = [&](const LaneRecord& record, const Turn& turn) {
-    const Position position = position_of(turn, record);
+  const auto consider = [&](const LaneRecord& record, const Backlog::Group& group, const Turn& turn) {
+    const Position position = position_of(turn, group, record);
     auto& first = firsts[record.partition];
     if (first && !(position < *first)) return;
     first = position;
@@ -56,7 +56,8 @@ void Walk::find_firsts() {
       if (said != Reason::Resources || first == kNone || reason_of_class(c, &speaks) != Reason::Priority) continue;
       for (std::uint32_t slot = first; slot != kNone; slot = s_.backlog.slot(slot).next)
         if (waits(slot))
-          consider(*s_.lanes[speaks], {s_.backlog.slot(slot).order, s_.backlog.slot(slot).job->id, slot});
+          consider(*s_.lanes[speaks], classes[c].groups[s_.backlog.slot(slot).group],
+                   {s_.backlog.slot(slot).order, s_.backlog.slot(slot).job->id, slot});
     }
   }
   const std::vector<std::uint32_t> told = first_of_partition_;
@@ -65,8 +66,11 @@ void Walk::find_firsts() {
     const LaneRecord& record = *s_.lanes[l];
     if (s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     for (const auto& group : class_of(record).groups) {
-      const auto at = std::ranges::find_if(group.turns, [&](const Turn& turn) { return waits(turn.slot); });
-      if (at != group.turns.end()) consider(record, *at);
+      // Who has a turn is in the queue; most groups are judged by their first one, without a look at its record.
+      const auto at = std::ranges::find_if(group.turns, [&](const Turn& turn) {
+        return (done_.empty() && array_starts_.empty()) || waits(turn.slot);
+      });
+      if (at != group.turns.end()) consider(record, group, *at);
     }
   }
 }

@@ -16,8 +16,11 @@ Walk::Walk(EngineState& state, Mode mode)
     : s_(state),
       mode_(mode),
       now_(state.profile.now()),
-      cursors_(state.lanes.size()),
-      holds_in_(state.view.partitions->size()) {}
+      cursors_(state.cursors),
+      holds_in_(state.view.partitions->size()) {
+  cursors_.resize(state.lanes.size());
+  for (Cursor& cursor : cursors_) cursor.forget();
+}
 
 void Walk::decide() {
   plan_.wake_at = s_.backlog.next_change();
@@ -72,8 +75,7 @@ const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
 }
 
 // The one place that says in which order jobs are looked at.
-Position Walk::position_of(const Turn& turn, const LaneRecord& lane) const {
-  const auto& group = class_of(lane).groups[s_.backlog.slot(turn.slot).group];
+Position Walk::position_of(const Turn& turn, const Backlog::Group& group, const LaneRecord& lane) const {
   const std::int64_t points = group.key[lane.nth];
   // Behind, age does not count: it would put long waiting large jobs before the small ones, and they have promises.
   if (behind_) return {lane.tier, points, turn.order, turn.job, lane.nth, true, lane.size};
@@ -89,9 +91,9 @@ void Walk::join(std::uint32_t lane, const Position* after) {
   cursor.cut = false;
   ++cursor.joined;
   for (const auto& group : groups) {
-    cursor.at.push_back(
-        after ? group.turns.lower_bound([&](const Turn& turn) { return !(*after < position_of(turn, record)); })
-              : group.turns.begin());
+    cursor.at.push_back(after ? group.turns.lower_bound(
+                                    [&](const Turn& turn) { return !(*after < position_of(turn, group, record)); })
+                              : group.turns.begin());
   }
   push_next(lane);
 }
@@ -105,7 +107,7 @@ void Walk::push_next(std::uint32_t lane) {
   for (std::uint32_t g = 0; g < groups.size(); ++g) {
     while (cursor.at[g] != groups[g].turns.end() && started(cursor.at[g]->slot)) ++cursor.at[g];
     if (cursor.at[g] == groups[g].turns.end()) continue;
-    const Position position = position_of(*cursor.at[g], record);
+    const Position position = position_of(*cursor.at[g], groups[g], record);
     if (cursor.in_walk && !(position < item.position)) continue;
     cursor.in_walk = true;
     cursor.group = g;
@@ -119,7 +121,8 @@ void Walk::push_next(std::uint32_t lane) {
 
 void Walk::push_alone(std::uint32_t lane, std::uint32_t slot) {
   const auto& job = s_.backlog.slot(slot);
-  const Position position = position_of({job.order, job.job->id, slot}, *s_.lanes[lane]);
+  const LaneRecord& record = *s_.lanes[lane];
+  const Position position = position_of({job.order, job.job->id, slot}, class_of(record).groups[job.group], record);
   if (last_ && !(*last_ < position)) return;
   heap_.push_back({position, lane, slot, 0, true});
   std::push_heap(heap_.begin(), heap_.end());
@@ -146,17 +149,17 @@ std::optional<Walk::Item> Walk::pop() {
 }
 
 // Where priorities know no age, or for a job that does not age, nobody is old: the first one has a promise anyway.
-bool Walk::is_old(std::uint32_t slot) const {
+bool Walk::is_old(std::int64_t order) const {
   if (s_.params.patience == Duration{0}) return true;
-  const Time since = s_.scale.ages_since(s_.backlog.slot(slot).order);
+  const Time since = s_.scale.ages_since(order);
   return is_set(since) && now_ - since > s_.params.patience;
 }
 
 // Somebody of its partition has a promise, and it cannot get one.
 bool Walk::comes_later(const Item& item) const {
   return !behind_ && s_.params.backfill == model::BackfillOrder::Smallest &&
-         holds_in_[s_.lanes[item.lane]->partition] > 0 && !is_old(item.slot) &&
-         !s_.planned.contains(s_.backlog.slot(item.slot).job->id);
+         holds_in_[s_.lanes[item.lane]->partition] > 0 && !is_old(item.position.order) &&
+         !s_.planned.contains(item.position.job);
 }
 
 // The job and those behind it in its priority group, who are younger still. Except those with something to lose.
@@ -168,6 +171,33 @@ void Walk::put_off(const Item& item) {
   push_next(item.lane);
   if (const auto held = held_of_class_.find(s_.lanes[item.lane]->of_class); held != held_of_class_.end())
     for (const std::uint32_t slot : held->second) push_alone(item.lane, slot);
+}
+
+// The first one of the partition has its promise: all of its lanes at once that nobody else of may get one.
+void Walk::put_off_all(std::size_t partition) {
+  if (behind_ || s_.params.backfill != model::BackfillOrder::Smallest || s_.params.patience == Duration{0}) return;
+  const auto gone = std::ranges::partition(heap_, [&](const Item& item) { return !is_put_off(item, partition); });
+  const std::vector<Item> lanes(gone.begin(), gone.end());
+  heap_.erase(gone.begin(), gone.end());
+  std::make_heap(heap_.begin(), heap_.end());
+  for (const Item& item : lanes)
+    if (const auto held = held_of_class_.find(s_.lanes[item.lane]->of_class); held != held_of_class_.end())
+      for (const std::uint32_t slot : held->second) push_alone(item.lane, slot);
+}
+
+bool Walk::is_put_off(const Item& item, std::size_t partition) {
+  Cursor& cursor = cursors_[item.lane];
+  if (item.alone || s_.lanes[item.lane]->partition != partition || item.joined != cursor.joined) return false;
+  const auto& groups = class_of(*s_.lanes[item.lane]).groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    // Who comes after it is younger.
+    if (cursor.at[g] == groups[g].turns.end()) continue;
+    if (is_old(cursor.at[g]->order) || s_.planned.contains(cursor.at[g]->job)) return false;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) cursor.at[g] = groups[g].turns.end();
+  cursor.in_walk = false;
+  cursor.cut = true;
+  return true;
 }
 
 // All who have neither started nor a promise.
@@ -295,7 +325,7 @@ void Walk::give_back(PlannedStart*& planned) {
 
 bool Walk::may_get_hold(const Item& item) const {
   const std::uint32_t holds = holds_in_[s_.lanes[item.lane]->partition];
-  if (behind_ || holds >= s_.params.promises || (holds > 0 && !is_old(item.slot))) return false;
+  if (behind_ || holds >= s_.params.promises || (holds > 0 && !is_old(item.position.order))) return false;
   return mode_ == Mode::Full || s_.backlog.slot(item.slot).job->reason == Reason::None;
 }
 
@@ -322,8 +352,8 @@ void Walk::keep(const Item& item, Hold hold) {
   PlannedStart planned{job.id, job.spec, job.time_limit, record.partition, std::move(hold), {}, {}};
   const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
   s_.profile.add(at->second.hold);
-  ++holds_in_[record.partition];
   held_of_class_[record.of_class].push_back(item.slot);
+  if (++holds_in_[record.partition] == 1) put_off_all(record.partition);
   // It may yet start in another partition, whose lane may have left the walk.
   for (const std::uint32_t other : s_.lanes_of_class[record.of_class])
     if (other != item.lane && (!cursors_[other].in_walk || cursors_[other].cut) &&
@@ -339,6 +369,7 @@ bool Walk::at_cap(const model::Job& job) const {
 }
 
 bool Walk::started(std::uint32_t slot) const {
+  if (done_.empty()) return false;
   const auto at = done_.find(slot);
   return at != done_.end() && at->second.started;
 }

@@ -41,14 +41,7 @@ class Walk {
   Plan tell();
 
  private:
-  // A lane's place in the queue: the next job of each priority group.
-  struct Cursor {
-    std::vector<Turns::const_iterator> at;
-    std::uint32_t group = 0;  // the one whose turn it is
-    bool in_walk = false;
-    bool cut = false;          // some jobs of it were put off
-    std::uint32_t joined = 0;  // how often
-  };
+  using Cursor = LaneCursor;
   // What comes next: of a lane, or one job by itself.
   struct Item {
     Position position;
@@ -64,7 +57,7 @@ class Walk {
   };
 
   // ---- the queue (walk.cc)
-  Position position_of(const Turn& turn, const LaneRecord& lane) const;
+  Position position_of(const Turn& turn, const Backlog::Group& group, const LaneRecord& lane) const;
   const Backlog::JobClass& class_of(const LaneRecord& lane) const;
   bool may_matter(std::uint32_t lane) const;
   bool has_newcomers(const LaneRecord& lane) const;
@@ -74,6 +67,8 @@ class Walk {
   void leave(std::uint32_t lane);
   bool comes_later(const Item& item) const;
   void put_off(const Item& item);
+  void put_off_all(std::size_t partition);
+  bool is_put_off(const Item& item, std::size_t partition);
   void join_behind();
   void all_join_again();
   std::optional<Item> pop();
@@ -95,7 +90,7 @@ class Walk {
   void plan_later(const Item& item, PlannedStart* planned);
   std::vector<Share> fit_without_hold(const Item& item, PlannedStart& planned);
   bool may_get_hold(const Item& item) const;
-  bool is_old(std::uint32_t slot) const;
+  bool is_old(std::int64_t order) const;
   void keep(const Item& item, Hold hold);
   void give_back(PlannedStart*& planned);
   bool at_cap(const model::Job& job) const;
@@ -116,7 +111,7 @@ class Walk {
   EngineState& s_;
   Mode mode_;
   Time now_;
-  std::vector<Cursor> cursors_;          // by lane
+  std::vector<Cursor>& cursors_;         // by lane
   bool behind_ = false;                  // the second part of the walk
   std::vector<std::uint32_t> holds_in_;  // by partition
   std::vector<Item> heap_;

@@ -75,7 +75,7 @@ class Checker final : public Witness {
   std::map<std::string, JobId> acked_;
   struct Running {
     model::JobRun run;
-    std::vector<std::uint16_t> cpus;
+    std::vector<model::CpuNumber> cpus;
     JobId array;
     bool given_up = false;  // its node was lost: another run of the job may be beside it until the node is back
   };

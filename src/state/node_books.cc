@@ -160,7 +160,7 @@ Status can_take_cpus(const model::Node& node, const model::NodeGrant& grant) {
   if (grant.cpus.empty() || !ascending(grant.cpus))
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("the list of CPUs on node {} is empty or not ascending", node.name));
-  for (const std::uint16_t cpu : grant.cpus)
+  for (const model::CpuNumber cpu : grant.cpus)
     if (cpu >= node.hardware.cpus || test(node.cpus_in_use, cpu)) return busy(node, fmt::format("CPU {}", cpu));
   return {};
 }
@@ -176,13 +176,13 @@ Status can_take(const model::Node& node, const model::NodeGrant& grant, bool mem
 }
 
 void take_cpus(model::Node& node, const model::NodeGrant& grant, bool alone) {
-  for (const std::uint16_t cpu : grant.cpus) set(node.cpus_in_use, cpu);
+  for (const model::CpuNumber cpu : grant.cpus) set(node.cpus_in_use, cpu);
   node.cpus_allocated += static_cast<std::uint32_t>(grant.cpus.size());
   if (alone) node.exclusive = true;
 }
 
 void give_back_cpus(model::Node& node, const model::NodeGrant& grant) {
-  for (const std::uint16_t cpu : grant.cpus) reset(node.cpus_in_use, cpu);
+  for (const model::CpuNumber cpu : grant.cpus) reset(node.cpus_in_use, cpu);
   node.cpus_allocated -= static_cast<std::uint32_t>(grant.cpus.size());
   if (node.cpus_allocated == 0) node.exclusive = false;  // whoever was alone is the one who left
 }

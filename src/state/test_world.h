@@ -94,11 +94,11 @@ struct World {
     return must(SubmitJob{std::make_shared<const model::JobSpec>(std::move(spec)), {}}).job.value;
   }
   // On one node, by index from 0, with these CPUs.
-  static std::shared_ptr<model::Allocation> on(std::uint32_t node, std::vector<std::uint16_t> cpus = {0}) {
+  static std::shared_ptr<model::Allocation> on(std::uint32_t node, std::vector<model::CpuNumber> cpus = {0}) {
     return on(std::vector<std::uint32_t>{node}, std::move(cpus));
   }
   static std::shared_ptr<model::Allocation> on(std::vector<std::uint32_t> nodes,
-                                               std::vector<std::uint16_t> cpus = {0}) {
+                                               std::vector<model::CpuNumber> cpus = {0}) {
     auto allocation = std::make_shared<model::Allocation>();
     allocation->partition = "main";
     for (const std::uint32_t n : nodes) allocation->nodes.push_back({NodeIndex{n}, cpus, 10, 1, {}});

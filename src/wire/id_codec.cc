@@ -96,12 +96,18 @@ Status take_runs(const v1::IndexSet& from, std::vector<Number>* to, std::uint32_
 void runs_to_proto(const std::vector<std::uint16_t>& from, v1::IndexSet* to) {
   put_runs(from, to);
 }
+void runs_to_proto(const std::vector<std::uint32_t>& from, v1::IndexSet* to) {
+  put_runs(from, to);
+}
 void runs_to_proto(const std::vector<NodeIndex>& from, v1::IndexSet* to) {
   put_runs(from, to);
 }
 
 Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint16_t>* to) {
   return take_runs(from, to, std::numeric_limits<std::uint16_t>::max());
+}
+Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint32_t>* to) {
+  return take_runs(from, to, static_cast<std::uint32_t>(kMaxRunMembers));  // CPUs, which index bits
 }
 Status runs_from_proto(const v1::IndexSet& from, std::vector<NodeIndex>* to) {
   return take_runs(from, to, std::numeric_limits<std::uint32_t>::max());

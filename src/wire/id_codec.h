@@ -40,8 +40,10 @@ Status from_proto(const v1::StateFilter& from, model::StateFilter* to);
 // numbers, so that a message of ten bytes cannot ask for 32 GiB.
 inline constexpr std::uint64_t kMaxRunMembers = 1u << 22;
 void runs_to_proto(const std::vector<std::uint16_t>& from, v1::IndexSet* to);
+void runs_to_proto(const std::vector<std::uint32_t>& from, v1::IndexSet* to);
 void runs_to_proto(const std::vector<NodeIndex>& from, v1::IndexSet* to);
 Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint16_t>* to);
+Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint32_t>* to);
 Status runs_from_proto(const v1::IndexSet& from, std::vector<NodeIndex>* to);
 
 }  // namespace spur::wire

@@ -347,6 +347,19 @@ def topology():
     yield {"bench": "topology_time", "spur": float(each), "unit": "us per placement", "better": "lower"}
 
 
+def explain():
+    """One `spur explain`, from the front of the queue to its end, on 1,000 nodes. Slurm has no counterpart."""
+    subprocess.run(["ninja", "-C", str(BIN.parent), "explain_bench"], check=True, stdout=subprocess.DEVNULL)
+    for jobs in (10_000, 100_000):
+        out = subprocess.run([BIN / "explain_bench", "--jobs", str(jobs), "--questions", "12"], check=True,
+                             capture_output=True, text=True).stdout
+        told = [row for row in map(json.loads, out.splitlines()) if "place" in row]
+        sure = sum(row["certainty"] != "expected" for row in told)
+        yield {"bench": f"explain_{jobs // 1000}k", "spur": max(row["ms"] for row in told), "better": "lower",
+               "unit": f"ms of CPU at worst, {sum(row['ms'] for row in told) / len(told):.0f} on average; "
+                       f"{sure} of {len(told)} starts certain"}
+
+
 def preempt():
     """Random clusters whose jobs push each other out: who goes in vain, what is lost, and what a cycle costs. Slurm
     has no counterpart that can be asked without running jobs."""
@@ -367,4 +380,4 @@ def preempt():
 
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
                                ctld_restart, sched_scale, sched_benches.sched_e2e,
-                               sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology, preempt)}
+                               sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology, explain, preempt)}

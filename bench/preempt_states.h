@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,22 +19,14 @@
 #include "sched/engine.h"
 #include "sched/naive_test.h"
 #include "sched/plan.h"
+#include "sched/test_dice.h"
 #include "state/cluster.h"
 
 namespace spur::bench {
 
 inline constexpr Time kBegin = from_unix_seconds(1'000'000);
 
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(engine_() % n); }
-  std::uint32_t between(std::uint32_t low, std::uint32_t high) { return low + below(high - low + 1); }
-  bool one_in(std::uint32_t n) { return below(n) == 0; }
-
- private:
-  std::mt19937_64 engine_;
-};
+using sched::Dice;
 
 struct Counts {
   std::uint64_t states = 0, preemptions = 0, victims = 0, refused = 0, in_vain = 0, differ = 0, resumes = 0;

@@ -16,6 +16,7 @@ namespace spur::cli {
 namespace {
 
 using Kind = wire::JobExplanation::Blocker::Kind;
+using Certainty = wire::JobExplanation::Certainty;
 
 struct Explain {
   bool json = false, help = false, version = false;
@@ -73,10 +74,37 @@ std::string change_text(const wire::JobExplanation::Change& change) {
   return fmt::format("{} {} instead of {}", change.option, change.instead, change.now);
 }
 
-std::string when(Time start, Time now, bool promised) {
-  if (start <= now) return "now";
-  return fmt::format("{} {} (in {})", promised ? "at" : "about", text::format_date(start),
+std::string date(Time start, Time now) {
+  return fmt::format("{} (in {})", text::format_date(start),
                      text::format_elapsed(std::chrono::floor<seconds>(start - now)));
+}
+
+std::string when(const wire::JobExplanation::Change& change, Time now) {
+  if (change.start <= now) return "now";
+  switch (change.certainty) {
+    case Certainty::Promised:
+      return fmt::format("at {}, promised", date(change.start, now));
+    case Certainty::ByLimits:
+      return fmt::format("at {}, by the limits", date(change.start, now));
+    case Certainty::Expected:
+      break;
+  }
+  return fmt::format("about {}", date(change.start, now));
+}
+
+std::string start_text(const wire::JobExplanation& told) {
+  const bool known = is_set(told.start);
+  const std::string at = known ? date(told.start, told.as_of) : std::string();
+  switch (told.certainty) {
+    case Certainty::Promised:
+      return known ? fmt::format("It is promised to start at {}.\n", at) : std::string();
+    case Certainty::ByLimits:
+      if (!known) return "It will not start unless somebody does something.\n";
+      return fmt::format("It starts at {} by the limits: if nobody else comes and all jobs use theirs.\n", at);
+    case Certainty::Expected:
+      break;
+  }
+  return known ? fmt::format("It is expected to start about {}.\n", at) : std::string();
 }
 
 void print_text(Context& context, const std::string& shown, const wire::JobExplanation& told) {
@@ -86,9 +114,7 @@ void print_text(Context& context, const std::string& shown, const wire::JobExpla
     return;
   }
   out.print("Job {} waits ({}).\n", shown, model::reason_name(told.reason));
-  if (is_set(told.start))
-    out.print("It is {} to start {}.\n", told.promised ? "planned" : "expected",
-              when(told.start, told.as_of, told.promised));
+  out.write(start_text(told));
   if (told.impossible) out.print("Its request does not fit into the cluster, whatever else ends.\n");
   if (!told.blockers.empty()) {
     out.print("It would start now without{}\n", told.blockers.size() == 1 ? "" : " all of these");
@@ -96,8 +122,7 @@ void print_text(Context& context, const std::string& shown, const wire::JobExpla
   }
   if (told.changes.empty()) return;
   out.print("It would start sooner with\n");
-  for (const auto& change : told.changes)
-    out.print("  {:<40} {}\n", change_text(change), when(change.start, told.as_of, change.promised));
+  for (const auto& change : told.changes) out.print("  {:<40} {}\n", change_text(change), when(change, told.as_of));
 }
 
 constexpr std::string_view kind_name(Kind kind) {
@@ -106,12 +131,19 @@ constexpr std::string_view kind_name(Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+constexpr std::string_view certainty_name(Certainty certainty) {
+  constexpr std::string_view kNames[] = {"expected", "limits", "promised"};
+  return kNames[static_cast<std::size_t>(certainty)];
+}
+
 void print_json(Context& context, const wire::JobExplanation& told) {
   Json json;
   json.open_object();
   json.field("job_id", told.job.value).field("reason", model::reason_name(told.reason));
   json.field("starts_now", told.starts_now).field("impossible", told.impossible);
-  json.moment("start_time", told.start).field("promised", told.promised).moment("as_of", told.as_of);
+  json.moment("start_time", told.start)
+      .field("certainty", certainty_name(told.certainty))
+      .moment("as_of", told.as_of);
   json.open_array("blockers");
   for (const auto& blocker : told.blockers) {
     json.open_object().field("kind", kind_name(blocker.kind)).open_array("jobs");
@@ -122,7 +154,7 @@ void print_json(Context& context, const wire::JobExplanation& told) {
   json.close_array().open_array("changes");
   for (const auto& change : told.changes) {
     json.open_object().field("option", change.option).field("now", change.now).field("instead", change.instead);
-    json.moment("start_time", change.start).field("promised", change.promised).close_object();
+    json.moment("start_time", change.start).field("certainty", certainty_name(change.certainty)).close_object();
   }
   json.close_array().close_object();
   context.out.write(std::move(json).finish());

@@ -250,7 +250,12 @@ inline void fill(FakeController& controller) {
   told.blockers = {{Blocker::Kind::RunningJob, {JobId(1)}, "", "", kTestNow + hours(2)},
                    {Blocker::Kind::Queue, {JobId(2), JobId(4)}, "", "", {}},
                    {Blocker::Kind::Node, {}, "n4", "", {}}};
-  told.changes = {{"-t", "4:00:00", "3:40:00", kTestNow}, {"-C", "big", "", kTestNow + minutes(30)}};
+  using Certainty = wire::JobExplanation::Certainty;
+  told.certainty = Certainty::ByLimits;
+  told.changes = {{"-t", "4:00:00", "3:40:00", kTestNow, Certainty::Promised},
+                  {"-C", "big", "", kTestNow + minutes(30), Certainty::ByLimits},
+                  {"-c", "2", "1", kTestNow + minutes(40), Certainty::Promised},
+                  {"-N", "2", "1", kTestNow + minutes(50), Certainty::Expected}};
   controller.refuse_job = {{7, ErrorCode::PermissionDenied}, {6, ErrorCode::JobAlreadyDone}};
 }
 

@@ -62,20 +62,21 @@ void add_blocker(const model::View& view, const sched::Blocker& blocker, v1::Exp
       out->set_ends_us(to_micros(model::limit_end(*job)));
 }
 
-Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::optional<std::uint32_t> task) {
+Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::optional<std::uint32_t> task,
+                                      Time now) {
   const model::Job* job = task ? model::find_array_task(view, id, *task) : model::find_job(view, id);
   if (!job) return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId)));
   if (!view.pending.contains(job->id.value))
     return fail(ErrorCode::JobNotPending, fmt::format("job {} is not pending", model::display_id(*job)));
-  SPUR_ASSIGN(const auto told, sched::explain(view, {.as_configured = true}, job->id, view.as_of));
+  SPUR_ASSIGN(const auto told, sched::explain(view, {.as_configured = true}, job->id, now));
   v1::ExplainJobReply reply;
   reply.set_job(told.job.value);
   reply.set_reason(static_cast<v1::Reason>(told.reason));
   reply.set_start_us(to_micros(told.start));
-  reply.set_promised(told.promised);
+  reply.set_certainty(static_cast<v1::ExplainJobReply::Certainty>(told.certainty));
   reply.set_starts_now(told.starts_now);
   reply.set_impossible(told.impossible);
-  reply.set_as_of_us(to_micros(view.as_of));
+  reply.set_as_of_us(to_micros(now));
   for (const auto& blocker : told.blockers) add_blocker(view, blocker, &reply);
   for (const auto& change : told.changes) {
     auto* out = reply.add_changes();
@@ -83,7 +84,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
     out->set_now(change.now);
     out->set_instead(change.instead);
     out->set_start_us(to_micros(change.start));
-    out->set_promised(change.promised);
+    out->set_certainty(static_cast<v1::ExplainJobReply::Certainty>(change.certainty));
   }
   return reply;
 }
@@ -148,15 +149,16 @@ void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& r
   });
 }
 
-// Hundreds of plans may be made for one answer, so it is given in the background, one at a time.
+// Thousands of plans may be made for one answer, so it is given on a thread for that, one at a time.
 void ControllerCalls::explain_job(const Caller&, const v1::ExplainJobRequest& request,
                                   Answer<v1::ExplainJobReply> answer) {
   const JobId id(request.job());
   const auto task = request.has_array_task() ? std::optional(request.array_task()) : std::nullopt;
-  core_.in_background([this, id, task, answer = std::move(answer)] {
+  const bool taken = core_.ponder([this, id, task, answer] {
     const auto picture = core_.picture();
-    answer(explained(picture->view, id, task));
+    answer(explained(picture->view, id, task, now(picture->view)));
   });
+  if (!taken) answer(fail(ErrorCode::Busy, "too many jobs are being explained; try again"));
 }
 
 // ---- looking

@@ -101,6 +101,19 @@ void CoreThread::forecast(std::shared_ptr<const model::JobSpec> spec, Forecast r
   });
 }
 
+bool CoreThread::ponder(std::function<void()> work) {
+  constexpr std::uint32_t kMostQuestions = 32;
+  if (questions_.fetch_add(1) >= kMostQuestions) {
+    --questions_;
+    return false;
+  }
+  ponderer_.post([this, work = std::move(work)] {
+    work();
+    --questions_;
+  });
+  return true;
+}
+
 Status CoreThread::start(model::ClusterConfig config, std::string public_key) {
   controller_->set_public_key(std::move(public_key));
   auto ready = std::make_shared<std::promise<Status>>();
@@ -120,6 +133,7 @@ void CoreThread::stop() {
   if (thread_.joinable()) thread_.join();
   planner_.stop();
   background_.stop();
+  ponderer_.stop();
 }
 
 void CoreThread::post(std::function<void(Controller&)> work) {

@@ -36,8 +36,9 @@ class CoreThread {
 
   // Runs `work` on the core thread.
   void post(std::function<void(Controller&)> work);
-  // Runs `work` on a thread that may be slow, one after another.
-  void in_background(std::function<void()> work) { background_.post(std::move(work)); }
+  // Runs `work`, the answer to a question that takes long, on a thread where it holds nothing up, one after another.
+  // False: too many wait already.
+  bool ponder(std::function<void()> work);
   // When and where a job would start, and the picture that says so. On the planner's thread: its engine knows already
   // what one that is made for the question would have to work out.
   using Forecast = std::function<void(const Picture&, Result<sched::Forecast>)>;
@@ -77,7 +78,8 @@ class CoreThread {
   sched::SubmitChecker submit_check_;              // ... too
   Time planned_at_;                                // ... and so is how far its time has come
   std::uint64_t lost_track_ = 0;                   // ... how often it had to start anew
-  Worker planner_, background_;
+  std::atomic<std::uint32_t> questions_{0};        // that are being pondered, or wait for it
+  Worker planner_, background_, ponderer_;
   std::thread thread_;
 };
 

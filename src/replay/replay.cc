@@ -7,7 +7,8 @@
 
 #include "base/check.h"
 #include "replay/planner.h"
-#include "replay/world.h"
+#include "replay/uniform_nodes.h"
+#include "sched/world.h"
 
 namespace spur::replay {
 namespace {
@@ -100,7 +101,7 @@ class Replay {
 
   const Workload& workload_;
   const ReplayOptions& options_;
-  World world_;
+  sched::World world_;
   Planner planner_;
   std::size_t next_ = 0;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;

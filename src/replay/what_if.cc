@@ -4,12 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <queue>
 
-#include "replay/dependencies.h"
-#include "replay/planner.h"
-#include "replay/world.h"
-#include "sched/request.h"
+#include "sched/forward.h"
+#include "sched/world.h"
 
 namespace spur::replay {
 namespace {
@@ -30,108 +27,6 @@ std::vector<model::NodePtr> without_jobs(const std::vector<model::NodePtr>& node
   return idle;
 }
 
-class LookAhead {
- public:
-  LookAhead(model::View view, const WhatIfOptions& options)
-      : options_(options), world_(std::move(view)), planner_(options.params), dependencies_(world_.view()) {}
-
-  WhatIf run() {
-    std::uint32_t highest = 0;
-    world_.view().jobs.for_each([&](std::uint32_t id, const model::JobPtr&) { highest = id; });
-    world_.set_next_id(highest + 1);
-    world_.view().active.for_each([&](std::uint32_t, const model::JobPtr& job) {
-      // A job that is past its end, or only completes, is gone soon.
-      Time end = job->flags & model::kCompleting ? options_.now : model::limit_end(*job);
-      if (is_set(end)) end = std::max(end, options_.now + seconds(1));
-      result_.running.push_back({job, end});
-      if (is_set(end)) ends_.push({end, job->id.value});
-    });
-    review(options_.now);
-    for (Time now = options_.now;; now = next_moment()) {
-      result_.ended = now;
-      finish(now);
-      schedule(now);
-      if (ends_.empty() && !is_set(wake_at_)) break;
-      if (is_set(options_.until) && next_moment() > options_.until) break;
-      if (result_.cut_off) break;
-    }
-    world_.view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) { result_.waiting.push_back(job); });
-    return std::move(result_);
-  }
-
- private:
-  using End = std::pair<Time, std::uint32_t>;
-
-  Time next_moment() const {
-    if (ends_.empty()) return wake_at_;
-    return is_set(wake_at_) ? std::min(wake_at_, ends_.top().first) : ends_.top().first;
-  }
-
-  void finish(Time now) {
-    bool any = false;
-    for (; !ends_.empty() && ends_.top().first <= now; ends_.pop()) {
-      const model::JobPtr job = *world_.view().active.find(ends_.top().second);
-      world_.finish(job->id);
-      dependencies_.remove(*job);
-      any = true;
-    }
-    if (any) review(now);
-  }
-
-  void review(Time now) {
-    if (!dependencies_.any()) return;
-    for (model::JobPtr& job : dependencies_.review(world_.view(), now)) world_.replace_pending(std::move(job));
-  }
-
-  void schedule(Time now) {
-    wake_at_ = {};
-    for (bool more = true; more && !result_.cut_off;) {
-      const sched::Plan plan = planner_.plan(world_.view(), now);
-      wake_at_ = plan.wake_at;
-      more = plan.more && !plan.starts.empty();
-      for (const sched::Start& start : plan.starts) {
-        begin(start, now);
-        result_.cut_off = result_.starts.size() >= options_.most_starts;
-        if (result_.cut_off) break;
-      }
-      world_.note(plan.waits);
-      if (plan.starts.empty()) break;
-      // Jobs that waited for a start (after:) may follow at once.
-      if (dependencies_.any()) {
-        review(now);
-        more = true;
-      }
-      if (options_.progress) options_.progress(progress());
-    }
-  }
-
-  void begin(const sched::Start& start, Time now) {
-    const JobId id = world_.start(start, now);
-    const model::JobPtr job = *world_.view().active.find(id.value);
-    dependencies_.add(*job);
-    Time end;
-    const model::Partition* partition = model::find_partition(world_.view(), job->allocation->partition);
-    const TimeLimit limit = partition ? sched::limit_in(partition->config, job->time_limit) : job->time_limit;
-    if (limit.is_finite()) end = now + std::max<Duration>(limit.duration(), seconds(1));
-    if (is_set(end)) ends_.push({end, id.value});
-    result_.starts.push_back({job, end});
-  }
-
-  double progress() const {
-    const double left = static_cast<double>(world_.view().pending.size());
-    const double done = static_cast<double>(result_.starts.size());
-    return done / (done + left);
-  }
-
-  const WhatIfOptions& options_;
-  World world_;
-  Planner planner_;
-  Dependencies dependencies_;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  Time wake_at_;
-  WhatIf result_;
-};
-
 }  // namespace
 
 Result<model::View> view_of(const std::vector<model::NodePtr>& nodes, const std::vector<model::Partition>& partitions,
@@ -146,7 +41,8 @@ Result<model::View> view_of(const std::vector<model::NodePtr>& nodes, const std:
     view.nodes.set(node->index.value, node);
   }
   view.node_by_name = std::move(names);
-  World world(std::move(view));
+  for (const model::JobPtr& job : jobs) view.next_job_id = std::max(view.next_job_id, job->id.value + 1);
+  sched::World world(std::move(view));
   for (const model::JobPtr& job : jobs) SPUR_TRY(world.adopt(job));
   return world.view();
 }
@@ -184,7 +80,27 @@ void drain_node(model::View& view, NodeIndex index) {
 }
 
 WhatIf look_ahead(model::View view, const WhatIfOptions& options) {
-  return LookAhead(std::move(view), options).run();
+  sched::Forward forward(std::move(view), options.params, options.now);
+  WhatIf result;
+  for (const sched::ForwardRun& run : forward.running()) result.running.push_back({run.job, run.end});
+  const auto started = [&](const sched::ForwardRun& run, JobId) {
+    result.starts.push_back({run.job, run.end});
+    result.cut_off = result.starts.size() >= options.most_starts;
+    return !result.cut_off;
+  };
+  for (Time next = forward.next(); is_set(next); next = forward.next()) {
+    if (is_set(options.until) && next > options.until) break;
+    result.ended = next;
+    if (!forward.play(started)) break;
+    if (!options.progress) continue;
+    const auto done = static_cast<double>(result.starts.size());
+    options.progress(done / (done + static_cast<double>(forward.view().pending.size())));
+  }
+  forward.view().jobs.for_each([&](std::uint32_t id, const model::JobPtr& job) {
+    const bool gave_up = model::is_final(job->state) && !job->allocation;
+    if (gave_up || forward.view().pending.contains(id)) result.waiting.push_back(job);
+  });
+  return result;
 }
 
 }  // namespace spur::replay

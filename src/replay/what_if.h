@@ -40,7 +40,7 @@ struct FutureStart {
 struct WhatIf {
   std::vector<FutureStart> running;    // at the beginning
   std::vector<FutureStart> starts;     // in order of time
-  std::vector<model::JobPtr> waiting;  // at the end, with their reasons
+  std::vector<model::JobPtr> waiting;  // at the end, or until their deadline and the like, with their reasons
   Time ended;
   bool cut_off = false;  // most_starts were reached
 };

@@ -127,6 +127,24 @@ TEST_F(Ahead, BeginTimesWakeIt) {
   EXPECT_EQ(starts(look()), (Starts{{"1", 42}}));
 }
 
+TEST_F(Ahead, DeadlinesAndShorterRuns) {
+  cluster_.submit(wants_nodes(2, 20));
+  run_now(1);
+  model::JobSpec late = wants_nodes(1, 20);
+  late.deadline = at_minute(30);
+  cluster_.submit(late);  // 2: cannot be over by then
+  model::JobSpec shorter = wants_nodes(1, 20);
+  shorter.deadline = at_minute(30);
+  shorter.time_min = TimeLimit::of_minutes(5);
+  cluster_.submit(shorter);  // 3: with half of its limit
+  const WhatIf future = look();
+  EXPECT_EQ(starts(future), (Starts{{"3", 20}}));
+  EXPECT_EQ(future.starts[0].end, at_minute(30));
+  ASSERT_EQ(future.waiting.size(), 1u);
+  EXPECT_EQ(future.waiting[0]->id, JobId(2));
+  EXPECT_EQ(future.waiting[0]->reason, model::Reason::DeadLine);
+}
+
 TEST_F(Ahead, WithoutALimitThereIsNoEnd) {
   model::JobSpec spec = wants_nodes(2, 1);
   spec.time_limit = TimeLimit::unlimited();

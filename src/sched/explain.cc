@@ -155,10 +155,17 @@ class Reducer {
     return a;
   }
 
+  bool is_whole_queue(std::size_t i) const {
+    return suspects_[i].kind == Blocker::Kind::Queue && suspects_[i].jobs.size() == question_.jobs_ahead().size();
+  }
+
   bool enough(const Set& gone) {
-    return question_.starts_now([&](WhatIf& world) {
-      for (const std::size_t i : gone) take_away(world, question_.job().id, suspects_[i], question_.now());
-    });
+    const bool queue = std::ranges::any_of(gone, [this](std::size_t i) { return is_whole_queue(i); });
+    const auto edit = [&](WhatIf& world) {
+      for (const std::size_t i : gone)
+        if (!is_whole_queue(i)) take_away(world, question_.job().id, suspects_[i], question_.now());
+    };
+    return question_.answer_now(edit, queue ? Question::Queue::Gone : Question::Queue::AsItIs).starts_now;
   }
 
   // Of `choice`, what has to go besides `gone`. All of `choice` together is enough.
@@ -189,12 +196,15 @@ Result<Explanation> explain(const model::View& view, const Params& params, JobId
   out.reason = as_it_is.reason;
   out.starts_now = as_it_is.starts_now;
   out.start = as_it_is.start;
-  out.promised = as_it_is.promised;
+  out.certainty = as_it_is.starts_now || as_it_is.promised ? Certainty::Promised : Certainty::Expected;
   if (out.starts_now) return out;
   auto blockers = Reducer(question, Suspects(question.base(), question, limits).list()).run();
   out.impossible = !blockers;
   if (blockers) out.blockers = *std::move(blockers);
-  out.changes = find_changes(question, as_it_is, limits.most_changes);
+  Outlook outlook(view, params, id, now, limits.outlook);
+  if (!out.impossible && (*job)->hold == model::Hold::None && !(*job)->dependency_never)
+    correct(outlook.look(), &out.start, &out.certainty);
+  out.changes = tried_out(find_changes(question, as_it_is), outlook, id, out.start, now, limits.most_changes);
   return out;
 }
 

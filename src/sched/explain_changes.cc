@@ -43,10 +43,13 @@ class Finder {
     Answer answer;
   };
 
-  std::optional<Try> attempt(model::JobSpec spec, TimeLimit limit) {
+  enum class Wanted : std::uint8_t { Now, Sooner };
+
+  std::optional<Try> attempt(model::JobSpec spec, TimeLimit limit, Wanted wanted = Wanted::Sooner) {
     if (!question_.may_ask() || !check_submit(question_.base(), spec)) return std::nullopt;
     Try made{std::make_shared<const model::JobSpec>(std::move(spec)), limit, {}};
-    made.answer = question_.answer([&](WhatIf& world) { world.ask(question_.job().id, made.spec, made.limit); });
+    const auto edit = [&](WhatIf& world) { world.ask(question_.job().id, made.spec, made.limit); };
+    made.answer = wanted == Wanted::Now ? question_.answer_now(edit) : question_.answer(edit);
     return made;
   }
 
@@ -58,27 +61,26 @@ class Finder {
                     made.spec,
                     made.limit,
                     made.answer.start,
-                    made.answer.starts_now || made.answer.promised};
+                    made.answer.starts_now || made.answer.promised ? Certainty::Promised : Certainty::Expected};
     rated.cost = cost;
     rated.now = made.answer.starts_now;
     found_.push_back(std::move(rated));
   }
 
   // The largest value below `value` (from 1) with which the answer is good enough.
-  std::optional<std::pair<std::uint64_t, Try>> largest(std::uint64_t value,
-                                                       const std::function<std::optional<Try>(std::uint64_t)>& make,
-                                                       bool must_start_now) {
+  using Make = std::function<std::optional<Try>(std::uint64_t, Wanted)>;
+  std::optional<std::pair<std::uint64_t, Try>> largest(std::uint64_t value, const Make& make, Wanted wanted) {
     const auto good = [&](const std::optional<Try>& made) {
       if (!made) return false;
-      return must_start_now ? made->answer.starts_now : made->answer.sooner_than(as_it_is_);
+      return wanted == Wanted::Now ? made->answer.starts_now : made->answer.sooner_than(as_it_is_);
     };
     if (value < 2) return std::nullopt;
     std::uint64_t low = 1, high = value;  // low helps, high does not
-    auto best = make(low);
+    auto best = make(low, wanted);
     if (!good(best)) return std::nullopt;
     while (high - low > 1 && question_.may_ask()) {
       const std::uint64_t middle = low + (high - low) / 2;
-      auto made = make(middle);
+      auto made = make(middle, wanted);
       if (good(made)) {
         low = middle;
         best = std::move(made);
@@ -91,13 +93,13 @@ class Finder {
 
   void number(std::uint64_t value, std::string option, const Set& set,
               const std::function<std::string(std::uint64_t)>& show) {
-    const auto make = [&](std::uint64_t to) {
+    const auto make = [&](std::uint64_t to, Wanted wanted) {
       model::JobSpec spec = spec_;
       set(spec, to);
-      return attempt(std::move(spec), question_.job().time_limit);
+      return attempt(std::move(spec), question_.job().time_limit, wanted);
     };
-    auto found = largest(value, make, true);
-    if (!found) found = largest(value, make, false);
+    auto found = largest(value, make, Wanted::Now);
+    if (!found) found = largest(value, make, Wanted::Sooner);
     if (!found) return;
     const double given_up = 1.0 - static_cast<double>(found->first) / static_cast<double>(value);
     keep(found->second, std::move(option), show(value), show(found->first), given_up);
@@ -113,14 +115,14 @@ class Finder {
     if (!limit.is_set()) return;
     constexpr std::uint32_t kYear = 365 * 24 * 60;
     const std::uint64_t minutes = limit.is_finite() ? limit.minutes_value() : kYear;
-    const auto make = [&](std::uint64_t to) {
+    const auto make = [&](std::uint64_t to, Wanted wanted) {
       const TimeLimit shorter = TimeLimit::of_minutes(static_cast<std::uint32_t>(to));
       model::JobSpec spec = spec_;
       spec.time_limit = shorter;
-      return attempt(std::move(spec), shorter);
+      return attempt(std::move(spec), shorter, wanted);
     };
-    for (const bool now : {true, false}) {
-      const auto found = largest(minutes, make, now);
+    for (const Wanted wanted : {Wanted::Now, Wanted::Sooner}) {
+      const auto found = largest(minutes, make, wanted);
       if (!found) continue;
       keep(found->second, "-t", show(limit), show(found->second.limit),
            1.0 - static_cast<double>(found->first) / static_cast<double>(minutes));
@@ -212,17 +214,39 @@ class Finder {
 
 }  // namespace
 
-std::vector<Change> find_changes(Question& question, const Answer& as_it_is, std::size_t most) {
+std::vector<Change> find_changes(Question& question, const Answer& as_it_is) {
   // What the job waits for by itself no smaller wish takes away.
   auto found = Finder(question, as_it_is).run();
   std::ranges::stable_sort(found, [](const Rated& a, const Rated& b) {
     if (a.now != b.now) return a.now;
     return a.cost < b.cost;
   });
-  if (found.size() > most) found.resize(most);
   std::vector<Change> changes;
   for (auto& rated : found) changes.push_back(std::move(rated.change));
   return changes;
+}
+
+void correct(const Seen& seen, Time* start, Certainty* certainty) {
+  if (seen.how != Seen::How::Starts && seen.how != Seen::How::Never) return;
+  const bool promised = *certainty == Certainty::Promised;
+  if (!seen.sure && (promised || seen.how == Seen::How::Never)) return;
+  if (!promised || seen.start != *start) *certainty = seen.sure ? Certainty::ByLimits : Certainty::Expected;
+  *start = seen.start;
+}
+
+std::vector<Change> tried_out(std::vector<Change> changes, Outlook& outlook, JobId job, Time start, Time now,
+                              std::size_t most) {
+  std::vector<Change> kept;
+  for (Change& change : changes) {
+    if (kept.size() >= most) break;
+    if (change.start > now) {
+      const Seen seen = outlook.look([&](WhatIf& world) { world.ask(job, change.spec, change.limit); }, start);
+      if (seen.how == Seen::How::NotBefore || seen.how == Seen::How::Never) continue;
+      correct(seen, &change.start, &change.certainty);
+    }
+    if (!is_set(start) || change.start < start) kept.push_back(std::move(change));
+  }
+  return kept;
 }
 
 }  // namespace spur::sched

@@ -10,7 +10,16 @@
 
 namespace spur::sched {
 
-// At most `most`, the cheapest first: the one that gives up the smallest part of what was asked for.
-std::vector<Change> find_changes(Question& question, const Answer& as_it_is, std::size_t most);
+// Those that start it now, then the others; the cheapest first: the one that gives up the smallest part of what was
+// asked for. When they start it is what the planner expects.
+std::vector<Change> find_changes(Question& question, const Answer& as_it_is);
+
+// What the planner expects gives way to what was seen.
+void correct(const Seen& seen, Time* start, Certainty* certainty);
+
+// At most `most` of them, with the starts that a play forward gives; only those that are sooner than `start` (not
+// set: never).
+std::vector<Change> tried_out(std::vector<Change> changes, Outlook& outlook, JobId job, Time start, Time now,
+                              std::size_t most);
 
 }  // namespace spur::sched

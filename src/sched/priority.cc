@@ -11,7 +11,6 @@ namespace spur::sched {
 namespace {
 
 constexpr std::int64_t kOne = 1'000'000'000;  // a factor of 1
-constexpr std::int64_t kPoint = 1'000'000;    // a point of priority
 constexpr std::int64_t kNeverAges = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostPoints = std::int64_t{kMaxPriority} * kPoint;
 

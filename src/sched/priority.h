@@ -22,6 +22,9 @@ inline constexpr std::uint32_t kMaxPriority = 0xfffffffdu;
 // priority/basic: the first job of a cluster has one less.
 inline constexpr std::uint32_t kTopPriority = 0xffff0000u;
 
+// One point of priority in the units of a Rank.
+inline constexpr std::int64_t kPoint = 1'000'000;
+
 struct Rank {
   std::int64_t points = 0;  // millionths, without age
   std::int64_t order = 0;   // among equal points the lower goes first: when it began to age (microseconds), or with

@@ -10,10 +10,8 @@
 namespace spur::sched {
 namespace {
 
-// Holds for jobs far back cost time and say little.
-constexpr std::uint32_t kMostPlanned = 2000;
-// With more pending jobs than that, those who come later in the queue are left out.
-constexpr std::size_t kMostKept = 20'000;
+// Holds for jobs far back cost time and say little: nothing is expected for those behind so many.
+constexpr std::size_t kMostPlanned = 1000;
 
 std::uint32_t highest_tier(const model::View& view, const model::Job& job) {
   std::uint32_t tier = 0;
@@ -25,11 +23,10 @@ std::uint32_t highest_tier(const model::View& view, const model::Job& job) {
   return tier;
 }
 
-std::uint32_t lowest_tier(const model::View& view, const model::Job& job) {
-  std::uint32_t tier = highest_tier(view, job);
-  for (const auto& name : job.spec->partitions)
-    if (const auto* partition = model::find_partition(view, name))
-      tier = std::min(tier, partition->config.priority_tier);
+// Of all partitions: it may be asked what would be in another one.
+std::uint32_t lowest_tier(const model::View& view) {
+  std::uint32_t tier = 0xffffffffu;
+  for (const auto& partition : *view.partitions) tier = std::min(tier, partition.config.priority_tier);
   return tier;
 }
 
@@ -45,7 +42,13 @@ Question::Question(const model::View& view, const Params& params, const model::J
     : job_(job), now_(now), params_(settled(params, *view.config)), most_(most), base_(view) {
   const std::size_t place = sort_out_others(view);
   params_.max_starts = 0xffffffffu;
-  params_.forecasts = static_cast<std::uint32_t>(std::min<std::size_t>(kMostPlanned, place + 1));
+  params_.forecasts = 0;
+  decides_ = Engine(params_);
+  decides_alone_ = Engine(params_);
+  if (place < kMostPlanned) params_.forecasts = static_cast<std::uint32_t>(place + 1);
+  expects_ = Engine(params_);
+  alone_ = base_;
+  for (const JobId id : ahead_) alone_.pending.erase(id.value);
 }
 
 // By its best tier another job may come first, by our worst one we may come last: whoever could be looked at before
@@ -63,8 +66,8 @@ std::size_t Question::sort_out_others(const model::View& view) {
     free.hold = model::Hold::None;
     free.priority = std::max(1u, free.priority);
   }
-  const Place ours = rank(free, lowest_tier(view, job_), now_);
-  const bool all_stay = params_.backfill == model::BackfillOrder::Smallest && view.pending.size() <= kMostKept;
+  const Place ours = rank(free, lowest_tier(view), now_);
+  const bool all_stay = params_.backfill == model::BackfillOrder::Smallest;
   std::size_t first = 0;
   std::vector<std::pair<Place, JobId>> ahead;
   std::vector<JobId> later;
@@ -94,10 +97,19 @@ std::vector<const model::Partition*> Question::partitions() const {
 }
 
 Answer Question::answer(const Edit& edit) {
+  return ask(params_.forecasts > 0 ? expects_ : decides_, base_, edit);
+}
+
+Answer Question::answer_now(const Edit& edit, Queue queue) {
+  return queue == Queue::Gone ? ask(decides_alone_, alone_, edit) : ask(decides_, base_, edit);
+}
+
+Answer Question::ask(Engine& engine, const model::View& base, const Edit& edit) {
   ++asked_;
-  WhatIf world(base_);
+  WhatIf world(base);
   if (edit) edit(world);
-  const Plan plan = sched::plan(world.view(), params_, now_);
+  engine.see(world.view());
+  const Plan plan = engine.plan(now_);
   Answer answer;
   const model::JobPtr* job = world.view().jobs.find(job_.id.value);
   if (job) answer.reason = (*job)->reason;

@@ -4,38 +4,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sched/world.h"
 
 namespace spur::sched {
-namespace {
-
-void clear(std::vector<std::uint64_t>& bits, std::size_t i) {
-  if (i / 64 < bits.size()) bits[i / 64] &= ~(std::uint64_t{1} << (i % 64));
-}
-
-// What the job holds of the node is free again.
-void give_back(model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
-  if (!is_set(job.suspended_at)) {
-    for (const model::CpuNumber cpu : grant.cpus) clear(node.cpus_in_use, cpu);
-    node.cpus_allocated -= std::min(node.cpus_allocated, static_cast<std::uint32_t>(grant.cpus.size()));
-    if (node.cpus_allocated == 0) node.exclusive = false;
-  }
-  node.memory_allocated_mib -= std::min(node.memory_allocated_mib, grant.memory_mib);
-  for (const auto& devices : grant.devices) {
-    const auto books = std::ranges::find(node.devices_in_use, devices.gres, &model::Node::DevicesInUse::gres);
-    if (books == node.devices_in_use.end()) continue;
-    for (std::size_t i = 0; i < devices.indices.size(); ++i) {
-      const std::uint32_t index = devices.indices[i];
-      if (devices.shares.empty())
-        clear(books->bits, index);
-      else if (index < books->shares.size())
-        books->shares[index] -= std::min(books->shares[index], devices.shares[i]);
-    }
-  }
-  std::erase(node.jobs, job.id);
-  if ((job.flags & model::kCompleting) && node.jobs_completing > 0) --node.jobs_completing;
-}
-
-}  // namespace
 
 void WhatIf::put(model::Job job) {
   const auto kept = std::make_shared<const model::Job>(std::move(job));

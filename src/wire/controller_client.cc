@@ -145,6 +145,12 @@ Result<Forecast> ControllerClient::will_run(const model::JobSpec& spec) {
   return Forecast{JobId(reply.job()), from_micros(reply.start_us()), reply.cpus(), reply.nodes(), reply.partition()};
 }
 
+static bool take_certainty(v1::ExplainJobReply::Certainty from, JobExplanation::Certainty* to) {
+  if (from < 0 || from > v1::ExplainJobReply::CERTAINTY_PROMISED) return false;
+  *to = static_cast<JobExplanation::Certainty>(from);
+  return true;
+}
+
 Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::uint32_t> array_task) {
   v1::ExplainJobRequest request;
   request.set_job(job.value);
@@ -155,7 +161,7 @@ Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::u
   out.job = JobId(reply.job());
   if (!take_enum(reply.reason(), &out.reason)) return bad_field("reason");
   out.start = from_micros(reply.start_us());
-  out.promised = reply.promised();
+  if (!take_certainty(reply.certainty(), &out.certainty)) return bad_field("certainty");
   out.as_of = from_micros(reply.as_of_us());
   out.starts_now = reply.starts_now();
   out.impossible = reply.impossible();
@@ -168,8 +174,11 @@ Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::u
     to.partition = from.partition();
     to.ends = from_micros(from.ends_us());
   }
-  for (const auto& from : reply.changes())
-    out.changes.push_back({from.option(), from.now(), from.instead(), from_micros(from.start_us()), from.promised()});
+  for (const auto& from : reply.changes()) {
+    auto& to = out.changes.emplace_back();
+    to = {from.option(), from.now(), from.instead(), from_micros(from.start_us()), {}};
+    if (!take_certainty(from.certainty(), &to.certainty)) return bad_field("certainty");
+  }
   return out;
 }
 

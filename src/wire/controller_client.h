@@ -87,15 +87,17 @@ struct JobExplanation {
     std::string node, partition;
     Time ends;
   };
+  enum class Certainty : std::uint8_t { Expected, ByLimits, Promised };
   struct Change {
     std::string option, now, instead;
     Time start;
-    bool promised = false;
+    Certainty certainty = Certainty::Expected;
   };
   JobId job;
   model::Reason reason = model::Reason::None;
   Time start, as_of;
-  bool starts_now = false, impossible = false, promised = false;
+  Certainty certainty = Certainty::Expected;
+  bool starts_now = false, impossible = false;
   std::vector<Blocker> blockers;
   std::vector<Change> changes;
 };

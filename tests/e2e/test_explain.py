@@ -30,6 +30,9 @@ class Explain(unittest.TestCase):
         self.assertEqual(told["blockers"][0]["jobs"], [int(wide)])
         shorter = next(c for c in told["changes"] if c["option"] == "-t")
         self.assertIn(f"running job {runs}", self.explain(wide).stdout)
+        # Nothing is uncertain here: the wide one has a promise, and the small one follows it.
+        self.assertEqual(told["certainty"], "limits")
+        self.assertEqual(json.loads(self.explain(wide, "--json").stdout)["certainty"], "promised")
         # Do as it says.
         done = self.cluster.run("scontrol", "update", f"JobId={small}", f"TimeLimit={shorter['instead']}")
         self.assertEqual(done.returncode, 0, done.stderr)

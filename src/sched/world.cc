@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay/world.h"
+#include "sched/world.h"
 
 #include <fmt/core.h>
 
@@ -7,8 +7,9 @@
 #include <functional>
 
 #include "base/check.h"
+#include "sched/request.h"
 
-namespace spur::replay {
+namespace spur::sched {
 namespace {
 
 // Numbers are ascending and come in long runs, so whole words are changed at a time.
@@ -70,7 +71,29 @@ bool can_take(const model::Node& node, const model::NodeGrant& grant) {
   });
 }
 
+void book(model::Node& node, const model::NodeGrant& grant, bool cpus, bool to) {
+  if (cpus) {
+    flip(node.cpus_in_use, grant.cpus, to);
+    const auto count = static_cast<std::uint32_t>(grant.cpus.size());
+    node.cpus_allocated += to ? count : 0 - count;
+  }
+  flip_devices(node, grant, to);
+  node.memory_allocated_mib += to ? grant.memory_mib : 0 - grant.memory_mib;
+}
+
 }  // namespace
+
+void take(model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
+  book(node, grant, true, true);
+  node.jobs.insert(std::ranges::lower_bound(node.jobs, job.id), job.id);
+}
+
+void give_back(model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
+  book(node, grant, !is_set(job.suspended_at), false);
+  if (node.cpus_allocated == 0) node.exclusive = false;
+  std::erase(node.jobs, job.id);
+  if ((job.flags & model::kCompleting) && node.jobs_completing > 0) --node.jobs_completing;
+}
 
 void World::submit(JobId id, const std::shared_ptr<const model::JobSpec>& spec, Time when) {
   auto job = std::make_shared<model::Job>();
@@ -104,7 +127,7 @@ Status World::adopt(const model::JobPtr& job) {
     if (!can_take(**node, has))
       return fail(ErrorCode::Corrupt, fmt::format("job {} has what another job has, or what node {} does not have",
                                                   job->id.value, (*node)->name));
-    take(*job, has, false);
+    move(*job, has, false);
     copy->nodes_left.push_back(grant.node);
   }
   std::ranges::sort(copy->nodes_left);
@@ -120,7 +143,7 @@ void World::replace_pending(model::JobPtr job) {
   ++view_.version;
 }
 
-JobId World::start(const sched::Start& start, Time now) {
+JobId World::start(const Start& start, Time now) {
   const model::JobPtr* found = view_.pending.find(start.job.value);
   SPUR_CHECK(found != nullptr && start.allocation != nullptr && !start.allocation->nodes.empty());
   const model::JobPtr before = *found;
@@ -132,21 +155,31 @@ JobId World::start(const sched::Start& start, Time now) {
     job->array_pending = nullptr;
     job->array_task = start.array_task;
     if (!tasks->empty()) {
-      job->id = JobId(next_id_++);
+      while (view_.jobs.contains(view_.next_job_id)) ++view_.next_job_id;
+      job->id = JobId(view_.next_job_id++);
       auto rest = std::make_shared<model::Job>(*before);
       rest->array_pending = std::move(tasks);
       view_.jobs.set(start.job.value, rest);
       view_.pending.set(start.job.value, std::move(rest));
     }
+    list_task(*job);
   }
   if (job->id == start.job) view_.pending.erase(start.job.value);
   job->state = model::JobState::Running;
   job->reason = model::Reason::None;
   job->started = now;
+  if (start.limit.is_set()) {
+    job->time_limit = start.limit;
+  } else if (!job->time_limit.is_set()) {
+    if (const auto* partition = model::find_partition(view_, start.allocation->partition))
+      job->time_limit = limit_in(partition->config, job->time_limit);
+  }
+  job->claim = nullptr;
+  job->claimed_from = {};
   job->allocation = start.allocation;
   job->nodes_left.reserve(start.allocation->nodes.size());
   for (const model::NodeGrant& grant : start.allocation->nodes) {
-    take(*job, grant, false);
+    move(*job, grant, false);
     job->nodes_left.push_back(grant.node);
   }
   const JobId id = job->id;
@@ -156,14 +189,48 @@ JobId World::start(const sched::Start& start, Time now) {
   return id;
 }
 
-void World::finish(JobId id) {
+// The inner map is moved out while it changes, so that it is written in place where nobody else holds it.
+void World::list_task(const model::Job& job) {
+  CowMap<JobId> tasks;
+  if (const CowMap<JobId>* found = view_.arrays.find(job.array_job.value)) {
+    tasks = *found;
+    view_.arrays.set(job.array_job.value, {});
+  }
+  tasks.set(*job.array_task, job.id);
+  view_.arrays.set(job.array_job.value, std::move(tasks));
+}
+
+model::JobPtr World::leave_nodes(JobId id) {
   const model::JobPtr* found = view_.active.find(id.value);
   SPUR_CHECK(found != nullptr);
-  const model::JobPtr job = *found;
+  model::JobPtr job = *found;
   for (const model::NodeGrant& grant : job->allocation->nodes)
-    if (std::ranges::binary_search(job->nodes_left, grant.node)) take(*job, grant, true);
+    if (std::ranges::binary_search(job->nodes_left, grant.node)) move(*job, grant, true);
   view_.active.erase(id.value);
+  ++view_.version;
+  return job;
+}
+
+void World::finish(JobId id) {
+  leave_nodes(id);
   view_.jobs.erase(id.value);
+}
+
+void World::complete(JobId id, model::JobState end, model::Reason reason, Time now) {
+  auto job = std::make_shared<model::Job>(view_.pending.contains(id.value) ? **view_.pending.find(id.value)
+                                                                           : *leave_nodes(id));
+  view_.pending.erase(id.value);
+  job->nodes_left.clear();
+  job->flags &= ~std::uint32_t{model::kCompleting};
+  job->state = end;
+  job->reason = reason;
+  job->ended = now;
+  view_.jobs.set(id.value, std::move(job));
+  ++view_.version;
+}
+
+void World::set_reservations(std::vector<model::Reservation> list) {
+  view_.reservations = std::make_shared<const std::vector<model::Reservation>>(std::move(list));
   ++view_.version;
 }
 
@@ -183,28 +250,16 @@ std::shared_ptr<model::Node> World::copy_of(const model::NodePtr& node) {
   return copy;
 }
 
-// Moves what the job has on one node, one way or the other.
-void World::take(const model::Job& job, const model::NodeGrant& grant, bool give_back) {
+void World::move(const model::Job& job, const model::NodeGrant& grant, bool back) {
   const model::NodePtr* found = view_.nodes.find(grant.node.value);
   SPUR_CHECK(found != nullptr);
   auto node = copy_of(*found);
-  // A suspended job has lent its CPUs out.
-  if (!(give_back && is_set(job.suspended_at))) {
-    flip(node->cpus_in_use, grant.cpus, !give_back);
-    const auto cpus = static_cast<std::uint32_t>(grant.cpus.size());
-    node->cpus_allocated += give_back ? 0 - cpus : cpus;
-  }
-  flip_devices(*node, grant, !give_back);
-  node->memory_allocated_mib += give_back ? 0 - grant.memory_mib : grant.memory_mib;
-  if (give_back)
-    std::erase(node->jobs, job.id);
-  else
-    node->jobs.insert(std::ranges::lower_bound(node->jobs, job.id), job.id);
+  back ? give_back(*node, job, grant) : take(*node, job, grant);
   view_.nodes.set(grant.node.value, std::move(node));
 }
 
-void World::note(const std::vector<sched::Wait>& waits) {
-  for (const sched::Wait& wait : waits) {
+void World::note(const std::vector<Wait>& waits) {
+  for (const Wait& wait : waits) {
     const model::JobPtr* found = view_.pending.find(wait.job.value);
     if (found == nullptr || (*found)->reason == wait.reason) continue;
     auto job = std::make_shared<model::Job>(**found);
@@ -214,29 +269,4 @@ void World::note(const std::vector<sched::Wait>& waits) {
   }
 }
 
-model::View make_view(const UniformNodes& nodes) {
-  model::View view;
-  view.config = std::make_shared<model::ClusterConfig>();
-  auto names = std::make_shared<std::map<std::string, NodeIndex, std::less<>>>();
-  model::Partition partition;
-  partition.config.name = "all";
-  partition.config.is_default = true;
-  for (std::uint32_t n = 0; n < nodes.nodes; ++n) {
-    auto node = std::make_shared<model::Node>();
-    node->index = NodeIndex(n);
-    node->name = fmt::format("n{}", n + 1);
-    const std::uint32_t cpus = n + 1 == nodes.nodes ? nodes.last_cpus : nodes.cpus;
-    node->hardware.cpus = node->hardware.cores_per_socket = cpus;
-    node->hardware.memory_mib = 1;
-    node->registered = true;
-    node->cpus_in_use.resize((cpus + 63) / 64);
-    names->emplace(node->name, node->index);
-    partition.nodes.push_back(node->index);
-    view.nodes.set(n, std::move(node));
-  }
-  view.node_by_name = std::move(names);
-  view.partitions = std::make_shared<std::vector<model::Partition>>(1, std::move(partition));
-  return view;
-}
-
-}  // namespace spur::replay
+}  // namespace spur::sched

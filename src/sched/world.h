@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster in virtual time: a View that jobs enter, start in and leave, by what the planner says. state::Cluster
-// does this for real, with all the ways a job can go wrong; here every job runs and ends, so records that nobody
-// needs any more are dropped at once and each change costs what it touches.
+// does this for real, with all the ways a job can go wrong; here every job runs and ends, and each change costs what
+// it touches. forward.h plays a cluster forward with it, replay/ whole workloads.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,11 @@
 #include "model/view.h"
 #include "sched/plan.h"
 
-namespace spur::replay {
+namespace spur::sched {
+
+// The books of one node: the job comes with what it is granted there, or goes. A suspended one has lent out its CPUs.
+void take(model::Node& node, const model::Job& job, const model::NodeGrant& grant);
+void give_back(model::Node& node, const model::Job& job, const model::NodeGrant& grant);
 
 class World {
  public:
@@ -25,36 +29,31 @@ class World {
   void submit(JobId id, const std::shared_ptr<const model::JobSpec>& spec, Time when);
 
   // The id of the record that runs: another one than start.job where an array's task splits off.
-  JobId start(const sched::Start& start, Time now);
+  JobId start(const Start& start, Time now);
   // Gives back what it has and forgets it.
   void finish(JobId id);
+  // The same, pending or not, but its record stays, for those who wait for it.
+  void complete(JobId id, model::JobState end, model::Reason reason, Time now);
   // So that a next plan only speaks of what changed.
-  void note(const std::vector<sched::Wait>& waits);
+  void note(const std::vector<Wait>& waits);
 
   // A record as it is elsewhere: pending, or with nodes, which it takes. Others are left out. Fails where it has what
   // another one has.
   Status adopt(const model::JobPtr& job);
   void replace_pending(model::JobPtr job);
 
-  // New ids for array tasks come from here on.
-  void set_next_id(std::uint32_t id) { next_id_ = id; }
+  void set_reservations(std::vector<model::Reservation> list);
 
  private:
-  void take(const model::Job& job, const model::NodeGrant& grant, bool give_back);
+  void move(const model::Job& job, const model::NodeGrant& grant, bool back);
+  void list_task(const model::Job& job);
+  model::JobPtr leave_nodes(JobId id);
   std::shared_ptr<model::Node> copy_of(const model::NodePtr& node);
 
   model::View view_;
   // By node: the record before the present one. Where nobody has it any more it is written over: copying a large node
   // into one of its size takes no memory anew.
   std::vector<std::shared_ptr<model::Node>> before_, present_;
-  std::uint32_t next_id_ = 1;
 };
 
-// A cluster of equal nodes n1..nN in one partition; `last_cpus`: of the last node, where it has fewer than the
-// others.
-struct UniformNodes {
-  std::uint32_t nodes = 1, cpus = 1, last_cpus = 1;
-};
-model::View make_view(const UniformNodes& nodes);
-
-}  // namespace spur::replay
+}  // namespace spur::sched

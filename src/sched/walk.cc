@@ -23,8 +23,9 @@ void Walk::decide() {
   plan_.wake_at = s_.backlog.next_change();
   for (const auto& [job, planned] : s_.planned) {
     const std::uint32_t slot = s_.backlog.find(job);
-    held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
-    if (!planned.claim) ++holds_in_[planned.partition];
+    if (s_.backlog.slot(slot).state == Backlog::State::Queued)
+      held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
+    if (!planned.claim && !planned.follows) ++holds_in_[planned.partition];
   }
   if (!visit_claims()) return;
   visit_aside();
@@ -33,6 +34,7 @@ void Walk::decide() {
     s_.lanes[l]->lane.begin();
     if (may_matter(l)) join(l, nullptr);
   }
+  push_groups();
   bool more = true;
   while (const auto item = more ? pop() : std::nullopt) more = visit(*item);
   if (more && s_.params.backfill == model::BackfillOrder::Smallest) join_behind();
@@ -180,6 +182,7 @@ void Walk::join_behind() {
     if (mode_ == Mode::Full ? !s_.lanes[l]->lane.is_full(s_.profile) : !s_.lanes[l]->lane.stays_full(s_.profile))
       join(l, nullptr);
   }
+  push_groups();
 }
 
 // No job behind this place will do better, unless it has a hold or may get one.
@@ -209,6 +212,7 @@ void Walk::all_join_again() {
 // ---- deciding
 
 bool Walk::visit(const Item& item) {
+  if (is_group(item)) return visit_group(item);
   if (comes_later(item)) {
     put_off(item);
     return true;
@@ -288,7 +292,7 @@ std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planne
 void Walk::give_back(PlannedStart*& planned) {
   if (!planned) return;
   s_.profile.remove(planned->hold);
-  if (!planned->claim) --holds_in_[planned->partition];
+  if (!planned->claim && !planned->follows) --holds_in_[planned->partition];
   s_.planned.erase(planned->job);
   planned = nullptr;
 }

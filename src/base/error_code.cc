@@ -160,6 +160,10 @@ constexpr Row row_of(ErrorCode code) {
       return {2115, "Invalid Trackable RESource (TRES) specification", "InvalidTres"};
     case PartitionInUse:
       return {2075, "Partition is in use", "PartitionInUse"};
+    case NotHetJobLeader:
+      return {2107, "Job not heterogeneous job leader", "NotHetJobLeader"};
+    case NotWholeHetJob:
+      return {2108, "Operation not permitted on individual component of heterogeneous job", "NotWholeHetJob"};
   }
   return {0, {}, {}};
 }

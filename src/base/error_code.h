@@ -79,6 +79,8 @@ enum class ErrorCode : std::uint16_t {
   ReservationUserGroup,   // users and groups at once
   InvalidTres,
   PartitionInUse,
+  NotHetJobLeader,        // ESLURM_NOT_HET_JOB_LEADER
+  NotWholeHetJob,         // ESLURM_NOT_WHOLE_HET_JOB
 };
 
 // Slurm's number (25.05) for the code; 0 where Slurm has none.

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/display.h"
+#include "cli/het_components.h"
 #include "cli/job_environment.h"
 #include "cli/job_options.h"
 #include "cli/sbatch_script.h"
@@ -42,6 +43,11 @@ const GivenOption* find_given(const Table& table, const ParsedLine& line, std::s
     if (table[given->row].row.name == name) return &*given;
   return nullptr;
 }
+const GivenOption* find_given(const Table& table, const std::vector<ParsedLine>& lines, std::string_view name) {
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    if (const GivenOption* given = find_given(table, *line, name)) return given;
+  return nullptr;
+}
 
 // The script without its #PBS lines, line numbers kept.
 std::string without_pbs(std::string_view script) {
@@ -55,34 +61,29 @@ std::string without_pbs(std::string_view script) {
   return kept;
 }
 
-int apply_directives(Context& context, const Table& table, const std::vector<OptionRow>& rows,
-                     const BatchScript& script, bool ignore_pbs, JobRequest& request) {
+// What the components of the script say, at least one list of words.
+std::expected<std::vector<ParsedLine>, int> read_directives(Context& context, const std::vector<OptionRow>& rows,
+                                                            const BatchScript& script, bool ignore_pbs) {
   const auto directives = text::parse_directives(ignore_pbs ? without_pbs(script.text) : script.text, script.name);
   if (!directives) {
     context.error("{}", directives.error().message);
-    return 255;
+    return std::unexpected(255);
   }
-  if (directives->components.size() > 1) return report_unsupported(context, "a heterogeneous job (#SBATCH hetjob)");
-  const auto line = parse_words(context, rows, directives->components.front(), Order::Anywhere, 255);
-  if (!line) return line.error();
-  if (!line->rest.empty()) {
-    context.error("Invalid directive found in batch script: {}", line->rest.front());
-    return 255;
+  std::vector<ParsedLine> lines;
+  for (const auto& words : directives->components) {
+    auto line = parse_words(context, rows, words, Order::Anywhere, 255);
+    if (!line) return std::unexpected(line.error());
+    if (!line->rest.empty()) {
+      context.error("Invalid directive found in batch script: {}", line->rest.front());
+      return std::unexpected(255);
+    }
+    lines.push_back(*std::move(line));
   }
-  request.begin_source();
-  return apply_options<JobRequest>(context, table, *line, request);
+  return lines;
 }
 
-int fill_request(Context& context, const Table& table, const ParsedLine& line, const BatchScript& script,
-                 JobRequest& request) {
-  const std::vector<OptionRow> rows = rows_of<JobRequest>(table);
-  const bool ignore_pbs =
-      find_given(table, line, "ignore-pbs") != nullptr || context.env("SBATCH_IGNORE_PBS").has_value();
-  if (const int status = apply_directives(context, table, rows, script, ignore_pbs, request); status != 0)
-    return status;
-  if (const int status = apply_job_environment(context, kSbatch, request); status != 0) return status;
-  request.begin_source();
-  if (const int status = apply_options<JobRequest>(context, table, line, request); status != 0) return status;
+// What the options of one component make of the job, which may go on to the next. The script runs in the first.
+int finish_request(Context& context, const BatchScript& script, bool first, JobRequest& request) {
   context.quiet = request.quiet;
   context.verbosity = request.verbose;
   request.finish();
@@ -91,11 +92,36 @@ int fill_request(Context& context, const Table& table, const ParsedLine& line, c
   model::JobSpec& spec = request.spec;
   if (!request.name_given) spec.name = script.name;
   if (spec.work_dir.empty()) spec.work_dir = request.directory;
-  spec.script = std::make_shared<const std::string>(script.text);
   spec.command = script.path;
   spec.arguments = script.arguments;
   if (auto done = capture_process(context, request); !done) return report(context, done.error());
+  if (!first) return 0;
+  spec.script = std::make_shared<const std::string>(script.text);
   if (auto done = capture_environment(context, request); !done) return report(context, done.error());
+  return 0;
+}
+
+// One request per component: of the script, of the command line, or of both. Where the command line has fewer, its
+// last component counts for all that follow in the script, as in Slurm.
+int fill_requests(Context& context, const Table& table, const std::vector<ParsedLine>& lines,
+                  const BatchScript& script, JobRequest request, std::vector<JobRequest>& out) {
+  const std::vector<OptionRow> rows = rows_of<JobRequest>(table);
+  const bool ignore_pbs = find_given(table, lines, "ignore-pbs") || context.env("SBATCH_IGNORE_PBS");
+  const auto directives = read_directives(context, rows, script, ignore_pbs);
+  if (!directives) return directives.error();
+  for (std::size_t i = 0; i < std::max(lines.size(), directives->size()); ++i) {
+    if (i > 0) begin_component(request);
+    request.begin_source();
+    if (i < directives->size())
+      if (const int status = apply_options<JobRequest>(context, table, (*directives)[i], request); status != 0)
+        return status;
+    if (const int status = apply_job_environment(context, kSbatch, request); status != 0) return status;
+    request.begin_source();
+    const ParsedLine& line = lines[std::min(i, lines.size() - 1)];
+    if (const int status = apply_options<JobRequest>(context, table, line, request); status != 0) return status;
+    out.push_back(request);
+    if (const int status = finish_request(context, script, i == 0, out.back()); status != 0) return status;
+  }
   return 0;
 }
 
@@ -132,15 +158,16 @@ int wait_for_end(Context& context, Controller& controller, JobId id) {
   }
 }
 
-int submit(Context& context, Controller& controller, const JobRequest& request) {
+int submit(Context& context, Controller& controller, const JobRequest& request,
+           const std::vector<model::JobSpec>& components) {
   const std::string token = make_token();
-  Result<JobId> id = controller.submit(request.spec, token);
+  Result<JobId> id = controller.submit(components, token);
   for (int attempt = 1; !id && id.error().code == ErrorCode::Busy && attempt <= 15; ++attempt) {
     if (attempt == 1) context.error("Slurm temporarily unable to accept job, sleeping and retrying");
     context.pause(seconds(attempt));
-    id = controller.submit(request.spec, token);
+    id = controller.submit(components, token);
   }
-  if (!id) return report_refusal(context, "Batch job submission failed", request.spec, id.error());
+  if (!id) return report_refusal(context, "Batch job submission failed", components, id.error());
   if (!request.quiet) {
     context.out.print("{}{}\n", request.parsable ? "" : "Submitted batch job ", id->value);
     context.out.flush();
@@ -152,45 +179,49 @@ int submit(Context& context, Controller& controller, const JobRequest& request) 
 
 int cmd_sbatch(Context& context) {
   const Table table = job_options_of(kSbatch);
-  const auto line = parse_words(context, rows_of<JobRequest>(table), context.arguments, Order::OptionsFirst, 255);
-  if (!line) return line.error();
-  if (find_given(table, *line, "version") != nullptr) return print_version(context);
-  if (find_given(table, *line, "usage") != nullptr) {
+  const auto lines = parse_components(context, rows_of<JobRequest>(table), context.arguments, 255);
+  if (!lines) return lines.error();
+  if (find_given(table, *lines, "version") != nullptr) return print_version(context);
+  if (find_given(table, *lines, "usage") != nullptr) {
     context.out.write(kUsage);
     return 0;
   }
-  if (find_given(table, *line, "help") != nullptr) {
-    context.out.write("Usage: sbatch [OPTIONS...] script [args...]\n\n" + help_text(rows_of<JobRequest>(table)));
+  if (find_given(table, *lines, "help") != nullptr) {
+    context.out.write("Usage: sbatch [OPTIONS(0)...] [ : [OPTIONS(N)...]] script [args...]\n\n" +
+                      help_text(rows_of<JobRequest>(table)));
     return 0;
   }
-  if (std::ranges::find(line->rest, ":") != line->rest.end())
-    return report_unsupported(context, "a heterogeneous job (:)");
 
   JobRequest request;
   request.now = context.now();
   request.is_root = ::geteuid() == 0;
   request.directory = current_directory();
+  const std::vector<std::string>& rest = lines->back().rest;
   BatchScript script;
-  if (const GivenOption* wrap = find_given(table, *line, "wrap")) {
-    if (!line->rest.empty()) {
+  if (const GivenOption* wrap = find_given(table, *lines, "wrap")) {
+    if (!rest.empty()) {
       context.error("Script arguments not permitted with --wrap option");
       return 1;
     }
     script = wrap_command(wrap->value);
   } else {
-    auto loaded = load_script(context, line->rest, request.directory);
+    auto loaded = load_script(context, rest, request.directory);
     if (!loaded) return loaded.error();
     script = *std::move(loaded);
   }
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), request.now);
-  if (const int status = fill_request(context, table, *line, script, request); status != 0) return status;
+  std::vector<JobRequest> requests;
+  if (const int status = fill_requests(context, table, *lines, script, std::move(request), requests); status != 0)
+    return status;
+  std::vector<model::JobSpec> components;
+  for (const JobRequest& one : requests) components.push_back(one.spec);
   const auto controller = context.controller();
   if (!controller) {
     context.error("Batch job submission failed: {}", words(controller.error()));
     return 1;
   }
-  return request.test_only ? report_forecast(context, **controller, request.spec)
-                           : submit(context, **controller, request);
+  return requests.back().test_only ? report_forecast(context, **controller, components)
+                                   : submit(context, **controller, requests.back(), components);
 }
 
 }  // namespace spur::cli

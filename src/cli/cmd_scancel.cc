@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/job_target.h"
@@ -170,9 +171,20 @@ std::expected<std::vector<Victim>, int> look_up(Context& context, Controller& co
   std::vector<Victim> victims;
   for (const model::JobPtr& job : table->jobs) {
     if (model::is_final(job->state) || !picked(*job, options)) continue;
-    victims.push_back({target_of(*job), model::display_id(*job), job->spec->name,
+    victims.push_back({target_of(*job), job->het_job ? std::to_string(job->id.value) : model::display_id(*job),
+                       job->spec->name,
                        job->spec->partitions.empty() ? std::string() : job->spec->partitions.front()});
   }
+  // A heterogeneous job that waits is cancelled whole, by its first component.
+  std::set<JobId> covered;
+  for (const model::JobPtr& job : table->jobs) {
+    const auto is_meant = [&](JobId id) {
+      return std::ranges::any_of(victims, [&](const Victim& victim) { return victim.target.id == id; });
+    };
+    if (job->is_het_follower() && job->state == model::JobState::Pending && is_meant(job->het_job))
+      covered.insert(job->id);
+  }
+  std::erase_if(victims, [&](const Victim& victim) { return covered.contains(victim.target.id); });
   return victims;
 }
 
@@ -228,6 +240,7 @@ std::expected<std::vector<state::JobTarget>, int> read_ids(Context& context, con
 }
 
 std::string target_text(const state::JobTarget& target) {
+  if (target.het_offset) return fmt::format("{}+{}", target.id.value, *target.het_offset);
   if (!target.tasks) return fmt::format("{}", target.id.value);
   if (target.tasks->size() == 1) return fmt::format("{}_{}", target.id.value, *target.tasks->lowest());
   return fmt::format("{}_[{}]", target.id.value, target.tasks->to_string());

@@ -99,7 +99,7 @@ void do_version(Scontrol& run, const Words&) {
 
 void do_errnumstr(Scontrol& run, const Words& words) {
   const auto number = text::parse_decimal32(words[0]);
-  for (int code = 0; number && code <= static_cast<int>(ErrorCode::PartitionInUse); ++code) {
+  for (int code = 0; number && code <= static_cast<int>(ErrorCode::NotWholeHetJob); ++code) {
     if (slurm_errno(static_cast<ErrorCode>(code)) != static_cast<int>(*number)) continue;
     run.context.out.print("{}\n", slurm_message(static_cast<ErrorCode>(code)));
     return;

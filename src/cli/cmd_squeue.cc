@@ -61,6 +61,7 @@ OptionStatus set_jobs(Squeue& s, Value v) {
     const auto target = parse_job_target(word);
     if (!target) return bad_option(fmt::format("Invalid job id: {}", word), 1);
     s.filter.jobs.push_back(*target);
+    s.filter.jobs.back().het_offset.reset();  // Slurm shows the whole job
   }
   return {};
 }

@@ -3,6 +3,7 @@
 // gives it back at the end, whatever happens in between.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -11,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/display.h"
+#include "cli/het_components.h"
 #include "cli/job_environment.h"
 #include "cli/job_options.h"
 #include "cli/srun_signals.h"
@@ -91,10 +93,25 @@ bool is_gone(const Status& status) {
          (status.error().code == ErrorCode::JobAlreadyDone || status.error().code == ErrorCode::InvalidJobId);
 }
 
+// A component: its options and the program that runs in it.
+struct Component {
+  JobRequest request;
+  std::vector<std::string> program;
+};
+
+std::vector<model::JobSpec> specs_of(const std::vector<Component>& components) {
+  std::vector<model::JobSpec> specs;
+  for (const Component& component : components) specs.push_back(component.request.spec);
+  return specs;
+}
+
 // The allocation to run in, or the exit status.
-std::expected<JobId, int> allocate(Context& context, Controller& controller, JobRequest& request) {
-  const auto id = controller.submit(request.spec, make_token());
-  if (!id) return std::unexpected(report_refusal(context, "Unable to allocate resources", request.spec, id.error()));
+std::expected<JobId, int> allocate(Context& context, Controller& controller,
+                                   const std::vector<Component>& components) {
+  const JobRequest& request = components.front().request;
+  const auto specs = specs_of(components);
+  const auto id = controller.submit(specs, make_token());
+  if (!id) return std::unexpected(report_refusal(context, "Unable to allocate resources", specs, id.error()));
   const auto job = wait_for_start(context, controller, *id);
   if (job && model::is_active((*job)->state)) return *id;
   if (!job || is_waiting(**job)) {
@@ -119,18 +136,54 @@ model::ExitStatus exit_status(int status) {
   return {static_cast<std::uint16_t>(status), 0};
 }
 
-int run_program(Context& context, JobRequest& request, const std::vector<std::string>& program) {
+// The steps in a job that is there already: of a heterogeneous one, in the components that --het-group names; without
+// it the first program runs in the first component, and so on.
+std::expected<std::vector<StepOrder>, int> orders_in(Context& context, Controller& controller,
+                                                     const std::vector<Component>& components, JobId job) {
+  std::vector<StepOrder> orders;
+  const bool plain = components.size() == 1 && !components.front().request.het_groups;
+  if (plain) return std::vector{StepOrder{&components.front().request, components.front().program, job}};
+  const auto record = look(controller, job);
+  if (!record) {
+    context.error("Unable to confirm allocation for job {}: {}", job.value, words(record.error()));
+    return std::unexpected(1);
+  }
+  const std::uint32_t size = (*record)->het_job == job ? (*record)->het_size : 1;
+  if (size == 1 && components.size() > 1)
+    return std::unexpected(report_unsupported(context, "a heterogeneous step of a job that is not"));
+  for (std::uint32_t i = 0; i < components.size(); ++i) {
+    IndexSet groups;
+    groups.insert(i);
+    if (components[i].request.het_groups) groups = *components[i].request.het_groups;
+    if (*groups.highest() >= size) {
+      context.error("Requested het-group offset exceeds highest hetjob index ({} > {})", *groups.highest(), size - 1);
+      return std::unexpected(1);
+    }
+    for (auto group = groups.lowest(); group; group = groups.next_after(*group))
+      orders.push_back({&components[i].request, components[i].program, JobId{job.value + *group}});
+  }
+  return orders;
+}
+
+int run_programs(Context& context, const std::vector<Component>& components) {
   const auto controller = context.controller();
   if (!controller) {
     context.error("Unable to allocate resources: {}", words(controller.error()));
     return 1;
   }
-  if (request.test_only) return report_forecast(context, **controller, request.spec);
+  const JobRequest& request = components.front().request;
+  if (request.test_only) return report_forecast(context, **controller, specs_of(components));
   SignalWatch watch;
-  if (request.job_id) return run_step(context, **controller, request, program, *request.job_id);
-  const auto job = allocate(context, **controller, request);
+  if (request.job_id) {
+    const auto orders = orders_in(context, **controller, components, *request.job_id);
+    return orders ? run_steps(context, **controller, *orders, *request.job_id) : orders.error();
+  }
+  const auto job = allocate(context, **controller, components);
   if (!job) return job.error();
-  const int status = run_step(context, **controller, request, program, *job);
+  std::vector<StepOrder> orders;
+  for (std::uint32_t i = 0; i < components.size(); ++i)
+    orders.push_back({&components[i].request, components[i].program, JobId{job->value + i}});
+  const int status = run_steps(context, **controller, orders, *job);
   const Status given_back =
       despite_signals([&] { return (*controller)->complete_allocation(*job, exit_status(status)); });
   if (!given_back && !is_gone(given_back))
@@ -153,36 +206,59 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
   return capture_process(context, request);
 }
 
+// "-n1 a : -n2 b": each program with the options before it. One without a program runs the last one's.
+std::expected<std::vector<Component>, int> read_components(Context& context, const Table& table,
+                                                           const std::vector<OptionRow>& rows) {
+  std::vector<Component> components;
+  std::vector<std::string> words = context.arguments;
+  JobRequest request;
+  request.now = context.now();
+  request.is_root = ::geteuid() == 0;
+  request.directory = current_directory();
+  for (bool more = true; more;) {
+    auto line = parse_words(context, rows, words, Order::OptionsFirst, 255);
+    if (!line) return std::unexpected(line.error());
+    if (!components.empty()) begin_component(request);
+    if (const int status = apply_job_environment(context, kSrun, request); status != 0) return std::unexpected(status);
+    if (request.job_id && components.empty()) request.name_given = false;  // the variable is the job's, not the step's
+    request.begin_source();
+    if (const int status = apply_options<JobRequest>(context, table, *line, request); status != 0)
+      return std::unexpected(status);
+    const auto end = std::ranges::find(line->rest, ":");
+    more = end != line->rest.end();
+    components.push_back({request, {line->rest.begin(), end}});
+    words.assign(more ? end + 1 : end, line->rest.end());
+  }
+  for (Component& component : components)
+    if (component.program.empty()) component.program = components.back().program;
+  return components;
+}
+
 }  // namespace
 
 int cmd_srun(Context& context) {
   const Table table = job_options_of(kSrun);
   const std::vector<OptionRow> rows = rows_of<JobRequest>(table);
-  const auto line = parse_words(context, rows, context.arguments, Order::OptionsFirst, 255);
-  if (!line) return line.error();
-  JobRequest request;
-  request.now = context.now();
-  request.is_root = ::geteuid() == 0;
-  request.directory = current_directory();
-  if (const int status = apply_job_environment(context, kSrun, request); status != 0) return status;
-  if (request.job_id) request.name_given = false;  // SLURM_JOB_NAME is the job's, not the step's
-  request.begin_source();
-  if (const int status = apply_options<JobRequest>(context, table, *line, request); status != 0) return status;
-  if (request.version) return print_version(context);
-  if (request.usage || request.help) {
-    context.out.write(request.usage ? std::string(kUsage)
-                                    : "Usage: srun [OPTIONS...] executable [args...]\n\n" + help_text(rows));
+  auto components = read_components(context, table, rows);
+  if (!components) return components.error();
+  const JobRequest& last = components->back().request;
+  if (last.version) return print_version(context);
+  if (last.usage || last.help) {
+    context.out.write(last.usage ? std::string(kUsage)
+                                 : "Usage: srun [OPTIONS...] executable [args...]\n\n" + help_text(rows));
     return 0;
   }
-  if (line->rest.empty()) {
+  if (components->back().program.empty()) {
     context.fatal("No command given to execute.");
     return 1;
   }
-  context.quiet = request.quiet;
-  context.verbosity = request.verbose;
-  set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), request.now);
-  if (auto done = settle(context, request, line->rest); !done) return report(context, done.error());
-  return run_program(context, request, line->rest);
+  context.quiet = last.quiet;
+  context.verbosity = last.verbose;
+  set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), last.now);
+  for (Component& component : *components)
+    if (auto done = settle(context, component.request, component.program); !done)
+      return report(context, done.error());
+  return run_programs(context, *components);
 }
 
 }  // namespace spur::cli

@@ -16,8 +16,9 @@ class Controller {
  public:
   virtual ~Controller() = default;
 
-  virtual Result<JobId> submit(const model::JobSpec& spec, const std::string& token) = 0;
-  virtual Result<wire::Forecast> will_run(const model::JobSpec& spec) = 0;
+  // With several components: a heterogeneous job; the id of the first.
+  virtual Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) = 0;
+  virtual Result<wire::Forecast> will_run(const std::vector<model::JobSpec>& components) = 0;
   virtual Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task) = 0;
   virtual Result<wire::JobTable> jobs(const wire::JobFilter& filter) = 0;
   virtual Result<wire::ClusterTable> cluster() = 0;

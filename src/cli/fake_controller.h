@@ -39,7 +39,7 @@ class FakeController : public Controller {
   std::map<JobId, wire::JobExplanation> explanations;
   bool down = false;
 
-  Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override {
+  Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
     tokens.push_back(token);
     if (down) return unreachable();
     if (!submit_errors.empty()) {
@@ -47,13 +47,17 @@ class FakeController : public Controller {
       submit_errors.erase(submit_errors.begin());
       return std::unexpected(error);
     }
-    SPUR_TRY(check(spec));
-    specs.push_back(spec);
-    return JobId(next_id++);
+    for (const model::JobSpec& spec : components) SPUR_TRY(check(spec));
+    specs.insert(specs.end(), components.begin(), components.end());
+    const JobId first(next_id);
+    next_id += static_cast<std::uint32_t>(components.size());
+    return first;
   }
-  Result<wire::Forecast> will_run(const model::JobSpec& spec) override {
-    SPUR_TRY(check(spec));
-    if (spec.tasks.value_or(1) > 16) return fail(ErrorCode::NodeConfigUnavailable);
+  Result<wire::Forecast> will_run(const std::vector<model::JobSpec>& components) override {
+    for (const model::JobSpec& spec : components) {
+      SPUR_TRY(check(spec));
+      if (spec.tasks.value_or(1) > 16) return fail(ErrorCode::NodeConfigUnavailable);
+    }
     return forecast;
   }
   Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t>) override {

@@ -6,6 +6,7 @@
 
 #include "cli/job_option_values.h"
 #include "cli/job_target.h"
+#include "text/array_spec.h"
 #include "cli/users.h"
 #include "text/decimal.h"
 #include "text/mail_type.h"
@@ -395,6 +396,14 @@ OptionStatus set_job_id(Request& r, Value v) {
   const auto target = parse_job_target(v);
   if (!target || target->tasks) return bad_option(fmt::format("Invalid numeric value \"{}\" for --jobid.", v), 1);
   r.job_id = target->id;
+  return {};
+}
+
+OptionStatus set_het_groups(Request& r, Value v) {
+  const auto groups = text::parse_array_spec(v);
+  if (!groups || groups->max_running != 0 || groups->tasks.empty())
+    return bad_option(fmt::format("Invalid --het-group value: {}", v), 1);
+  r.het_groups = groups->tasks;
   return {};
 }
 

@@ -93,6 +93,7 @@ OptionStatus set_distribution(JobRequest& request, std::string_view value);
 OptionStatus set_cpu_bind(JobRequest& request, std::string_view value);
 OptionStatus set_mpi(JobRequest& request, std::string_view value);
 OptionStatus set_job_id(JobRequest& request, std::string_view value);
+OptionStatus set_het_groups(JobRequest& request, std::string_view value);
 OptionStatus set_immediate(JobRequest& request, std::string_view value);
 OptionStatus set_kill_on_bad_exit(JobRequest& request, std::string_view value);
 OptionStatus set_wait_seconds(JobRequest& request, std::string_view value);

@@ -70,7 +70,7 @@ constexpr JobOption kOptions[] = {
     {{{"gpus-per-task", 0, V, "n", "number of GPUs required per spawned task"}, set_gpus_per_task}, kBoth, "SBATCH_GPUS_PER_TASK", "SLURM_GPUS_PER_TASK"},
     {{{"gres", 0, V, "list", "required generic resources"}, set_gres}, kBoth, "SBATCH_GRES", "SLURM_GRES"},
     {{{"gres-flags", 0, V, "opts", "disable-binding, one-task-per-sharing,\nmultiple-tasks-per-sharing"}, set_gres_flags}, kBoth, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS"},
-    {{{"het-group", 0, V}}, kSrun},
+    {{{"het-group", 0, V, "value", "hetjob component offset(s) to launch application on"}, set_het_groups}, kSrun},
     {{{"hint", 0, V, "type", "compute_bound, multithread or nomultithread"}, set_hint}, kBoth, "SBATCH_HINT", "SLURM_HINT"},
     {{{"hold", 'H', N, nullptr, "submit job in held state"}, set_flag<&Spec::hold>}},
     {{{"ignore-pbs", 0, N, nullptr, "ignore #PBS and #BSUB options in the batch script"}, set_request_flag<&JobRequest::ignore_pbs>}, kSbatch, "SBATCH_IGNORE_PBS"},

@@ -48,6 +48,7 @@ struct JobRequest {
   std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
   std::optional<JobId> job_id;                // --jobid
   bool nodes_given = false, tasks_given = false, time_given = false;
+  std::optional<IndexSet> het_groups;  // --het-group: components of the job around it to run in
 
   // Call before reading each of directives, environment and command line: a later source replaces an earlier one,
   // while within one source contradictions are errors.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job ids as users type them: "8", "8_3", "8_[1-5,7]", and lists of them.
+// Job ids as users type them: "8", "8_3", "8_[1-5,7]", "8+1", and lists of them.
 #pragma once
 
 #include <optional>

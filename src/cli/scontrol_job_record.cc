@@ -41,7 +41,9 @@ void add_identity(Record& record, const Job& job, std::optional<std::uint32_t> t
     record.more(" ArrayJobId={} ArrayTaskId={}", job.array_job.value, tasks.empty() ? "N/A" : tasks);
     if (job.array_max_running > 0) record.more(" ArrayTaskThrottle={}", job.array_max_running);
   }
+  if (job.het_job) record.more(" HetJobId={} HetJobOffset={}", job.het_job.value, job.het_offset);
   record.more(" JobName={}", printable(spec.name));
+  if (job.het_job) record.line("HetJobIdSet={}", model::het_id_set(job));
   record.line("UserId={}({}) GroupId={}({}) MCS_label=N/A", user_name(spec.uid), spec.uid.value, group_name(spec.gid),
               spec.gid.value);
   record.line("Priority={} Nice={} Account={} QOS={}", job.priority, spec.nice, safe_or_null(spec.account),

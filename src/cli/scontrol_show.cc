@@ -95,7 +95,7 @@ void show_job(Scontrol& run, const std::string& id) {
         run.fail("scontrol_print_job error: {}", slurm_message(ErrorCode::InvalidJobId));
         continue;
       }
-      filter.jobs = {{target->id, std::nullopt}};
+      filter.jobs = {{target->id, std::nullopt, target->het_offset}};
     }
     const auto table = controller->jobs(filter);
     if (!table || (table->unknown_job && target)) {

@@ -41,7 +41,9 @@ void add_identity(Json& json, const JobLine& line) {
   json.number("array_task_id", task ? std::optional<std::uint64_t>(*task) : std::nullopt);
   json.field("array_task_string", job.array_pending && !line.task ? array_tasks(job, 0) : "");
   json.number("array_max_tasks", job.array_max_running);
-  json.number("het_job_id", 0);
+  json.number("het_job_id", job.het_job.value);
+  json.field("het_job_id_set", model::het_id_set(job));
+  json.number("het_job_offset", job.het_job ? std::optional<std::uint64_t>(job.het_offset) : std::nullopt);
   json.field("user_id", spec.uid.value).field("user_name", user_name(spec.uid));
   json.field("group_id", spec.gid.value).field("group_name", group_name(spec.gid));
   json.field("account", spec.account).field("qos", spec.qos).field("wckey", spec.wckey);

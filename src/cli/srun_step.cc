@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/srun_step.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <expected>
+#include <system_error>
 #include <utility>
 
 #include "cli/job_option_values.h"
@@ -47,15 +52,16 @@ Result<std::vector<std::string>> step_environment(const Context& context, const 
 class StepLoop {
  public:
   StepLoop(Context& context, const JobRequest& request, StepRunner& runner, StepStreams& streams, JobId job,
-           std::uint32_t tasks)
+           std::uint32_t tasks, const std::optional<wire::HetStep>& het)
       : context_(context),
         request_(request),
         runner_(runner),
         streams_(streams),
         job_(job),
         tasks_(tasks),
-        out_(streams.out(), tasks, request.label, request.unbuffered, streams.only_out),
-        err_(streams.err(), tasks, request.label, request.unbuffered, streams.only_err) {}
+        first_rank_(het ? het->first_rank : 0),
+        out_(streams.out(), het ? het->tasks : tasks, request.label, request.unbuffered, streams.only_out),
+        err_(streams.err(), het ? het->tasks : tasks, request.label, request.unbuffered, streams.only_err) {}
 
   wire::StepEvents events() {
     wire::StepEvents events;
@@ -64,7 +70,7 @@ class StepLoop {
       started_ = true;
     };
     events.output = [this](std::uint32_t rank, std::string_view data, bool is_stderr) {
-      (is_stderr ? err_ : out_).add(rank, data);
+      (is_stderr ? err_ : out_).add(first_rank_ + rank, data);
     };
     events.exited = [this](const wire::StepEvents::Exit& exit) { exits_.add(exit); };
     events.failed = [this](const std::string& node, const Error& error) { on_failure(node, error); };
@@ -180,7 +186,7 @@ class StepLoop {
   StepRunner& runner_;
   StepStreams& streams_;
   JobId job_;
-  std::uint32_t tasks_, step_ = 0;
+  std::uint32_t tasks_, first_rank_, step_ = 0;
   TaskOutput out_, err_;
   TaskExits exits_;
   bool started_ = false, failed_ = false, input_open_ = true, wait_over_ = false, told_of_kill_ = false;
@@ -188,15 +194,25 @@ class StepLoop {
   Time last_interrupt_, first_exit_;
 };
 
-Result<wire::StepRequest> make_request(const Context& context, const JobRequest& request,
-                                       const std::vector<std::string>& program,
-                                       const wire::ControllerClient::StepTicket& ticket, const StepLayout& layout) {
+// A step whose place in its job is known.
+struct Prepared {
+  StepOrder order;
+  wire::ControllerClient::StepTicket ticket;
+  StepLayout layout;
+  std::optional<wire::HetStep> het;
+  std::vector<std::string> het_environment;  // of an allocation made for it
+};
+
+Result<wire::StepRequest> make_request(const Context& context, const Prepared& prepared) {
+  const JobRequest& request = *prepared.order.request;
+  const auto& [order, ticket, layout, het, het_environment] = prepared;
   const model::JobSpec& spec = request.spec;
   wire::StepRequest step;
   step.ticket = ticket.ticket;
   step.name = spec.name;
-  step.arguments = program;
+  step.arguments = order.program;
   SPUR_ASSIGN(step.environment, step_environment(context, request));
+  step.environment.insert(step.environment.end(), het_environment.begin(), het_environment.end());
   step.directory = spec.work_dir.empty() ? request.directory : spec.work_dir;
   for (const std::size_t node : layout.nodes) {
     step.nodes.push_back(ticket.nodes[node]);
@@ -214,37 +230,39 @@ Result<wire::StepRequest> make_request(const Context& context, const JobRequest&
   step.gres = spec.gres;
   step.memory_mib_per_node = spec.memory_per_node_mib.value_or(0);
   if (request.time_given) step.time_limit = spec.time_limit;
+  step.het = het;
   return step;
 }
 
-}  // namespace
+int refuse(Context& context, JobId job, const Error& error) {
+  context.error("Unable to create step for job {}: {}", job.value, words(error));
+  return 1;
+}
 
-int run_step(Context& context, Controller& controller, const JobRequest& request,
-             const std::vector<std::string>& program, JobId job) {
+std::expected<Prepared, int> prepare(Context& context, Controller& controller, const StepOrder& order) {
+  const JobRequest& request = *order.request;
+  const JobId job = order.job;
+  const auto refused = [&](const Error& error) { return std::unexpected(refuse(context, job, error)); };
   if (request.job_id && request.spec.exclusive != model::Exclusive::No)
-    return report_unsupported(context, "--exclusive of a job step");
-  const auto refuse = [&](const Error& error) {
-    context.error("Unable to create step for job {}: {}", job.value, words(error));
-    return 1;
-  };
-  const auto ticket = controller.step_ticket(job);
+    return std::unexpected(report_unsupported(context, "--exclusive of a job step"));
+  auto ticket = controller.step_ticket(job);
   if (!ticket) {
     const ErrorCode code = ticket.error().code;
     if (!request.job_id || (code != ErrorCode::InvalidJobId && code != ErrorCode::JobAlreadyDone))
-      return refuse(ticket.error());
+      return refused(ticket.error());
     context.error("Unable to confirm allocation for job {}: {}", job.value, words(ticket.error()));
     context.info("Check SLURM_JOB_ID environment variable. Expired or invalid job {}", job.value);
-    return 1;
+    return std::unexpected(1);
   }
-  if (ticket->nodes.empty() || ticket->addresses.empty()) return refuse({ErrorCode::NodesBusy, {}});
+  if (ticket->nodes.empty() || ticket->addresses.empty()) return refused({ErrorCode::NodesBusy, {}});
   const auto size = step_size(request);
-  if (!size) return refuse(size.error());
-  const auto layout = lay_out_step(ticket->nodes, ticket->tasks_per_node, *size);
+  if (!size) return refused(size.error());
+  auto layout = lay_out_step(ticket->nodes, ticket->tasks_per_node, *size);
   if (!layout && layout.error().code == ErrorCode::InvalidNodeCount) {
     context.error("{}", layout.error().message);
-    return 1;
+    return std::unexpected(1);
   }
-  if (!layout) return refuse(layout.error());
+  if (!layout) return refused(layout.error());
   if (layout->ignored_tasks_per_node) {
     context.info(
         "Warning: can't honor --ntasks-per-node set to {} which doesn't match the requested tasks {} with the number "
@@ -256,21 +274,122 @@ int run_step(Context& context, Controller& controller, const JobRequest& request
     context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", layout->tasks, *size->nodes,
                  layout->nodes.size());
   }
+  return Prepared{order, *std::move(ticket), *std::move(layout), {}, {}};
+}
+
+int run(Context& context, const Prepared& prepared) {
+  const JobRequest& request = *prepared.order.request;
+  const JobId job = prepared.order.job;
   auto streams = StepStreams::open(context, request, job);
   if (!streams) {
     context.error("{}", streams.error().message);
     return 1;
   }
-  auto step = make_request(context, request, program, *ticket, *layout);
-  if (!step) return refuse(step.error());
+  auto step = make_request(context, prepared);
+  if (!step) return refuse(context, job, step.error());
   step->std_out = streams->remote_out;
   step->std_err = streams->remote_err;
 
   const std::unique_ptr<StepRunner> runner = context.make_step_runner();
-  StepLoop loop(context, request, *runner, *streams, job, layout->tasks);
-  if (const Status started = runner->start(ticket->addresses.front(), *step, loop.events()); !started)
-    return refuse(started.error());
+  StepLoop loop(context, request, *runner, *streams, job, prepared.layout.tasks, prepared.het);
+  if (const Status started = runner->start(prepared.ticket.addresses.front(), *step, loop.events()); !started)
+    return refuse(context, job, started.error());
   return loop.run();
+}
+
+// Where each step stands in the whole. The layout must be known for that: where it was left to the step manager, one
+// task for each node first, then as many as the job has there, then evenly.
+void join_steps(std::vector<Prepared>& steps, JobId leader) {
+  wire::HetStep whole{leader, 0, 0, 0, {}, {}};
+  for (Prepared& step : steps) {
+    StepLayout& layout = step.layout;
+    if (layout.tasks_per_node.empty()) {
+      const auto nodes = static_cast<std::uint32_t>(layout.nodes.size());
+      layout.tasks_per_node.assign(nodes, 1);
+      std::uint32_t left = layout.tasks - nodes;
+      for (std::uint32_t i = 0; i < nodes && left > 0; ++i) {
+        const std::size_t node = layout.nodes[i];
+        const std::uint32_t slots = node < step.ticket.tasks_per_node.size() ? step.ticket.tasks_per_node[node] : 1;
+        const std::uint32_t more = std::min(left, std::max(slots, 1u) - 1);
+        layout.tasks_per_node[i] += more;
+        left -= more;
+      }
+      for (std::uint32_t i = 0; left > 0; i = (i + 1) % nodes, --left) ++layout.tasks_per_node[i];
+    }
+    step.het = wire::HetStep{leader, whole.tasks, static_cast<std::uint32_t>(whole.nodes.size()), 0, {}, {}};
+    whole.tasks += layout.tasks;
+    for (const std::size_t node : layout.nodes) whole.nodes.push_back(step.ticket.nodes[node]);
+    whole.tasks_per_node.insert(whole.tasks_per_node.end(), layout.tasks_per_node.begin(),
+                                layout.tasks_per_node.end());
+  }
+  for (Prepared& step : steps) {
+    step.het->tasks = whole.tasks;
+    step.het->nodes = whole.nodes;
+    step.het->tasks_per_node = whole.tasks_per_node;
+  }
+}
+
+// An allocation made by srun has no script that was told of its components.
+std::vector<std::string> component_environment(const std::vector<Prepared>& steps) {
+  std::vector<std::string> out{fmt::format("SLURM_HET_SIZE={}", steps.size())};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& ticket = steps[i].ticket;
+    out.push_back(fmt::format("SLURM_JOB_ID_HET_GROUP_{}={}", i, steps[i].order.job.value));
+    out.push_back(fmt::format("SLURM_JOB_NODELIST_HET_GROUP_{}={}", i, text::compress_hostlist(ticket.nodes)));
+    out.push_back(fmt::format("SLURM_JOB_NUM_NODES_HET_GROUP_{}={}", i, ticket.nodes.size()));
+  }
+  return out;
+}
+
+// A process for each. The terminal sends its own signals to all of them; what comes from elsewhere is passed on.
+int run_together(Context& context, const std::vector<Prepared>& steps) {
+  std::vector<pid_t> running;
+  context.out.flush();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (i > 0) context.input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // input is for the first one
+      const int status = run(context, steps[i]);
+      context.out.flush();
+      ::_exit(status);
+    }
+    if (child > 0) running.push_back(child);
+    if (child < 0) context.error("fork: {}", std::system_category().message(errno));
+  }
+  int worst = running.size() == steps.size() ? 0 : 1;
+  const auto send = [&](int signal) {
+    for (const pid_t child : running) ::kill(child, signal);
+  };
+  while (!running.empty()) {
+    int status = 0;
+    const pid_t child = ::waitpid(-1, &status, 0);
+    while (const auto signal = SignalWatch::take())
+      if (*signal != SIGINT) send(*signal);
+    if (child <= 0) continue;
+    std::erase(running, child);
+    const int exit = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    worst = std::max(worst, exit);
+    if (exit != 0 && steps.front().order.request->kill_on_bad_exit.value_or(false)) send(SIGTERM);
+  }
+  return worst;
+}
+
+}  // namespace
+
+int run_steps(Context& context, Controller& controller, const std::vector<StepOrder>& orders, JobId leader) {
+  std::vector<Prepared> steps;
+  for (const StepOrder& order : orders) {
+    auto prepared = prepare(context, controller, order);
+    if (!prepared) return prepared.error();
+    steps.push_back(*std::move(prepared));
+  }
+  if (steps.size() > 1 || steps.front().order.job != leader) join_steps(steps, leader);
+  if (steps.size() == 1) return run(context, steps.front());
+  if (!orders.front().request->job_id) {
+    const auto environment = component_environment(steps);
+    for (Prepared& step : steps) step.het_environment = environment;
+  }
+  return run_together(context, steps);
 }
 
 }  // namespace spur::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step from start to end: streams, signals, exits. cmd_srun.cc finds or makes the job, this runs the program in
-// it.
+// it. Steps in several components of a heterogeneous job run as one, with a process of srun's for each.
 #pragma once
 
 #include <string>
@@ -11,8 +11,13 @@
 
 namespace spur::cli {
 
-// `program`: argv of the tasks. Returns srun's exit status.
-int run_step(Context& context, Controller& controller, const JobRequest& request,
-             const std::vector<std::string>& program, JobId job);
+struct StepOrder {
+  const JobRequest* request = nullptr;
+  std::vector<std::string> program;  // argv of the tasks
+  JobId job;                         // or a component of one
+};
+
+// `leader`: the job that all of them belong to. Returns srun's exit status, the highest of all.
+int run_steps(Context& context, Controller& controller, const std::vector<StepOrder>& orders, JobId leader);
 
 }  // namespace spur::cli

@@ -9,12 +9,18 @@ namespace {
 constexpr std::string_view kMemoryMessage =
     "Memory specification can not be satisfied";  // as in sched/submit_check.cc
 
+// As Slurm says it: of a heterogeneous job those of the last component.
+std::string partitions_of(const std::vector<model::JobSpec>& components) {
+  return std::string(or_null(join(components.back().partitions, ",")));
+}
+
 }  // namespace
 
-int report_refusal(Context& context, std::string_view failed, const model::JobSpec& spec, const Error& error) {
+int report_refusal(Context& context, std::string_view failed, const std::vector<model::JobSpec>& components,
+                   const Error& error) {
   switch (error.code) {
     case ErrorCode::InvalidPartition:
-      context.error("invalid partition specified: {}", or_null(join(spec.partitions, ",")));
+      context.error("invalid partition specified: {}", partitions_of(components));
       break;
     case ErrorCode::NodeConfigUnavailable:
       // Slurm says it first when it is the memory; nothing else has a line of its own.
@@ -37,11 +43,11 @@ int report_refusal(Context& context, std::string_view failed, const model::JobSp
   return 1;
 }
 
-int report_forecast(Context& context, Controller& controller, const model::JobSpec& spec) {
-  const auto forecast = controller.will_run(spec);
+int report_forecast(Context& context, Controller& controller, const std::vector<model::JobSpec>& components) {
+  const auto forecast = controller.will_run(components);
   if (!forecast) {
     if (forecast.error().code == ErrorCode::InvalidPartition)
-      context.error("invalid partition specified: {}", or_null(join(spec.partitions, ",")));
+      context.error("invalid partition specified: {}", partitions_of(components));
     context.plain("allocation failure: {}", words(forecast.error()));
     return 1;
   }

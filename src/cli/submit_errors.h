@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "cli/context.h"
 #include "model/job_spec.h"
@@ -10,9 +11,10 @@
 namespace spur::cli {
 
 // `failed`: "Batch job submission failed" or "Unable to allocate resources". Returns the exit status, 1.
-int report_refusal(Context& context, std::string_view failed, const model::JobSpec& spec, const Error& error);
+int report_refusal(Context& context, std::string_view failed, const std::vector<model::JobSpec>& components,
+                   const Error& error);
 
 // --test-only: when and where the job would start, on stderr. Returns the exit status.
-int report_forecast(Context& context, Controller& controller, const model::JobSpec& spec);
+int report_forecast(Context& context, Controller& controller, const std::vector<model::JobSpec>& components);
 
 }  // namespace spur::cli

@@ -9,13 +9,15 @@ class WireController final : public Controller {
  public:
   explicit WireController(wire::ClientOptions options) : client_(std::move(options)) {}
 
-  Result<JobId> submit(const model::JobSpec& spec, const std::string& token) override {
-    return client_.submit(spec, token);
+  Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
+    return client_.submit(components, token);
   }
   Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task) override {
     return client_.explain(job, array_task);
   }
-  Result<wire::Forecast> will_run(const model::JobSpec& spec) override { return client_.will_run(spec); }
+  Result<wire::Forecast> will_run(const std::vector<model::JobSpec>& components) override {
+    return client_.will_run(components);
+  }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override { return client_.jobs(filter); }
   Result<wire::ClusterTable> cluster() override { return client_.cluster(); }
   Result<model::ClusterConfig> config() override { return client_.config(); }

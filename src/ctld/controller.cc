@@ -23,6 +23,19 @@ bool frees_or_adds_work(const state::Command& command) {
          !std::holds_alternative<state::PurgeJobs>(command) && !std::holds_alternative<state::MarkKillSent>(command);
 }
 
+// A command per job; the components of a heterogeneous job are one.
+std::vector<state::StartJob> joined(std::vector<sched::Start> starts) {
+  std::vector<state::StartJob> commands;
+  commands.reserve(starts.size());
+  for (auto& start : starts) {
+    if (start.group && start.group != start.job)
+      commands.back().others.push_back({start.job, std::move(start.allocation), start.limit});
+    else
+      commands.push_back({start.job, start.array_task, std::move(start.allocation), start.limit});
+  }
+  return commands;
+}
+
 }  // namespace
 
 Controller::Controller(Doors doors)
@@ -164,19 +177,19 @@ void Controller::plan_done(sched::Plan plan) {
   }
   if (!plan.more) expected_starts_ = std::move(expected);  // else nothing was said about those who wait
 
-  starts_open_ = plan.given_up.size() + plan.resumes.size() + plan.starts.size() + plan.preemptions.size() + 1;
+  std::vector<state::StartJob> starts = joined(std::move(plan.starts));
+  starts_open_ = plan.given_up.size() + plan.resumes.size() + starts.size() + plan.preemptions.size() + 1;
   const auto settled = [this](const state::Outcome&) {
     if (--starts_open_ == 0) planning_ = false;
   };
   for (const JobId job : plan.given_up) commits_.push(state::PreemptJobs{job, nullptr, {}}, settled);
   for (const JobId job : plan.resumes) commits_.push(state::ResumeJob{record_target(job)}, settled);
-  for (auto& start : plan.starts) {
-    commits_.push(state::StartJob{start.job, start.array_task, std::move(start.allocation), start.limit},
-                  [this, settled](const state::Outcome& outcome) {
-                    // A stale proposal: the world moved on while planning. Plan again on the new picture.
-                    if (!outcome.status) pace_.want();
-                    settled(outcome);
-                  });
+  for (auto& start : starts) {
+    commits_.push(std::move(start), [this, settled](const state::Outcome& outcome) {
+      // A stale proposal: the world moved on while planning. Plan again on the new picture.
+      if (!outcome.status) pace_.want();
+      settled(outcome);
+    });
   }
   for (auto& preemption : plan.preemptions) propose_preemption(std::move(preemption));
   if (!reasons.rows.empty()) {

@@ -77,8 +77,10 @@ class Controller {
   Status start(model::ClusterConfig config, std::function<void(Status)> ready);
 
   // ---- requests. `caller` comes from the verified credential. Replies are called on the core thread, after commit.
+  // `more`: the components behind the first of a heterogeneous job.
+  using Specs = std::vector<std::shared_ptr<const model::JobSpec>>;
   void submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
-              std::function<void(Result<SubmitReply>)> reply);
+              std::function<void(Result<SubmitReply>)> reply, Specs more = {});
   // signal 0 or KILL: ends the job. Any other is passed on to the running job.
   void cancel(const model::Caller& caller, state::JobTarget target, int signal, bool batch_only, bool full,
               DoneReply reply);
@@ -87,6 +89,8 @@ class Controller {
   void requeue(const model::Caller& caller, state::JobTarget target, model::AfterCompleting how, DoneReply reply);
   void suspend(const model::Caller& caller, state::JobTarget target, bool resume, DoneReply reply);
   void update_job(const model::Caller& caller, state::UpdateJob update, DoneReply reply);
+  // Of a heterogeneous job every component by itself; all are checked before the first is changed.
+  void update_jobs(const model::Caller& caller, std::vector<state::UpdateJob> updates, DoneReply reply);
   void update_node(const model::Caller& caller, state::UpdateNode update, DoneReply reply);
   void reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply);
   // The name that the reservation got.
@@ -140,6 +144,7 @@ class Controller {
   void propose(state::Command command, CommitQueue::Then then = {}, IfFull if_full = IfFull::Wait);
   // The jobs that a target means, each of which the caller may touch; else the error of the first that he may not.
   Result<std::vector<const model::Job*>> resolve(const model::Caller& caller, const state::JobTarget& target) const;
+  Status check_update(const model::Caller& caller, const state::UpdateJob& update);
   template <class C>
   void change_job(const model::Caller& caller, C command, DoneReply reply);
   model::ClusterConfig const& config() const { return *cluster_->view().config; }

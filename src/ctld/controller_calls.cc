@@ -68,6 +68,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
   if (!job) return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId)));
   if (!view.pending.contains(job->id.value))
     return fail(ErrorCode::JobNotPending, fmt::format("job {} is not pending", model::display_id(*job)));
+  if (job->het_job) return fail(ErrorCode::NotSupported, "explaining a heterogeneous job is not supported yet");
   SPUR_ASSIGN(const auto told, sched::explain(view, {.as_configured = true}, job->id, now));
   v1::ExplainJobReply reply;
   reply.set_job(told.job.value);
@@ -125,15 +126,31 @@ void ControllerCalls::submit_job(const Caller& caller, const v1::SubmitJobReques
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
   if (auto ok = check_access(core_.picture()->view, **spec, options_.groups_of); !ok)
     return answer(std::unexpected(std::move(ok.error())));
-  core_.post([caller, spec = std::move(*spec), &request, answer = std::move(answer)](Controller& controller) {
-    controller.submit(caller, spec, request.token(), [answer](Result<SubmitReply> result) {
+  auto more = take_more(request.more(), caller);
+  if (!more) return answer(std::unexpected(std::move(more.error())));
+  core_.post([caller, spec = std::move(*spec), more = std::move(*more), &request,
+              answer = std::move(answer)](Controller& controller) {
+    const auto done = [answer](Result<SubmitReply> result) {
       if (!result) return answer(std::unexpected(std::move(result.error())));
       v1::SubmitJobReply reply;
       reply.set_job(result->job.value);
       reply.set_repeated_submit(result->repeated);
       answer(std::move(reply));
-    });
+    };
+    controller.submit(caller, spec, request.token(), done, more);
   });
+}
+
+Result<Controller::Specs> ControllerCalls::take_more(const google::protobuf::RepeatedPtrField<v1::JobSpec>& components,
+                                                     const Caller& caller) {
+  Controller::Specs more;
+  const auto picture = core_.picture();
+  for (const v1::JobSpec& component : components) {
+    SPUR_ASSIGN(auto spec, take_spec(component, caller, picture->view));
+    SPUR_TRY(check_access(picture->view, *spec, options_.groups_of));
+    more.push_back(std::move(spec));
+  }
+  return more;
 }
 
 void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& request,
@@ -143,7 +160,10 @@ void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& r
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
   if (auto ok = check_access(picture->view, **spec, options_.groups_of); !ok)
     return answer(std::unexpected(std::move(ok.error())));
-  core_.forecast(*std::move(spec), [answer = std::move(answer)](const Picture& seen, Result<sched::Forecast> found) {
+  auto more = take_more(request.more(), caller);
+  if (!more) return answer(std::unexpected(std::move(more.error())));
+  more->insert(more->begin(), *std::move(spec));
+  core_.forecast(*std::move(more), [answer = std::move(answer)](const Picture& seen, Result<sched::Forecast> found) {
     if (!found) return answer(std::unexpected(std::move(found.error())));
     answer(told(seen.view, *found));
   });
@@ -263,12 +283,16 @@ void ControllerCalls::suspend_job(const Caller& caller, const v1::SuspendJobRequ
 void ControllerCalls::update_job(const Caller& caller, const v1::UpdateJobRequest& request, Answer<v1::Done> answer) {
   change_job(caller, request.target(), std::move(answer),
              [&request](Controller& c, const Caller& who, auto target, auto reply) {
-               auto update = update_request(c.cluster().view(), std::move(target), request);
-               if (!update) return reply(std::unexpected(update.error()));
-               if (update->spec)
-                 if (auto ok = sched::check_reservation_access(c.cluster().view(), *update->spec); !ok)
-                   return reply(std::move(ok));
-               c.update_job(who, std::move(*update), std::move(reply));
+               std::vector<state::UpdateJob> updates;
+               for (state::JobTarget& one : update_targets(c.cluster().view(), std::move(target))) {
+                 auto update = update_request(c.cluster().view(), std::move(one), request);
+                 if (!update) return reply(std::unexpected(update.error()));
+                 if (update->spec)
+                   if (auto ok = sched::check_reservation_access(c.cluster().view(), *update->spec); !ok)
+                     return reply(std::move(ok));
+                 updates.push_back(std::move(*update));
+               }
+               c.update_jobs(who, std::move(updates), std::move(reply));
              });
 }
 

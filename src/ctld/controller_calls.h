@@ -77,6 +77,9 @@ class ControllerCalls {
   void change_job(const Caller& caller, const v1::JobTarget& target, Answer<v1::Done> answer, ActOnJob act);
 
   Time now(const model::View& view) const;
+  // The components behind the first of a heterogeneous job.
+  Result<Controller::Specs> take_more(const google::protobuf::RepeatedPtrField<v1::JobSpec>& components,
+                                      const Caller& caller);
 
   CoreThread& core_;
   Options options_;

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // What users ask for: each request is checked against the state as applied, becomes one command, and is answered when
 // that command was applied.
+#include <fmt/format.h>
+
 #include <csignal>
+#include <set>
 #include <utility>
 
 #include "ctld/authorization.h"
 #include "ctld/controller.h"
+#include "text/hostlist.h"
 
 namespace spur::ctld {
 namespace {
 
-// Records of an array: the pending rest under the array's id and the tasks that have records of their own.
+// Records of an array: the pending rest under the array's id and the tasks that have records of their own. Of a
+// heterogeneous job: its components.
 void collect(const model::View& view, const state::JobTarget& target, std::vector<const model::Job*>& out) {
   const auto add = [&](JobId id) {
     if (const auto* job = model::find_job(view, id)) out.push_back(job);
   };
   const auto* tasks = view.arrays.find(target.id.value);
+  if (const auto* job = model::find_job(view, target.id); !target.tasks && job && job->het_job == target.id) {
+    for (std::uint32_t i = 0; i < job->het_size; ++i)
+      if (!target.het_offset || i == *target.het_offset) add(JobId{target.id.value + i});
+    return;
+  }
+  if (target.het_offset) return;
   if (!target.tasks) {
     add(target.id);
     if (tasks)
@@ -40,6 +51,28 @@ void collect(const model::View& view, const state::JobTarget& target, std::vecto
   }
 }
 
+// No two components can ask for the same node by name: each has its nodes for itself.
+Status check_components(const model::View& view, const std::shared_ptr<const model::JobSpec>& first,
+                        const Controller::Specs& more) {
+  constexpr std::size_t kMostComponents = 128;  // Slurm's limit
+  if (more.size() >= kMostComponents)
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("a heterogeneous job has at most {} components", kMostComponents));
+  std::set<std::string> named;
+  const auto check = [&](const model::JobSpec& spec) -> Status {
+    if (spec.array) return fail(ErrorCode::InvalidArray, "Invalid job array specification");
+    if (spec.required_nodes.empty()) return {};
+    SPUR_ASSIGN(const auto nodes, text::expand_hostlist(spec.required_nodes));
+    for (const std::string& node : nodes)
+      if (model::find_node(view, node) && !named.insert(node).second)
+        return fail(ErrorCode::InvalidNode, std::string(slurm_message(ErrorCode::InvalidNode)));
+    return {};
+  };
+  SPUR_TRY(check(*first));
+  for (const auto& spec : more) SPUR_TRY(check(*spec));
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<const model::Job*>> Controller::resolve(const model::Caller& caller,
@@ -61,15 +94,22 @@ void Controller::change_job(const model::Caller& caller, C command, DoneReply re
 }
 
 void Controller::submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
-                        std::function<void(Result<SubmitReply>)> reply) {
-  // Only an administrator may submit for somebody else; everybody else is who the credential says.
-  if (!caller.is_admin() && (spec->uid != caller.uid)) return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
-  if (!caller.is_admin() && spec->nice < 0) return reply(fail(ErrorCode::InvalidNice, "Invalid --nice value"));
-  if (!caller.is_admin() && spec->priority && *spec->priority > 0)
-    return reply(fail(ErrorCode::PermissionDenied, "only an administrator may set a priority"));
-  if (auto ok = submit_check_.check(cluster_->view(), *spec); !ok) return reply(std::unexpected(ok.error()));
+                        std::function<void(Result<SubmitReply>)> reply, Specs more) {
+  const auto check = [&](const model::JobSpec& one) -> Status {
+    // Only an administrator may submit for somebody else; everybody else is who the credential says.
+    if (!caller.is_admin() && one.uid != caller.uid) return fail(ErrorCode::InvalidUser, "Invalid user id");
+    if (!caller.is_admin() && one.nice < 0) return fail(ErrorCode::InvalidNice, "Invalid --nice value");
+    if (!caller.is_admin() && one.priority && *one.priority > 0)
+      return fail(ErrorCode::PermissionDenied, "only an administrator may set a priority");
+    return submit_check_.check(cluster_->view(), one);
+  };
+  if (auto ok = check(*spec); !ok) return reply(std::unexpected(ok.error()));
+  for (const auto& one : more)
+    if (auto ok = check(*one); !ok) return reply(std::unexpected(ok.error()));
+  if (!more.empty())
+    if (auto ok = check_components(cluster_->view(), spec, more); !ok) return reply(std::unexpected(ok.error()));
   propose(
-      state::SubmitJob{std::move(spec), std::move(token)},
+      state::SubmitJob{std::move(spec), std::move(token), std::move(more)},
       [reply = std::move(reply)](const state::Outcome& outcome) {
         if (!outcome.status) return reply(std::unexpected(outcome.status.error()));
         reply(SubmitReply{outcome.job, outcome.repeated});
@@ -129,11 +169,11 @@ void Controller::suspend(const model::Caller& caller, state::JobTarget target, b
   change_job(caller, state::SuspendJob{std::move(target)}, std::move(reply));
 }
 
-void Controller::update_job(const model::Caller& caller, state::UpdateJob update, DoneReply reply) {
+Status Controller::check_update(const model::Caller& caller, const state::UpdateJob& update) {
   auto jobs = resolve(caller, update.target);
   if (!jobs)
-    return reply(jobs.error().code == ErrorCode::PermissionDenied ? fail(ErrorCode::InvalidUser, "Invalid user id")
-                                                                  : std::unexpected(jobs.error()));
+    return jobs.error().code == ErrorCode::PermissionDenied ? fail(ErrorCode::InvalidUser, "Invalid user id")
+                                                            : std::unexpected(jobs.error());
   for (const auto* record : *jobs) {  // each: the rest of an array may wait while a task runs
     const model::Job& job = *record;
     if (caller.is_admin()) break;
@@ -141,19 +181,38 @@ void Controller::update_job(const model::Caller& caller, state::UpdateJob update
         update.time_limit && update.time_limit->is_set() && job.time_limit.is_finite() &&
         (update.time_limit->is_unlimited() || update.time_limit->minutes_value() > job.time_limit.minutes_value());
     if (longer && job.state != model::JobState::Pending)
-      return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+      return fail(ErrorCode::PermissionDenied, "Access/permission denied");
     if (update.priority && *update.priority > job.priority)
-      return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+      return fail(ErrorCode::PermissionDenied, "Access/permission denied");
     if (update.spec && update.spec->nice < job.spec->nice)
-      return reply(fail(ErrorCode::InvalidNice, "Invalid --nice value"));
+      return fail(ErrorCode::InvalidNice, "Invalid --nice value");
   }
-  if (update.spec) {
-    const model::JobSpec& old = *jobs->front()->spec;
-    if (update.spec->uid != old.uid || update.spec->gid != old.gid)
-      return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
-    if (auto ok = submit_check_.check(cluster_->view(), *update.spec); !ok) return reply(std::unexpected(ok.error()));
-  }
+  if (!update.spec) return {};
+  const model::JobSpec& old = *jobs->front()->spec;
+  if (update.spec->uid != old.uid || update.spec->gid != old.gid)
+    return fail(ErrorCode::InvalidUser, "Invalid user id");
+  return submit_check_.check(cluster_->view(), *update.spec);
+}
+
+void Controller::update_job(const model::Caller& caller, state::UpdateJob update, DoneReply reply) {
+  if (auto ok = check_update(caller, update); !ok) return reply(std::move(ok));
   change_job(caller, std::move(update), std::move(reply));
+}
+
+void Controller::update_jobs(const model::Caller& caller, std::vector<state::UpdateJob> updates, DoneReply reply) {
+  for (const state::UpdateJob& update : updates)
+    if (auto ok = check_update(caller, update); !ok) return reply(std::move(ok));
+  struct Open {
+    std::size_t left;
+    Status first_error;
+    DoneReply reply;
+  };
+  const auto open = std::make_shared<Open>(updates.size(), Status{}, std::move(reply));
+  for (state::UpdateJob& update : updates)
+    change_job(caller, std::move(update), [open](Status done) {
+      if (!done && open->first_error) open->first_error = std::move(done);
+      if (--open->left == 0) open->reply(std::move(open->first_error));
+    });
 }
 
 void Controller::update_node(const model::Caller& caller, state::UpdateNode update, DoneReply reply) {

@@ -88,14 +88,18 @@ void CoreThread::plan(const Picture& picture, Time now, PlanKind kind) {
   });
 }
 
-void CoreThread::forecast(std::shared_ptr<const model::JobSpec> spec, Forecast reply) {
-  planner_.post([this, spec = std::move(spec), reply = std::move(reply)] {
+void CoreThread::forecast(Controller::Specs components, Forecast reply) {
+  planner_.post([this, components = std::move(components), reply = std::move(reply)] {
     const auto picture = this->picture();
-    if (auto ok = submit_check_.check(picture->view, *spec); !ok)
-      return reply(*picture, std::unexpected(std::move(ok.error())));
+    std::vector<const model::JobSpec*> specs;
+    for (const auto& spec : components) {
+      if (auto ok = submit_check_.check(picture->view, *spec); !ok)
+        return reply(*picture, std::unexpected(std::move(ok.error())));
+      specs.push_back(spec.get());
+    }
     planned_at_ = std::max(planned_at_, picture->view.as_of);
     engine_.see(picture->view);
-    auto found = engine_.forecast(*spec, planned_at_);
+    auto found = engine_.forecast(specs, planned_at_);
     if (found) found->start = std::max(found->start, doors_.clock.now());  // nothing may have happened for long
     reply(*picture, std::move(found));
   });

@@ -42,7 +42,7 @@ class CoreThread {
   // When and where a job would start, and the picture that says so. On the planner's thread: its engine knows already
   // what one that is made for the question would have to work out.
   using Forecast = std::function<void(const Picture&, Result<sched::Forecast>)>;
-  void forecast(std::shared_ptr<const model::JobSpec> spec, Forecast reply);
+  void forecast(Controller::Specs components, Forecast reply);
   // The newest published picture; never null after start().
   std::shared_ptr<const Picture> picture() const;
 

@@ -35,6 +35,34 @@ void add_part(model::ControllerLaunch& out, const model::View& view, const model
   out.addresses.push_back((*node)->address);
 }
 
+// What the script is told of all components.
+void describe_components(model::ControllerLaunch& out, const model::View& view, const model::Job& leader) {
+  for (std::uint32_t i = 0; i < leader.het_size; ++i) {
+    const model::Job* job = model::find_job(view, JobId{leader.het_job.value + i});
+    if (!job || job->het_job != leader.het_job || !job->allocation) continue;
+    const model::JobSpec& spec = *job->spec;
+    auto& one = out.het.emplace_back();
+    one.job = job->id;
+    one.name = spec.name;
+    one.partition = job->allocation->partition;
+    std::vector<std::string> names;
+    std::vector<std::uint32_t> cpus, tasks;
+    for (const auto& grant : job->allocation->nodes) {
+      names.push_back((*view.nodes.find(grant.node.value))->name);
+      cpus.push_back(static_cast<std::uint32_t>(grant.cpus.size()));
+      tasks.push_back(grant.tasks);
+    }
+    one.nodes = text::compress_hostlist(names);
+    one.node_count = static_cast<std::uint32_t>(names.size());
+    one.cpus_per_node = text::repeat_text(cpus);
+    one.tasks_per_node = text::repeat_text(tasks);
+    if (spec.tasks || spec.tasks_per_node > 0) one.tasks = model::task_count(spec);
+    if (spec.cpus_per_task_given) one.cpus_per_task = spec.cpus_per_task;
+    one.memory_per_node_mib = spec.memory_per_node_mib;
+    one.memory_per_cpu_mib = spec.memory_per_cpu_mib;
+  }
+}
+
 }  // namespace
 
 void LaunchMessages::remember(const model::View& view, const model::Job& job) {
@@ -70,8 +98,10 @@ model::ControllerLaunch LaunchMessages::make(const model::View& view, const mode
   out.started = job.started;
   out.this_part = part;
   out.kill_wait = view.config->kill_wait;
+  out.het_offset = job.het_offset;
   if (part == 0) {
     out.spec = job.spec;
+    if (job.het_job && job.het_offset == 0) describe_components(out, view, job);
     for (const auto& grant : job.allocation->nodes) add_part(out, view, grant);
   } else {
     remember(view, job);

@@ -47,6 +47,12 @@ void add_target(const model::View& view, const state::JobTarget& target,
     if (const auto* job = view.jobs.find(id.value)) out.emplace(id.value, *job);
   };
   const auto* tasks = view.arrays.find(target.id.value);
+  if (const auto* job = model::find_job(view, target.id); !target.tasks && job && job->het_job == target.id) {
+    for (std::uint32_t i = 0; i < job->het_size; ++i)
+      if (!target.het_offset || i == *target.het_offset) add(JobId{target.id.value + i});
+    return;
+  }
+  if (target.het_offset) return;
   if (!target.tasks) {
     add(target.id);
     if (tasks) tasks->for_each([&](std::uint32_t, JobId id) { add(id); });

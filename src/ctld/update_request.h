@@ -9,6 +9,9 @@
 
 namespace spur::ctld {
 
+// The records to be edited one by one: a heterogeneous job is edited by component, as their specifications differ.
+std::vector<state::JobTarget> update_targets(const model::View& view, state::JobTarget target);
+
 Result<state::UpdateJob> update_request(const model::View& view, state::JobTarget target, const v1::UpdateJobRequest& request);
 
 }  // namespace spur::ctld

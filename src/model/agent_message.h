@@ -75,6 +75,18 @@ struct WholeJob {
   std::string cpus_per_node;  // "64(x2),32"
   friend bool operator==(const WholeJob&, const WholeJob&) = default;
 };
+// A component of a heterogeneous job, as the script of the first is told of it.
+struct HetComponent {
+  JobId job;
+  std::string name, partition;
+  std::string nodes;  // a host list
+  std::uint32_t node_count = 0;
+  std::string cpus_per_node, tasks_per_node;  // "64(x2),32"
+  std::optional<std::uint32_t> tasks;         // where asked for
+  std::optional<std::uint32_t> cpus_per_task;
+  std::optional<std::uint64_t> memory_per_node_mib, memory_per_cpu_mib;
+  friend bool operator==(const HetComponent&, const HetComponent&) = default;
+};
 // Only the job's first node, which runs the script and starts steps on the others, is told of every part and gets the
 // script: in a job of ten thousand nodes all others need not read of each other.
 struct ControllerLaunch {
@@ -92,6 +104,8 @@ struct ControllerLaunch {
   std::uint32_t this_part = 0;         // which of the job's nodes the receiver is; 0 runs the batch script
   WholeJob whole;                      // unless it is the first
   seconds kill_wait{30};
+  std::vector<HetComponent> het;  // all components, for the first node of a heterogeneous job's first
+  std::uint32_t het_offset = 0;   // which of them this is
 };
 struct ControllerEnd {
   JobRun run;

@@ -53,6 +53,7 @@ struct Job {
   // heterogeneous jobs: the first component's id, and which component this is
   JobId het_job;  // none: not part of one
   std::uint32_t het_offset = 0;
+  std::uint32_t het_size = 0;  // components in all; their ids follow each other
 
   JobState state = JobState::Pending;
   std::uint32_t flags = 0;  // JobFlag bits
@@ -100,13 +101,17 @@ struct Job {
   std::string submit_token;
 
   bool is_array_rest() const { return array_pending != nullptr; }
+  // A component that is not the first: it holds its allocation for the script of the first.
+  bool is_het_follower() const { return het_job && het_offset > 0; }
   friend bool operator==(const Job&, const Job&) = default;
 };
 
 using JobPtr = std::shared_ptr<const Job>;
 
-// "8_[1-5%2]", "8_3" or "8".
+// "8_[1-5%2]", "8_3", "8+1" or "8".
 std::string display_id(const Job& job);
+// "8-10": the ids of all components; empty for a job that has none.
+std::string het_id_set(const Job& job);
 // Run time so far (or in all), without suspensions.
 Duration run_time(const Job& job, Time now);
 // When the time limit ends the job; not set when unlimited or not running.

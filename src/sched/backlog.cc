@@ -124,7 +124,7 @@ void Backlog::settle(std::uint32_t number) {
 
 void Backlog::enqueue(std::uint32_t number) {
   Slot& slot = slots_[number];
-  slot.state = State::Queued;
+  slot.state = slot.job->het_job ? State::Grouped : State::Queued;
   ++queued_;
   if (slot.job->claim) claimed_.insert(number);
   Standing standing = standing_of(*slot.job, view_, scale_);
@@ -134,7 +134,10 @@ void Backlog::enqueue(std::uint32_t number) {
       mine.group_by_key.try_emplace(std::move(standing.points), static_cast<std::uint32_t>(mine.groups.size()));
   if (added) mine.groups.push_back({at->first, {}});
   slot.group = at->second;
-  mine.groups[slot.group].turns.insert({slot.order, slot.job->id, number});
+  if (slot.state == State::Grouped)
+    het_groups_[slot.job->het_job][slot.job->het_offset] = number;
+  else
+    mine.groups[slot.group].turns.insert({slot.order, slot.job->id, number});
 }
 
 // The reverse of settle.
@@ -154,6 +157,12 @@ void Backlog::unsettle(std::uint32_t number) {
   if (slot.state == State::Queued) {
     --queued_;
     classes_[slot.job_class].groups[slot.group].turns.erase({slot.order, job.id, number});
+  }
+  if (slot.state == State::Grouped) {
+    --queued_;
+    const auto at = het_groups_.find(job.het_job);
+    at->second.erase(job.het_offset);
+    if (at->second.empty()) het_groups_.erase(at);
   }
   if (slot.job_class != kNone) leave_class(number);
   slot.state = State::Own;

@@ -30,6 +30,7 @@ class Backlog {
     Begin,   // waits for its time
     Capped,  // its array runs as many tasks as it may
     Queued,
+    Grouped,  // a component of a heterogeneous job that may start, if all others may: in no priority group's order
   };
   // One pending job.
   struct Slot {
@@ -54,6 +55,8 @@ class Backlog {
     std::size_t members = 0;
     std::vector<std::pair<model::Reason, std::uint32_t>> by_reason;  // as the records say; first slot
   };
+
+  using HetGroup = std::map<std::uint32_t, std::uint32_t>;  // slots of its components, by offset: those that may start
 
   // `by_asker`: whose jobs they are matters.
   Backlog(const model::View& view, const PriorityScale& scale, bool by_asker)
@@ -83,6 +86,11 @@ class Backlog {
   const std::set<std::uint32_t>& capped() const { return capped_; }
   // Those in the queue for which others had to go.
   const std::set<std::uint32_t>& claimed() const { return claimed_; }
+  // By the first component's id; also those of which some component may not start.
+  const std::map<JobId, HetGroup>& het_groups() const { return het_groups_; }
+  bool is_whole(const HetGroup& group) const {
+    return group.size() == slots_[group.begin()->second].job->het_size;
+  }
   // Classes that came or went since the last call.
   std::vector<std::uint32_t> take_changed_classes() { return std::exchange(changed_classes_, {}); }
 
@@ -116,6 +124,7 @@ class Backlog {
   std::set<std::pair<Time, std::uint32_t>> begins_, relaxes_;
   std::set<std::uint32_t> misinformed_, capped_, claimed_;
   std::map<JobId, Array> arrays_;
+  std::map<JobId, HetGroup> het_groups_;
   std::set<JobId> arrays_to_review_;
 };
 

@@ -2,12 +2,15 @@
 #include "sched/engine.h"
 
 #include <algorithm>
+#include <deque>
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
 #include "sched/closures.h"
 #include "sched/eligibility.h"
 #include "sched/engine_state.h"
+#include "sched/het_group.h"
 #include "sched/reservations.h"
 #include "sched/walk.h"
 
@@ -284,7 +287,8 @@ void Engine::drop_holds(bool all) {
       const std::uint32_t number = s.backlog.find(planned.job);
       if (number == kNone || planned.hold.end <= last_now_) return false;
       const auto& slot = s.backlog.slot(number);
-      if (slot.state != Backlog::State::Queued || slot.job->time_limit != planned.limit) return false;
+      if (slot.state != Backlog::State::Queued && slot.state != Backlog::State::Grouped) return false;
+      if (slot.job->time_limit != planned.limit) return false;
       if (planned.claim && planned.claim != slot.job->claim) return false;
       if (slot.job->spec != planned.spec && !same_wish(*slot.job->spec, *planned.spec)) return false;
       for (const std::uint32_t lane : s.lanes_of_class[slot.job_class])
@@ -300,6 +304,7 @@ void Engine::drop_holds(bool all) {
     s.profile.remove(planned.hold);
     at = s.planned.erase(at);
   }
+  if (!s.backlog.het_groups().empty()) drop_broken_groups(s);
 }
 
 std::vector<PlannedStart> Engine::planned() const {
@@ -335,6 +340,15 @@ Result<Forecast> Engine::forecast(const model::JobSpec& spec, Time now) {
   close_reserved();
   drop_holds(false);
   return forecast(spec);
+}
+
+Result<Forecast> Engine::forecast(const std::vector<const model::JobSpec*>& components, Time now) {
+  if (components.size() == 1) return forecast(*components[0], now);
+  if (!full_cycle_done_) plan(now);
+  prepare(std::max(now, last_now_));
+  close_reserved();
+  drop_holds(false);
+  return forecast(components);
 }
 
 Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
@@ -376,6 +390,54 @@ Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
     forecast.nodes.push_back(NodeIndex(best->shares[i].node));
     forecast.cpus += static_cast<std::uint32_t>(best->rows[i * profile.capacity().width() + Columns::kCpu]);
   }
+  return forecast;
+}
+
+Result<Forecast> Engine::forecast(const std::vector<const model::JobSpec*>& components) {
+  EngineState& s = *state_;
+  Time from = s.profile.now();
+  std::deque<Lane> made;
+  std::vector<std::vector<std::pair<std::size_t, Lane*>>> choices;  // by component: with their partitions
+  for (const model::JobSpec* spec : components) {
+    from = std::max(from, spec->begin);
+    auto& lanes = choices.emplace_back();
+    const auto consider = [&](const model::Partition* partition) {
+      if (!partition) return;
+      const auto number = static_cast<std::size_t>(partition - s.view.partitions->data());
+      Lane& lane = made.emplace_back(s.view, s.profile.capacity(), *spec, number, spec->time_limit, false);
+      if (lane.reason(s.profile) == model::Reason::None) lanes.emplace_back(number, &lane);
+    };
+    if (spec->partitions.empty()) consider(model::default_partition(s.view));
+    for (const auto& name : spec->partitions) consider(model::find_partition(s.view, name));
+    std::ranges::stable_sort(lanes, std::greater{},
+                             [&](const auto& lane) { return (*s.view.partitions)[lane.first].config.priority_tier; });
+  }
+  std::vector<HetPart> best;
+  std::size_t partition = 0;
+  for (const auto& first : choices[0]) {
+    std::vector<std::vector<Lane*>> lanes{{first.second}};
+    for (std::size_t i = 1; i < choices.size(); ++i) {
+      lanes.emplace_back();
+      for (const auto& choice : choices[i]) lanes.back().push_back(choice.second);
+    }
+    auto parts = HetSearch(s.profile, std::move(lanes)).fit_after(from);
+    if (parts.empty() || (!best.empty() && parts[0].fit.hold.start >= best[0].fit.hold.start)) continue;
+    best = std::move(parts);
+    partition = first.first;
+  }
+  const ErrorCode error = ErrorCode::NodeConfigUnavailable;
+  if (best.empty()) return fail(error, std::string(slurm_message(error)));
+  Forecast forecast;
+  const Time start = best[0].fit.hold.start;
+  forecast.start = start < kNever ? start : s.profile.now() + hours(365 * 24);
+  forecast.partition = (*s.view.partitions)[partition].config.name;
+  for (const HetPart& part : best)
+    for (std::size_t i = 0; i < part.fit.hold.shares.size(); ++i) {
+      forecast.nodes.push_back(NodeIndex(part.fit.hold.shares[i].node));
+      forecast.cpus +=
+          static_cast<std::uint32_t>(part.fit.hold.rows[i * s.profile.capacity().width() + Columns::kCpu]);
+    }
+  std::ranges::sort(forecast.nodes);
   return forecast;
 }
 

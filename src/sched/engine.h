@@ -31,6 +31,7 @@ struct PlannedStart {
   // The engine's own notes: where in the profile's log of gains the job, without its hold, found no room in a
   // partition.
   std::vector<std::pair<std::size_t, std::uint64_t>> no_room = {};
+  bool follows = false;  // a component behind the first: all of a heterogeneous job is one promise
 };
 
 struct EngineState;
@@ -52,8 +53,11 @@ class Engine {
 
   // After plan(): when and where a further job, behind all others, would start.
   Result<Forecast> forecast(const model::JobSpec& spec);
+  // The same for a heterogeneous job: nodes and CPUs of all components, the partition of the first.
+  Result<Forecast> forecast(const std::vector<const model::JobSpec*>& components);
   // The same at any time, by the holds in force: nothing is planned anew.
   Result<Forecast> forecast(const model::JobSpec& spec, Time now);
+  Result<Forecast> forecast(const std::vector<const model::JobSpec*>& components, Time now);
 
   // The holds in force, by job; and a way to give them to another engine that has seen the same view.
   std::vector<PlannedStart> planned() const;

@@ -107,4 +107,7 @@ struct EngineState {
   Time closed_until;
 };
 
+// Holds of heterogeneous jobs of which some component has lost its own (het_walk.cc).
+void drop_broken_groups(EngineState& state);
+
 }  // namespace spur::sched

@@ -19,9 +19,14 @@ void Walk::foretell() {
     s_.lanes[l]->lane.begin();
     join(l, nullptr);
   }
+  push_groups();
   while (s_.planned.size() + foretold_.size() < s_.params.forecasts) {
     const auto item = pop();
     if (!item) break;
+    if (is_group(*item)) {
+      foretell_group(*item);
+      continue;
+    }
     foretell(*item);
     // Holds are only added: who finds no time now will find none.
     const auto& lanes = s_.lanes_of_class[s_.lanes[item->lane]->of_class];

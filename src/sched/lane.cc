@@ -2,6 +2,7 @@
 #include "sched/lane.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sched/closures.h"
 #include "sched/eligibility.h"
@@ -324,6 +325,42 @@ std::optional<Hold> Lane::fit_after(Profile& profile, Time from) {
     if (hold && (!best || hold->start < best->start)) best = std::move(hold);
   }
   return best;
+}
+
+std::optional<Lane::Fit> Lane::fit_at(Profile& profile, Time at, const std::vector<NodeNumber>& without,
+                                      const std::function<bool(const Request&)>& licensed) {
+  const auto look_at = [&](const Request& whole, const model::Reservation* entry) -> std::optional<Fit> {
+    if (!licensed(whole)) return std::nullopt;
+    Request request = whole;
+    request.excluded.clear();
+    std::ranges::set_union(whole.excluded, without, std::back_inserter(request.excluded));
+    for (const NodeNumber n : request.required)
+      if (std::ranges::binary_search(without, n)) return std::nullopt;
+    auto hold = StartSearch(request, reach_, profile, at).find(at);
+    if (!hold) return std::nullopt;
+    return Fit{*std::move(hold), &whole != &request_, entry};
+  };
+  const auto look_inside = [&](const model::Reservation* entry) {
+    const Entered inside(profile, entry);
+    auto fit = look_at(request_, entry);
+    return fit || !short_ ? std::move(fit) : look_at(*short_, entry);
+  };
+  if (!asker_) return look_inside(nullptr);
+  for (const Reservations::Open& one : open(profile))
+    if (at < one.until)
+      if (auto fit = look_inside(one.entry)) return fit;
+  return std::nullopt;
+}
+
+Time Lane::next_license_step(Profile& profile, Time at) {
+  if (request_.licenses.empty()) return Time::max();
+  if (!asker_) return profile.next_license_step(at);
+  Time next = Time::max();
+  for (const Reservations::Open& one : open(profile)) {
+    const Entered inside(profile, one.entry);
+    next = std::min(next, profile.next_license_step(at));
+  }
+  return next;
 }
 
 }  // namespace spur::sched

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,20 @@ class Lane {
   std::optional<Hold> fit_later(Profile& profile);
   // Not before that moment.
   std::optional<Hold> fit_after(Profile& profile, Time from);
+  // At that moment, without these nodes (ascending), and if `licensed` says so for the request: for a component of a
+  // heterogeneous job. Nothing is remembered.
+  struct Fit {
+    Hold hold;
+    bool is_short = false;  // for the shortest run that will do
+    const model::Reservation* entry = nullptr;
+  };
+  std::optional<Fit> fit_at(Profile& profile, Time at, const std::vector<NodeNumber>& without,
+                            const std::function<bool(const Request&)>& licensed);
+  const Request& request_of(const Fit& fit) const { return fit.is_short ? *short_ : request_; }
+  // That one is the job that fitted last.
+  void choose_fit(const Fit& fit) { chosen_short_ = fit.is_short, entry_ = fit.entry; }
+  // The next moment after `at` at which there are other licences, if it needs any.
+  Time next_license_step(Profile& profile, Time at);
   // Whether fit_now() and fit_later() are known to fail.
   bool is_full(const Profile& profile) const { return full_ && *full_ == profile.gains().end(); }
   bool has_no_time(const Profile& profile) const { return no_time_ && *no_time_ == profile.gains().end(); }

@@ -21,6 +21,7 @@ struct Start {
   std::optional<std::uint32_t> array_task;
   std::shared_ptr<const model::Allocation> allocation;
   TimeLimit limit{};  // of this run, where the job leaves it open (--time-min); not set: the job's
+  JobId group{};      // of a component: the heterogeneous job, all of which starts at once, in a row and in order
 };
 struct Wait {
   JobId job;

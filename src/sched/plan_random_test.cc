@@ -33,6 +33,7 @@ std::string show(const Plan& plan) {
   for (const auto& start : plan.starts) {
     out += fmt::format("start {}", start.job.value);
     if (start.array_task) out += fmt::format("_{}", *start.array_task);
+    if (start.group) out += fmt::format(" with {}", start.group.value);
     out += " in " + start.allocation->partition;
     if (!start.allocation->reservation.empty()) out += " by " + start.allocation->reservation;
     if (start.limit.is_set()) out += fmt::format(" for {}", start.limit.raw());
@@ -57,7 +58,7 @@ std::string show(const Plan& plan) {
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
 struct Flavour {
   bool threads, memory, gpus, links, shards, sockets, topology, features, weights, partitions, limits, exclusive,
-      arrays, licenses, failures, multi_node, reservations, users;
+      arrays, licenses, failures, multi_node, reservations, users, het;
 };
 
 class RandomLife {
@@ -81,7 +82,8 @@ class RandomLife {
                 .failures = dice_.one_in(3),
                 .multi_node = !dice_.one_in(4),
                 .reservations = dice_.one_in(4),
-                .users = dice_.one_in(6)};
+                .users = dice_.one_in(6),
+                .het = dice_.one_in(3)};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -139,6 +141,7 @@ class RandomLife {
     for (const auto& start : plan.starts) {
       cut_ += start.limit.is_set() && start.limit != cluster_.job(start.job.value).time_limit;
       in_reservations_ += !start.allocation->reservation.empty();
+      components_ += start.group.value != 0;
     }
     for (const auto& start : plan.starts)
       for (const auto& grant : start.allocation->nodes)
@@ -157,15 +160,16 @@ class RandomLife {
   Plan some_of(Plan plan) {
     if (!dice_.one_in(6)) return plan;
     std::set<JobId> dropped;
+    const auto whole = [](const Start& start) { return start.group ? start.group : start.job; };
     for (const auto& start : plan.starts)
-      if (dice_.one_in(3)) dropped.insert(start.job);
-    std::erase_if(plan.starts, [&](const Start& start) { return dropped.contains(start.job); });
+      if (dice_.one_in(3)) dropped.insert(whole(start));
+    std::erase_if(plan.starts, [&](const Start& start) { return dropped.contains(whole(start)); });
     if (dice_.one_in(2)) plan.waits.clear();
     return plan;
   }
 
   std::size_t starts_ = 0, planned_ = 0, full_calls_ = 0, quick_calls_ = 0, quick_starts_ = 0;
-  std::size_t shares_ = 0, several_devices_ = 0, cut_ = 0, in_reservations_ = 0;
+  std::size_t shares_ = 0, several_devices_ = 0, cut_ = 0, in_reservations_ = 0, components_ = 0;
   std::map<model::Reason, std::size_t> reasons_;
 
  private:
@@ -387,7 +391,20 @@ class RandomLife {
       spec.gres.push_back({"gpu", spec.gres[0].type == "a" ? "c" : "a", 1, Per::Node});
   }
 
+  void submit_het() {
+    std::vector<model::JobSpec> specs;
+    for (std::uint32_t i = dice_.between(2, dice_.one_in(4) ? 4 : 2); i > 0; --i) {
+      if (!specs_.empty() && dice_.one_in(2))
+        specs.push_back(specs_[dice_.below(static_cast<std::uint32_t>(specs_.size()))]);
+      else
+        specs.push_back(random_spec());
+      specs.back().array.reset();
+    }
+    cluster_.submit_het(specs, now_);
+  }
+
   void submit() {
+    if (flavour_.het && dice_.one_in(3)) return submit_het();
     // Every other job is like an earlier one, so that classes have more than one member.
     if (!specs_.empty() && dice_.one_in(2)) {
       cluster_.submit(specs_[dice_.below(static_cast<std::uint32_t>(specs_.size()))], now_);
@@ -459,6 +476,10 @@ class RandomLife {
       else if (job.hold != model::Hold::None && dice_.one_in(3))
         job.hold = model::Hold::None;
       if (dice_.one_in(25)) {
+        // Mostly the whole: what is left of a heterogeneous job never starts.
+        for (std::uint32_t i = 0; job.het_job && !dice_.one_in(8) && i < job.het_size; ++i)
+          if (auto& other = cluster_.job(job.het_job.value + i); other.state == model::JobState::Pending)
+            cluster_.cancel(other.id);
         cluster_.cancel(id);
         continue;
       }
@@ -544,7 +565,7 @@ class RandomLife {
 
 TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   std::size_t starts = 0, planned = 0, full = 0, quick = 0, quick_starts = 0, shares = 0, several_devices = 0;
-  std::size_t cut = 0, in_reservations = 0;
+  std::size_t cut = 0, in_reservations = 0, components = 0;
   std::map<model::Reason, std::size_t> reasons;
   const auto [from, to] = seeds(2000);
   for (std::uint64_t seed = from; seed <= to; ++seed) {
@@ -560,6 +581,7 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
     several_devices += life.several_devices_;
     cut += life.cut_;
     in_reservations += life.in_reservations_;
+    components += life.components_;
     for (const auto& [reason, times] : life.reasons_) reasons[reason] += times;
   }
   // A generator gone dull would make the comparison above say nothing.
@@ -574,6 +596,7 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   EXPECT_GT(several_devices, count);
   EXPECT_GT(cut, count / 20);
   EXPECT_GT(in_reservations, count / 10);
+  EXPECT_GT(components, count);
   using enum model::Reason;
   for (const auto reason : {Priority, Dependency, Resources, PartitionNodeLimit, PartitionTimeLimit, PartitionDown,
                             PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,

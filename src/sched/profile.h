@@ -120,6 +120,8 @@ class Profile {
   // The next moment after `at` at which least(node, t, t + run) of a node with holds may differ.
   Time next_change(const Request& request, NodeNumber node, Time at);
   Time next_license_change(const Request& request, Time at);
+  // The next moment after `at` at which licences are taken or given back, whoever asks.
+  Time next_license_step(Time at) { return licenses().next_step(at); }
   // When holds end, after `from`; ascending, each once.
   std::vector<Time> hold_ends(Time from) const;
   NodeEnds& ends() { return ends_; }

@@ -78,6 +78,18 @@ class TestCluster {
     return *job;
   }
 
+  // A heterogeneous job; the first component.
+  model::Job& submit_het(const std::vector<model::JobSpec>& specs, Time when = at_minute(0)) {
+    const JobId first(next_id_);
+    for (std::uint32_t i = 0; i < specs.size(); ++i) {
+      model::Job& job = submit(specs[i], when);
+      job.het_job = first;
+      job.het_offset = i;
+      job.het_size = static_cast<std::uint32_t>(specs.size());
+    }
+    return *jobs_.at(first);
+  }
+
   void cancel(JobId id) { jobs_.at(id)->state = model::JobState::Cancelled; }
   model::Job& job(std::uint32_t id) { return *jobs_.at(JobId(id)); }
   model::PartitionConfig& partition(std::size_t p) { return (*partitions_)[p].config; }

@@ -21,7 +21,7 @@ Reason Walk::reason_of_class(std::uint32_t number, std::uint32_t* speaks) const 
     const Reason here = s_.lanes[l]->lane.reason(s_.profile);
     if (here == Reason::None) {
       *speaks = l;
-      return lacks_licenses_[l] ? Reason::Licenses : Reason::Priority;
+      return !lacks_licenses_.empty() && lacks_licenses_[l] ? Reason::Licenses : Reason::Priority;
     }
     if (std::exchange(first, false)) reason = here;
   }
@@ -56,11 +56,13 @@ void Walk::find_firsts() {
       if (said != Reason::Resources || first == kNone || reason_of_class(c, &speaks) != Reason::Priority) continue;
       for (std::uint32_t slot = first; slot != kNone; slot = s_.backlog.slot(slot).next)
         if (waits(slot))
-          consider(*s_.lanes[speaks], classes[c].groups[s_.backlog.slot(slot).group],
+          consider(*s_.lanes[speaks], group_of(slot),
                    {s_.backlog.slot(slot).order, s_.backlog.slot(slot).job->id, slot});
     }
   }
+  if (mode_ == Mode::Quick) find_first_groups(true, {}, consider);
   const std::vector<std::uint32_t> told = first_of_partition_;
+  find_first_groups(false, told, consider);
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || told[s_.lanes[l]->partition] != kNone || lacks_licenses_[l]) continue;
     const LaneRecord& record = *s_.lanes[l];
@@ -76,6 +78,7 @@ void Walk::find_firsts() {
 }
 
 Reason Walk::reason_of(std::uint32_t slot) const {
+  if (s_.backlog.slot(slot).state == Backlog::State::Grouped) return reason_in_group(slot);
   std::uint32_t speaks = kNone;
   const Reason reason = reason_of_class(s_.backlog.slot(slot).job_class, &speaks);
   if (speaks == kNone) return reason;
@@ -114,6 +117,8 @@ void Walk::write_waits() {
       if (s_.backlog.slot(slot).state == Backlog::State::Queued) own_reasons_.try_emplace(slot);
   for (const auto& [job, planned] : s_.planned) own_reasons_.try_emplace(s_.backlog.find(job));
   for (const auto& [slot, start] : foretold_) own_reasons_.try_emplace(slot);
+  for (const auto& [job, group] : s_.backlog.het_groups())
+    for (const auto& [offset, slot] : group) own_reasons_.try_emplace(slot);
   for (auto& [slot, reason] : own_reasons_) {
     reason = reason_of(slot);
     tell(slot, reason);

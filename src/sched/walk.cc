@@ -26,8 +26,9 @@ void Walk::decide() {
   plan_.wake_at = s_.backlog.next_change();
   for (const auto& [job, planned] : s_.planned) {
     const std::uint32_t slot = s_.backlog.find(job);
-    held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
-    if (!planned.claim) ++holds_in_[planned.partition];
+    if (s_.backlog.slot(slot).state == Backlog::State::Queued)
+      held_of_class_[s_.backlog.slot(slot).job_class].push_back(slot);
+    if (!planned.claim && !planned.follows) ++holds_in_[planned.partition];
   }
   if (!visit_claims()) return;
   visit_aside();
@@ -36,6 +37,7 @@ void Walk::decide() {
     s_.lanes[l]->lane.begin();
     if (may_matter(l)) join(l, nullptr);
   }
+  push_groups();
   bool more = true;
   while (const auto item = more ? pop() : std::nullopt) more = visit(*item);
   if (more && s_.params.backfill == model::BackfillOrder::Smallest) join_behind();
@@ -72,6 +74,11 @@ bool Walk::has_newcomers(const LaneRecord& lane) const {
 
 const Backlog::JobClass& Walk::class_of(const LaneRecord& lane) const {
   return s_.backlog.classes()[lane.of_class];
+}
+
+const Backlog::Group& Walk::group_of(std::uint32_t slot) const {
+  const Backlog::Slot& of = s_.backlog.slot(slot);
+  return s_.backlog.classes()[of.job_class].groups[of.group];
 }
 
 // The one place that says in which order jobs are looked at.
@@ -121,8 +128,7 @@ void Walk::push_next(std::uint32_t lane) {
 
 void Walk::push_alone(std::uint32_t lane, std::uint32_t slot) {
   const auto& job = s_.backlog.slot(slot);
-  const LaneRecord& record = *s_.lanes[lane];
-  const Position position = position_of({job.order, job.job->id, slot}, class_of(record).groups[job.group], record);
+  const Position position = position_of({job.order, job.job->id, slot}, group_of(slot), *s_.lanes[lane]);
   if (last_ && !(*last_ < position)) return;
   heap_.push_back({position, lane, slot, 0, true});
   std::push_heap(heap_.begin(), heap_.end());
@@ -210,6 +216,7 @@ void Walk::join_behind() {
     if (mode_ == Mode::Full ? !s_.lanes[l]->lane.is_full(s_.profile) : !s_.lanes[l]->lane.stays_full(s_.profile))
       join(l, nullptr);
   }
+  push_groups();
 }
 
 // No job behind this place will do better, unless it has a hold or may get one.
@@ -239,6 +246,7 @@ void Walk::all_join_again() {
 // ---- deciding
 
 bool Walk::visit(const Item& item) {
+  if (is_group(item)) return visit_group(item);
   if (comes_later(item)) {
     put_off(item);
     return true;
@@ -318,7 +326,7 @@ std::vector<Share> Walk::fit_without_hold(const Item& item, PlannedStart& planne
 void Walk::give_back(PlannedStart*& planned) {
   if (!planned) return;
   s_.profile.remove(planned->hold);
-  if (!planned->claim) --holds_in_[planned->partition];
+  if (!planned->claim && !planned->follows) --holds_in_[planned->partition];
   s_.planned.erase(planned->job);
   planned = nullptr;
 }

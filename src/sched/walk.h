@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -59,6 +60,7 @@ class Walk {
   // ---- the queue (walk.cc)
   Position position_of(const Turn& turn, const Backlog::Group& group, const LaneRecord& lane) const;
   const Backlog::JobClass& class_of(const LaneRecord& lane) const;
+  const Backlog::Group& group_of(std::uint32_t slot) const;  // the priority group of a job in the queue
   bool may_matter(std::uint32_t lane) const;
   bool has_newcomers(const LaneRecord& lane) const;
   void join(std::uint32_t lane, const Position* after);
@@ -100,6 +102,24 @@ class Walk {
   // ---- looking further (foretell.cc)
   void foretell();
   void foretell(const Item& item);
+
+  // ---- heterogeneous jobs (het_walk.cc)
+  struct GroupLanes {  // by component
+    std::vector<std::vector<std::uint32_t>> numbers;
+    std::vector<std::vector<Lane*>> lanes;
+  };
+  using Consider = std::function<void(const LaneRecord&, const Backlog::Group&, const Turn&)>;
+  bool is_group(const Item& item) const;
+  bool may_run(const Backlog::HetGroup& group) const;
+  void push_groups();
+  GroupLanes lanes_of(const Backlog::HetGroup& group, std::uint32_t first) const;
+  bool visit_group(const Item& item);  // false: enough starts, stop
+  void start_part(std::uint32_t slot, std::uint32_t lane, const Lane::Fit& fit);
+  void keep_part(std::uint32_t slot, std::uint32_t lane, Hold hold);
+  void foretell_group(const Item& item);
+  bool lacks_licenses(const Backlog::HetGroup& group) const;
+  void find_first_groups(bool told, const std::vector<std::uint32_t>& firsts, const Consider& consider);
+  model::Reason reason_in_group(std::uint32_t slot) const;
 
   // ---- telling (waits.cc)
   void write_waits();

@@ -112,9 +112,22 @@ void Checker::check_preempted(const model::View& view) {
   });
 }
 
+void Checker::check_together(const model::View& view) {
+  view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    if (!job->het_job || !model::is_active(job->state) || (job->flags & model::kCompleting)) return;
+    for (std::uint32_t i = 0; i < job->het_size; ++i) {
+      const model::Job* other = model::find_job(view, JobId{job->het_job.value + i});
+      if (!other || other->state == model::JobState::Pending || other->started != job->started)
+        violate(fmt::format("together: job {} runs, and component {} does not or began at another time",
+                            model::display_id(*job), i));
+    }
+  });
+}
+
 void Checker::on_published(const state::Cluster& cluster) {
   check_lost_nodes(cluster);
   check_preempted(cluster.view());
+  check_together(cluster.view());
   if (++published_ % 32 != 0) return;  // the rest costs time in proportion to the cluster
   check_acked(cluster.view());
   if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);
@@ -159,7 +172,8 @@ void Checker::at_end(const state::Cluster& cluster) {
     // A job that failed for another reason (a node could not launch its part) has no exit of its own to compare.
     const bool by_itself = job->state == model::JobState::Completed || job->reason == model::Reason::NonZeroExitCode;
     const auto exit = exits_.find({job->id, job->epoch});
-    if (by_itself && job->spec->kind == model::JobKind::Batch && exit != exits_.end() && job->exit != exit->second)
+    if (by_itself && job->spec->kind == model::JobKind::Batch && !job->is_het_follower() && exit != exits_.end() &&
+        job->exit != exit->second)
       violate(fmt::format("exit: job {} exited {}:{} and is said to have exited {}:{}", id, exit->second.code,
                           exit->second.signal, job->exit.code, job->exit.signal));
   });

@@ -9,6 +9,7 @@
 //   replay     replaying the journal gives the state that was served
 //   exit       what a job is said to have exited with is what it exited with
 //   preempted  nobody has to go but for a job that has a claim then, or has started
+//   together   the components of a heterogeneous job start at one moment; none waits while another one runs
 //   progress   without faults every job comes to an end
 #pragma once
 
@@ -62,6 +63,7 @@ class Checker final : public Witness {
  private:
   void check_acked(const model::View& view);
   void check_preempted(const model::View& view);
+  void check_together(const model::View& view);
   // What a leader can know of its nodes' silence.
   struct Leader {
     std::map<std::string, std::vector<Duration>> heard;  // by node

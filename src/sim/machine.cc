@@ -16,7 +16,7 @@ Status Machine::launch(const model::ControllerLaunch& launch) {
   run.ignores_term = random_.chance(150);
   witness_.on_started(name_, launch);
   // Only the batch host has a process that ends by itself; other parts, and allocations, end when told.
-  if (launch.this_part != 0 || launch.spec->kind != model::JobKind::Batch) return {};
+  if (launch.this_part != 0 || launch.spec->kind != model::JobKind::Batch || !launch.spec->script) return {};
   run.planned = random_.chance(100) ? model::ExitStatus{static_cast<std::uint16_t>(random_.between(1, 255)), 0}
                                     : model::ExitStatus{};
   stop_after(launch.run, Duration(random_.between(1'000, 60'000'000)), run.planned);

@@ -73,7 +73,25 @@ std::shared_ptr<const model::JobSpec> Workload::make_spec() {
 
 void Workload::submit() {
   const std::string token = "t" + std::to_string(++tokens_);
-  open_[token].spec = make_spec();
+  Open& open = open_[token];
+  open.spec = make_spec();
+  // A heterogeneous job, which the cluster can hold: each component has nodes for itself.
+  if (world_.node_count() > 1 && random_.chance(120)) {
+    auto first = std::make_shared<model::JobSpec>(*open.spec);
+    first->array.reset();
+    first->partitions.clear();
+    first->min_nodes = 1;
+    first->max_nodes.reset();
+    first->tasks = 1;
+    open.spec = first;
+    for (std::uint64_t n = random_.between(1, std::min<std::uint64_t>(2, world_.node_count() - 1)); n > 0; --n) {
+      auto other = std::make_shared<model::JobSpec>(*first);
+      other->script = nullptr;
+      other->tasks = static_cast<std::uint32_t>(random_.between(1, 4));
+      other->time_limit = TimeLimit::of_minutes(static_cast<std::uint32_t>(random_.between(1, 3)));
+      open.more.push_back(std::move(other));
+    }
+  }
   ask(token);
 }
 
@@ -85,7 +103,8 @@ void Workload::ask(const std::string& token) {
   if (!world_.controller_ready() || it->second.asked_of == world_.incarnation()) return;
   it->second.asked_of = world_.incarnation();
   world_.trace().line("submit {}", token);
-  world_.controller().submit(user_, it->second.spec, token, [this, token](Result<ctld::SubmitReply> reply) {
+  const auto answered = [this, token](Result<ctld::SubmitReply> reply) {
+    const auto components = static_cast<std::uint32_t>(open_[token].more.size() + 1);
     open_.erase(token);
     if (!reply) {
       world_.trace().line("refused {}: {}", token, reply.error().message);
@@ -93,8 +112,10 @@ void Workload::ask(const std::string& token) {
     }
     world_.trace().line("acked {} = job {}", token, reply->job.value);
     world_.checker().on_acked(token, reply->job);
+    if (components > 1) het_sizes_[reply->job] = components;
     jobs_.push_back(reply->job);
-  });
+  };
+  world_.controller().submit(user_, it->second.spec, token, answered, it->second.more);
 }
 
 JobId Workload::some_job() {
@@ -105,7 +126,10 @@ JobId Workload::some_job() {
 
 void Workload::touch_job() {
   if (!world_.controller_ready()) return;
-  const state::JobTarget target{.id = some_job(), .tasks = {}};
+  state::JobTarget target{.id = some_job(), .tasks = {}};
+  const auto het = het_sizes_.find(target.id);
+  if (het != het_sizes_.end() && random_.chance(400))
+    target.het_offset = static_cast<std::uint32_t>(random_.between(0, het->second - 1));
   auto& controller = world_.controller();
   const auto ignore = [](Status) {};
   const auto what = random_.between(0, 9);
@@ -120,6 +144,8 @@ void Workload::touch_job() {
     controller.requeue(user_, target, model::AfterCompleting::Requeue, ignore);
   } else {
     world_.checker().on_suspend(target.id);
+    for (std::uint32_t i = 1; het != het_sizes_.end() && i < het->second; ++i)
+      world_.checker().on_suspend(JobId{target.id.value + i});
     controller.suspend(admin_, target, what == 9, ignore);
   }
 }
@@ -176,9 +202,12 @@ void Workload::wind_down() {
   controller.cluster().view().active.for_each([&](std::uint32_t, const model::JobPtr& job) {
     if (job->state == model::JobState::Suspended) stopped.push_back(job);
   });
-  for (const auto& job : hopeless) controller.cancel(admin_, {.id = job->id, .tasks = {}}, 0, false, false, ignore);
-  for (const auto& job : held) controller.release(admin_, {.id = job->id, .tasks = {}}, ignore);
-  for (const auto& job : stopped) controller.suspend(admin_, {.id = job->id, .tasks = {}}, true, ignore);
+  const auto whole = [](const model::Job& job) {
+    return state::JobTarget{.id = job.het_job ? job.het_job : job.id, .tasks = {}};
+  };
+  for (const auto& job : hopeless) controller.cancel(admin_, whole(*job), 0, false, false, ignore);
+  for (const auto& job : held) controller.release(admin_, whole(*job), ignore);
+  for (const auto& job : stopped) controller.suspend(admin_, whole(*job), true, ignore);
   std::vector<std::string> drained;
   controller.cluster().view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     if (node->flags & model::kNodeDrain) drained.push_back(node->name);

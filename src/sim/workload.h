@@ -29,6 +29,7 @@ class Workload {
  private:
   struct Open {
     std::shared_ptr<const model::JobSpec> spec;
+    std::vector<std::shared_ptr<const model::JobSpec>> more;  // the other components of a heterogeneous job
     std::uint64_t asked_of = 0;  // the incarnation that was asked
   };
   void act();
@@ -46,6 +47,7 @@ class Workload {
   std::uint32_t tokens_ = 0;
   std::map<std::string, Open> open_;
   std::vector<JobId> jobs_;
+  std::map<JobId, std::uint32_t> het_sizes_;
   model::Caller admin_, user_;
 };
 

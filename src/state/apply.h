@@ -72,6 +72,25 @@ struct Applier {
   void list_task(JobId array, std::uint32_t task, JobId record);
   void unlist_task(JobId array, std::uint32_t task);
 
+  // ---- starts (apply_start.cc)
+  Status check_start(const StartJob& command) const;
+  Status check_het_start(const StartJob& command) const;
+  Outcome start_checked(const StartJob& command);
+
+  // ---- heterogeneous jobs (het_jobs.cc)
+  // The records there are of the components of the job's heterogeneous job, the first one first; none if it has none.
+  std::vector<JobId> components_of(const model::Job& job) const;
+  // The target means one component, and not the first, which stands for all.
+  bool means_component(const JobTarget& target) const;
+  // The run of a component has ended: whoever cannot go on without it ends, too, in the same way.
+  void end_with(const model::Job& component);
+  // A component that waited is over: the others, which could never start without it, are, too.
+  void cancel_with(const model::Job& component);
+  // Whether none of the job's heterogeneous job has anything left to do.
+  bool all_components_over(const model::Job& job) const;
+  std::optional<JobId> free_ids(std::uint32_t count) const;
+  Outcome submit(const SubmitJob& command, JobId id, std::uint32_t offset);
+
   // ---- which records a target means (targets.cc)
   struct Targets {
     std::vector<JobId> records;  // the rest of an array too, if all of it is meant

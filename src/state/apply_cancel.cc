@@ -55,14 +55,17 @@ void Applier::cancel_record(Job job, const CancelJob& command) {
     mark_cancelled(job, command, now);
     const JobId id = job.id;
     put(std::move(job));
-    return ended(*model::find_job(view, id));
+    ended(*model::find_job(view, id));
+    return cancel_with(*model::find_job(view, id));
   }
   job.cancelled = command.by_user;
   job.ended_by = command.by_user ? command.by : Uid{};
   if (command.exit) job.exit = *command.exit;
   if (job.flags & model::kCompleting) {  // on its way back to the queue, from which it is taken now
     end_run(job, JobState::Cancelled, reason_for(command, Reason::None));
-    return put(std::move(job));
+    const JobId id = job.id;
+    put(std::move(job));
+    return cancel_with(*model::find_job(view, id));
   }
   end_run(job, command.final_state, reason_for(command, Reason::None));
   close(std::move(job));
@@ -104,6 +107,11 @@ Outcome Applier::apply(const CancelJob& command) {
     return refused(ErrorCode::InvalidArgument, "a job can only be ended with a final state");
   auto targets = resolve(command.target);
   if (!targets) return refused(std::move(targets).error());
+  // While it waits, a heterogeneous job can only be cancelled whole; what is over by itself (a deadline) ends all.
+  if (command.by_user && means_component(command.target) &&
+      !model::is_active(model::find_job(view, targets->records.front())->state) &&
+      !model::is_final(model::find_job(view, targets->records.front())->state))
+    return refused(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
   Outcome outcome;
   Status first_error = fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
   for (const JobId id : targets->records) {

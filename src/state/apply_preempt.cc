@@ -47,6 +47,8 @@ Result<std::vector<PreemptJobs::Victim>> Applier::check_victims(const PreemptJob
       return fail(ErrorCode::InvalidArgument, "a preemption must say how");
     const Job* job = model::find_job(view, victim.job);
     if (!job || job->epoch != victim.epoch || !runs(*job)) continue;
+    if (job->het_job)
+      return fail(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
     // One that makes room for another job already, or is asked for twice here, cannot make room again.
     if (is_set(job->preempt_at) && job->preempt_how != PreemptHow::Suspend)
       return fail(ErrorCode::NodesBusy, fmt::format("job {} is being preempted", job->id.value));
@@ -102,6 +104,8 @@ Outcome Applier::apply(const PreemptJobs& command) {
     put(std::move(job), true);
     return {};
   }
+  if (found->het_job)
+    return refused(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
   if (!command.allocation || command.allocation->nodes.empty())
     return refused(ErrorCode::InvalidArgument, "a claim without nodes");
   auto victims = check_victims(command);

@@ -12,6 +12,8 @@ using model::Job;
 
 Outcome Applier::apply(const RequeueJob& command) {
   if (command.how == AfterCompleting::Stay) return refused(ErrorCode::InvalidArgument, "a requeue must say how");
+  if (means_component(command.target))
+    return refused(ErrorCode::NotHetJobLeader, std::string(slurm_message(ErrorCode::NotHetJobLeader)));
   const auto check = [&](const Job& job) -> Status {
     if (is_waiting(job)) return fail(ErrorCode::JobPending, "Job is pending execution");
     if (!may_requeue(job)) return fail(ErrorCode::RequestDisabled, "Requested operation is presently disabled");
@@ -20,7 +22,10 @@ Outcome Applier::apply(const RequeueJob& command) {
       return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
     return {};
   };
-  return on_targets(command.target, check, [&](Job job) {
+  JobTarget whole = command.target;
+  whole.het_offset.reset();  // the first component stands for all
+  return on_targets(whole, check, [&](Job job) {
+    if (job.het_job && is_waiting(job)) return;  // it has gone with the first component
     if (is_over(job)) {
       job.after_completing = command.how;
       if (command.how == AfterCompleting::SpecialExit) job.flags |= model::kSpecialExit;

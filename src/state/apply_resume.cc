@@ -28,6 +28,8 @@ Status Applier::can_resume(const Job& job) const {
 }
 
 Outcome Applier::apply(const ResumeJob& command) {
+  if (command.target.het_offset || means_component(command.target))
+    return refused(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
   const auto check = [&](const Job& job) { return can_resume(job); };
   return on_targets(command.target, check, [&](Job job) {
     // Several jobs at once may want the same CPUs: the first one gets them.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "state/apply.h"
@@ -45,10 +46,11 @@ Status may_run_for(const Job& job, TimeLimit limit) {
   return fail(ErrorCode::InvalidTimeLimit, fmt::format("job {} did not ask for such a time limit", job.id.value));
 }
 
-// The whole of a job's licenses, against what is left of the cluster's now (which may have become fewer).
-Status can_take_licenses(const model::ClusterConfig& config, const JobIndex& index, const model::JobSpec& spec) {
+// The whole of the licenses, against what is left of the cluster's now (which may have become fewer).
+Status can_take_licenses(const model::ClusterConfig& config, const JobIndex& index,
+                         const std::vector<model::LicenseRequest>& licenses) {
   std::map<std::string, std::uint64_t> wanted;  // a name may be given twice
-  for (const model::LicenseRequest& license : spec.licenses) wanted[license.name] += license.count;
+  for (const model::LicenseRequest& license : licenses) wanted[license.name] += license.count;
   for (const auto& [name, count] : wanted) {
     const auto at = std::find_if(config.licenses.begin(), config.licenses.end(),
                                  [&](const model::LicenseConfig& license) { return license.name == name; });
@@ -106,31 +108,72 @@ Status is_not_reserved(const model::View& view, TimeLimit limit, const model::Al
 
 }  // namespace
 
-Outcome Applier::apply(const StartJob& command) {
+Status Applier::check_start(const StartJob& command) const {
   const Job* found = model::find_job(view, command.job);
-  if (!found) return refused(ErrorCode::InvalidJobId, fmt::format("Invalid job id specified: {}", command.job.value));
-  if (auto ok = may_start(*found, command, index().tally(found->array_job), now); !ok) return refused(ok.error());
-  if (auto ok = can_take_licenses(config(), index(), *found->spec); !ok) return refused(ok.error());
+  if (!found) return fail(ErrorCode::InvalidJobId, fmt::format("Invalid job id specified: {}", command.job.value));
+  SPUR_TRY(may_start(*found, command, cluster.index_.tally(found->array_job), now));
+  SPUR_TRY(can_take_licenses(config(), cluster.index_, found->spec->licenses));
   if (!command.allocation || command.allocation->nodes.empty())
-    return refused(ErrorCode::InvalidArgument, "an allocation without nodes");
+    return fail(ErrorCode::InvalidArgument, "an allocation without nodes");
   const model::Allocation& allocation = *command.allocation;
-  if (auto ok = may_enter(view, *found, allocation); !ok) return refused(ok.error());
-  if (auto ok = may_run_for(*found, command.limit); !ok) return refused(ok.error());
+  SPUR_TRY(may_enter(view, *found, allocation));
+  SPUR_TRY(may_run_for(*found, command.limit));
   const TimeLimit limit = command.limit.is_set() ? command.limit : found->time_limit;
-  if (auto ok = is_not_reserved(view, limit, allocation, now); !ok) return refused(ok.error());
+  SPUR_TRY(is_not_reserved(view, limit, allocation, now));
   const Sharing sharing = sharing_of(*found, allocation.partition);
   const bool memory_counts = config().memory_as == model::MemoryAs::Consumable;
   for (std::size_t i = 0; i < allocation.nodes.size(); ++i) {
     const model::NodeGrant& grant = allocation.nodes[i];
     if (i > 0 && grant.node <= allocation.nodes[i - 1].node)
-      return refused(ErrorCode::InvalidArgument, "an allocation's nodes must be in ascending order");
+      return fail(ErrorCode::InvalidArgument, "an allocation's nodes must be in ascending order");
     const model::NodePtr* node = view.nodes.find(grant.node.value);
-    if (!node) return refused(ErrorCode::InvalidNode, fmt::format("there is no node number {}", grant.node.value));
+    if (!node) return fail(ErrorCode::InvalidNode, fmt::format("there is no node number {}", grant.node.value));
     if (!(*node)->usable())
-      return refused(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*node)->name));
-    if (auto ok = can_take(**node, grant, memory_counts); !ok) return refused(ok.error());
-    if (auto ok = can_join(**node, *found, sharing); !ok) return refused(ok.error());
+      return fail(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*node)->name));
+    SPUR_TRY(can_take(**node, grant, memory_counts));
+    SPUR_TRY(can_join(**node, *found, sharing));
   }
+  return {};
+}
+
+// All of a heterogeneous job, on nodes of which each component has its own; so that what holds for each by itself
+// holds for all, apart from licenses.
+Status Applier::check_het_start(const StartJob& command) const {
+  const Job* leader = model::find_job(view, command.job);
+  if (!leader || leader->het_job != leader->id || leader->het_size != command.others.size() + 1)
+    return fail(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
+  std::vector<model::LicenseRequest> licenses;
+  std::set<NodeIndex> nodes;
+  for (std::uint32_t i = 0; i < leader->het_size; ++i) {
+    StartJob one{command.job, {}, command.allocation, command.limit};
+    if (i > 0) one = {command.others[i - 1].job, {}, command.others[i - 1].allocation, command.others[i - 1].limit};
+    if (one.job.value != leader->id.value + i)
+      return fail(ErrorCode::InvalidArgument, "the components of a heterogeneous job are not in order");
+    SPUR_TRY(check_start(one));
+    const auto& asked = model::find_job(view, one.job)->spec->licenses;
+    licenses.insert(licenses.end(), asked.begin(), asked.end());
+    for (const model::NodeGrant& grant : one.allocation->nodes)
+      if (!nodes.insert(grant.node).second)
+        return fail(ErrorCode::InvalidArgument, "components of a heterogeneous job cannot share a node");
+  }
+  return can_take_licenses(config(), cluster.index_, licenses);
+}
+
+Outcome Applier::apply(const StartJob& command) {
+  const Job* found = model::find_job(view, command.job);
+  const bool het = !command.others.empty() || (found && found->het_job);
+  if (auto ok = het ? check_het_start(command) : check_start(command); !ok) return refused(ok.error());
+  Outcome outcome = start_checked(command);
+  for (const StartJob::Component& other : command.others)
+    outcome.jobs.push_back(start_checked({other.job, {}, other.allocation, other.limit}).job);
+  return outcome;
+}
+
+Outcome Applier::start_checked(const StartJob& command) {
+  const Job* found = model::find_job(view, command.job);
+  const model::Allocation& allocation = *command.allocation;
+  const TimeLimit limit = command.limit.is_set() ? command.limit : found->time_limit;
+  const Sharing sharing = sharing_of(*found, allocation.partition);
   std::optional<Job> split;
   if (found->is_array_rest()) {
     split = split_task(command.job, *command.array_task);

@@ -32,6 +32,8 @@ void Applier::suspend(Job job) {
 }
 
 Outcome Applier::apply(const SuspendJob& command) {
+  if (command.target.het_offset || means_component(command.target))
+    return refused(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
   return on_targets(command.target, check_running, [&](Job job) { suspend(std::move(job)); });
 }
 

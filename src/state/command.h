@@ -23,10 +23,12 @@
 
 namespace spur::state {
 
-// Which jobs an action means. An id alone is a job, or a whole array; with tasks only those of the array.
+// Which jobs an action means. An id alone is a job, a whole array, or (the first component's) a whole heterogeneous
+// job; with tasks only those of the array, with an offset only that component.
 struct JobTarget {
   JobId id;
   std::optional<IndexSet> tasks;
+  std::optional<std::uint32_t> het_offset = {};
   friend bool operator==(const JobTarget&, const JobTarget&) = default;
 };
 
@@ -37,6 +39,8 @@ struct SetConfig {
 struct SubmitJob {
   std::shared_ptr<const model::JobSpec> spec;
   std::string token;  // empty: none. The same token of the same uid gives the same job id for ever.
+  // Of a heterogeneous job: the components behind the first. All get records and ids in a row, or none does.
+  std::vector<std::shared_ptr<const model::JobSpec>> more = {};
 };
 
 // The scheduler's proposal, already checked once; apply refuses it if the resources are no longer free, the job is no
@@ -46,6 +50,13 @@ struct StartJob {
   std::optional<std::uint32_t> array_task;  // for the rest of an array: which task starts
   std::shared_ptr<const model::Allocation> allocation;
   TimeLimit limit{};  // of this run, between --time-min and --time; not set: the job's
+  // Of a heterogeneous job, whose first component is `job`: all others, which start with it or not at all.
+  struct Component {
+    JobId job;
+    std::shared_ptr<const model::Allocation> allocation;
+    TimeLimit limit{};
+  };
+  std::vector<Component> others = {};
 };
 
 // Why jobs wait, from one planning cycle. Only changes are sent.

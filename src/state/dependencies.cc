@@ -151,6 +151,9 @@ bool Applier::review_dependencies(Job& job) {
 void Applier::resolve_dependencies(Job& job) {
   if (has_term(job.spec->dependencies, Kind::Singleton)) index().watch_names(view.jobs);
   job.dependencies_left = job.spec->dependencies;
+  // The components of a heterogeneous job must not wait for each other: the first one waits for all of them.
+  if (job.is_het_follower())
+    std::erase_if(job.dependencies_left, [](const Dependency& term) { return term.kind == Kind::Singleton; });
   job.dependency_never = false;
   review_dependencies(job);
 }
@@ -215,11 +218,13 @@ void Applier::review(JobId id) {
   job.ended = now;
   put(std::move(job));
   ended(*model::find_job(view, id));
+  cancel_with(*model::find_job(view, id));
 }
 
 void Applier::review_singleton(JobId id) {
   const Job* job = model::find_job(view, id);
-  if (!job || !is_waiting(*job) || !has_term(job->spec->dependencies, Kind::Singleton)) return;
+  if (!job || !is_waiting(*job) || job->is_het_follower() || !has_term(job->spec->dependencies, Kind::Singleton))
+    return;
   const bool waits = has_term(job->dependencies_left, Kind::Singleton);
   if (waits == !index().is_single(*job)) return;
   if (waits) return review(id);

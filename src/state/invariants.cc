@@ -101,6 +101,24 @@ Status check_array(const model::View& view, const Job& job, std::size_t* listed)
   return {};
 }
 
+// All components are there as long as one is, and wait or run together; one that runs may be over before the others.
+Status check_component(const model::View& view, const Job& job) {
+  if (!job.het_job) return {};
+  if (job.array_job || job.het_offset >= job.het_size || job.id.value != job.het_job.value + job.het_offset)
+    return broken("job {} is no component of job {}", job.id.value, job.het_job.value);
+  const Job* leader = model::find_job(view, job.het_job);
+  const Job* next =
+      model::find_job(view, JobId{job.het_job.value + (job.het_offset + 1) % std::max(1u, job.het_size)});
+  if (!leader || !next || leader->het_job != job.het_job || next->het_job != job.het_job)
+    return broken("heterogeneous job {} has lost a component", job.het_job.value);
+  const auto runs = [](const Job& one) { return model::is_active(one.state) && !(one.flags & model::kCompleting); };
+  if ((leader->state == JobState::Pending) != (job.state == JobState::Pending))
+    return broken("component {} of job {} does not wait with the others", job.het_offset, job.het_job.value);
+  if (runs(job) && !runs(*leader))
+    return broken("component {} of job {} runs on by itself", job.het_offset, job.het_job.value);
+  return {};
+}
+
 // ---- all jobs against the maps
 
 Status check_jobs(const model::View& view) {
@@ -118,6 +136,7 @@ Status check_jobs(const model::View& view) {
     if (status) status = check_run(*job);
     if (status) status = check_wait(view, *job);
     if (status) status = check_array(view, *job, &listed);
+    if (status) status = check_component(view, *job);
     return status.has_value();
   });
   SPUR_TRY(status);

@@ -60,6 +60,8 @@ void Applier::settle_pending(Job& job) const {
 }
 
 bool Applier::may_requeue(const Job& job) const {
+  if (job.is_het_follower())  // all or none of them, and the first one says which
+    if (const Job* leader = model::find_job(view, job.het_job)) return may_requeue(*leader);
   return job.spec->kind == model::JobKind::Batch && job.spec->requeue.value_or(config().requeue_default);
 }
 
@@ -116,17 +118,19 @@ void Applier::leave_node(Job& job, NodeIndex at) {
 void Applier::close(Job job) {
   SPUR_CHECK(job.flags & model::kCompleting);
   const JobId id = job.id;
+  std::optional<Job> component;  // as it ended
+  if (job.het_job) component = job;
   if (!job.nodes_left.empty()) {
     emit(EndJob{id, job.epoch, (job.flags & model::kSignaling) != 0});
-    return put(std::move(job));
-  }
-  job.flags &= ~(model::kCompleting | model::kSignaling);
-  if (job.after_completing != AfterCompleting::Stay) {
+    put(std::move(job));
+  } else if (job.flags &= ~(model::kCompleting | model::kSignaling); job.after_completing != AfterCompleting::Stay) {
     back_to_queue(job);
-    return put(std::move(job));
+    put(std::move(job));
+  } else {
+    put(std::move(job));
+    ended(*model::find_job(view, id));
   }
-  put(std::move(job));
-  ended(*model::find_job(view, id));
+  if (component) end_with(*component);
 }
 
 void Applier::back_to_queue(Job& job) {

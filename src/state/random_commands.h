@@ -24,7 +24,9 @@ class RandomCommands {
   std::string some_node() { return "n" + std::to_string(below(7)); }
   model::JobSpec some_spec(const model::View& view);
   model::Dependency some_dependency(const model::View& view);
+  Command some_submit(const model::View& view);
   Command some_start(const model::View& view);
+  Command some_het_start(const model::View& view, const model::Job& leader);
   Command some_done(const model::View& view);
   Command some_cancel(const model::View& view);
   Command some_update(const model::View& view);

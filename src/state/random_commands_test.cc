@@ -26,6 +26,8 @@ JobId RandomCommands::some_job(const CowMap<model::JobPtr>& jobs) {
 JobTarget RandomCommands::some_target(const model::View& view) {
   const JobId id = some_job(view.jobs);
   const model::Job* job = model::find_job(view, id);
+  if (job && job->het_job && chance(50))
+    return chance(50) ? JobTarget{job->het_job, {}} : JobTarget{job->het_job, {}, below(job->het_size + 1)};
   if (!job || !job->array_job || chance(40)) return {id, {}};
   const std::uint32_t first = below(8);
   return {job->array_job, tasks_of(0, first, first + below(4)).tasks};
@@ -70,6 +72,46 @@ model::JobSpec RandomCommands::some_spec(const model::View& view) {
   return out;
 }
 
+Command RandomCommands::some_submit(const model::View& view) {
+  SubmitJob command{std::make_shared<const model::JobSpec>(some_spec(view)),
+                    chance(30) ? "t" + std::to_string(below(30)) : std::string()};
+  if (!chance(20)) return command;
+  auto first = std::make_shared<model::JobSpec>(*command.spec);
+  if (!chance(5)) first->array.reset();
+  command.spec = first;
+  for (std::uint32_t n = 1 + below(3); n > 0; --n) {
+    auto other = std::make_shared<model::JobSpec>(some_spec(view));
+    other->array.reset();
+    if (!chance(5)) other->uid = first->uid;
+    command.more.push_back(std::move(other));
+  }
+  return command;
+}
+
+// All of a heterogeneous job, mostly on different nodes.
+Command RandomCommands::some_het_start(const model::View& view, const model::Job& leader) {
+  StartJob command{leader.id, {}, nullptr};
+  for (std::uint32_t i = 0; i < leader.het_size; ++i) {
+    auto allocation = std::make_shared<model::Allocation>();
+    allocation->partition = "main";
+    const std::uint32_t at = (i + (chance(90) ? 0 : below(3))) % std::max<std::uint32_t>(
+                                 1, static_cast<std::uint32_t>(view.nodes.size()));
+    if (const auto* node = view.nodes.find(at)) {
+      model::NodeGrant grant{NodeIndex{at}, {}, below(100), 1, {}};
+      for (std::uint16_t cpu = 0; cpu < 4; ++cpu)
+        if ((*node)->cpus_in_use.empty() || !((*node)->cpus_in_use[0] >> cpu & 1)) grant.cpus.push_back(cpu);
+      if (!grant.cpus.empty()) grant.cpus.resize(1);
+      allocation->nodes.push_back(grant);
+    }
+    if (i == 0)
+      command.allocation = allocation;
+    else
+      command.others.push_back({JobId{leader.id.value + i}, allocation, {}});
+  }
+  if (chance(5)) command.others.pop_back();
+  return command;
+}
+
 Command RandomCommands::some_start(const model::View& view) {
   JobId id = some_job(view.pending);
   for (int tries = 0; tries < 8; ++tries) {
@@ -77,6 +119,8 @@ Command RandomCommands::some_start(const model::View& view) {
     if (job && job->hold == model::Hold::None && job->dependencies_left.empty() && !job->dependency_never) break;
     id = some_job(view.pending);
   }
+  if (const model::Job* job = model::find_job(view, id); job && job->het_job && !chance(5))
+    if (const model::Job* leader = model::find_job(view, job->het_job)) return some_het_start(view, *leader);
   StartJob command{id, {}, nullptr};
   if (const model::Job* job = model::find_job(view, id); job && job->is_array_rest()) {
     command.array_task = job->array_pending->lowest();
@@ -254,9 +298,7 @@ Command RandomCommands::some_reservation(const model::View& view) {
 Command RandomCommands::next(const model::View& view) {
   const std::uint32_t dice = below(1000);
   const bool full = view.pending.size() > 40;
-  if (dice < 220 && !full)
-    return SubmitJob{std::make_shared<const model::JobSpec>(some_spec(view)),
-                     chance(30) ? "t" + std::to_string(below(30)) : std::string()};
+  if (dice < 220 && !full) return some_submit(view);
   if (dice < 505) return some_start(view);
   if (dice < 530) return some_preemption(view);
   if (dice < 670) return some_done(view);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From "12", "12_3" or "12_[1-5]" to records.
+// From "12", "12_3", "12_[1-5]" or "12+1" to records.
 #include <fmt/format.h>
 
 #include "state/apply.h"
@@ -19,6 +19,18 @@ Result<Applier::Targets> Applier::resolve(const JobTarget& target) const {
   Targets out;
   const model::Job* own = model::find_job(view, target.id);
   const CowMap<JobId>* listed = view.arrays.find(target.id.value);
+  if (target.het_offset) {
+    const model::Job* one = own && own->het_job == target.id && *target.het_offset < own->het_size
+                                ? model::find_job(view, JobId{target.id.value + *target.het_offset})
+                                : nullptr;
+    if (!one || one->het_job != target.id) return unknown();
+    out.records.push_back(one->id);
+    return out;
+  }
+  if (own && own->het_job == target.id && !target.tasks) {
+    out.records = components_of(*own);
+    return out;
+  }
   if (!target.tasks) {
     if (own) out.records.push_back(target.id);
     if (listed)

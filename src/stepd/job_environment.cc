@@ -34,17 +34,24 @@ Value text_if(std::string text) {
   return text.empty() ? Value{} : Value(std::move(text));
 }
 
-// The first node knows all parts, the others what is said of them.
+Value job_id(const Source& s) {
+  return number((s.step && s.step->het_job ? s.step->het_job : s.launch.run.job).value);
+}
+
+// The first node knows all parts, the others what is said of them. Steps of a heterogeneous job that run as one have
+// all their nodes for the job's.
 bool knows_all(const Source& s) {
   return s.launch.this_part == 0;
 }
 Value job_nodes(const Source& s) {
+  if (s.step && s.step->het_job) return text::compress_hostlist(s.step->nodes);
   if (!knows_all(s)) return s.launch.whole.nodes;
   std::vector<std::string> names;
   for (const auto& p : s.launch.parts) names.push_back(p.node);
   return text::compress_hostlist(names);
 }
 Value job_node_count(const Source& s) {
+  if (s.step && s.step->het_job) return number(s.step->nodes.size());
   return knows_all(s) ? number(s.launch.parts.size()) : number(s.launch.whole.node_count);
 }
 
@@ -141,8 +148,8 @@ constexpr auto Keep = Otherwise::Keep;
 
 constexpr Row kTable[] = {
     // the job
-    {"SLURM_JOB_ID", [](const Source& s) { return number(s.launch.run.job.value); }, Drop, kTwin},
-    {"SLURM_JOBID", [](const Source& s) { return number(s.launch.run.job.value); }, Drop, kTwin},
+    {"SLURM_JOB_ID", job_id, Drop, kTwin},
+    {"SLURM_JOBID", job_id, Drop, kTwin},
     {"SLURM_JOB_NAME", [](const Source& s) { return Value(spec(s).name); }, Drop, kTwin},
     {"SLURM_JOB_USER", [](const Source& s) { return Value(std::string(s.user_name)); }, Drop, kTwin},
     {"SLURM_JOB_UID", [](const Source& s) { return number(spec(s).uid.value); }, Drop, kTwin},
@@ -234,6 +241,43 @@ constexpr Row kTable[] = {
 std::string_view name_of(std::string_view entry) {
   return entry.substr(0, entry.find('='));
 }
+// A heterogeneous job's variables, those of an outer one included.
+bool is_of_component(std::string_view name) {
+  if (!name.starts_with("SLURM_")) return false;
+  return name == "SLURM_HET_SIZE" || name == "SLURM_PACK_SIZE" || name.find("_HET_GROUP_") != std::string_view::npos ||
+         name.find("_PACK_GROUP_") != std::string_view::npos;
+}
+
+// Each component's values under names of their own, by today's name and by the one before Slurm 20.02.
+template <class Put>
+void add_components(const model::ControllerLaunch& launch, const Put& put) {
+  if (launch.het.empty()) return;
+  for (const std::string_view kind : {"HET", "PACK"}) {
+    put(fmt::format("SLURM_{}_SIZE", kind), std::to_string(launch.het.size()));
+    for (std::size_t i = 0; i < launch.het.size(); ++i) {
+      const model::HetComponent& one = launch.het[i];
+      const auto set = [&](std::string_view name, const std::string& value) {
+        put(fmt::format("SLURM_{}_{}_GROUP_{}", name, kind, i), value);
+      };
+      const auto set_if = [&](std::string_view name, const auto& value) {
+        if (value) set(name, std::to_string(*value));
+      };
+      set("JOB_ID", std::to_string(one.job.value));
+      set("JOB_NAME", one.name);
+      set("JOB_PARTITION", one.partition);
+      set("JOB_NODELIST", one.nodes);
+      set("JOB_NUM_NODES", std::to_string(one.node_count));
+      set("JOB_CPUS_PER_NODE", one.cpus_per_node);
+      set("TASKS_PER_NODE", one.tasks_per_node);
+      set_if("NTASKS", one.tasks);
+      set_if("NPROCS", one.tasks);
+      set_if("CPUS_PER_TASK", one.cpus_per_task);
+      set_if("MEM_PER_NODE", one.memory_per_node_mib);
+      set_if("MEM_PER_CPU", one.memory_per_cpu_mib);
+    }
+  }
+}
+
 std::string twin_of(std::string_view name) {
   return "SPUR_" + std::string(name.substr(6));
 }
@@ -293,10 +337,11 @@ std::vector<std::string> job_environment(const EnvironmentSource& source, const 
     taken.emplace(row.name);
     if (row.marks & kTwin) taken.insert(twin_of(row.name));
   }
+  if (!source.step) add_components(source.launch, put);
   std::vector<std::string> out;
   out.reserve(entries.size() + ours.size() + 8);
   for (const auto& entry : entries)
-    if (taken.emplace(name_of(entry)).second) out.push_back(entry);  // the first of several wins, as for getenv
+    if ((source.step || !is_of_component(name_of(entry))) && taken.emplace(name_of(entry)).second) out.push_back(entry);  // the first of several wins, as for getenv
   out.insert(out.end(), std::make_move_iterator(ours.begin()), std::make_move_iterator(ours.end()));
   return out;
 }

@@ -28,6 +28,7 @@ struct StepLayout {
   std::uint32_t first_rank = 0;               // of the tasks here
   std::uint32_t cpus_per_task = 0;            // 0: as the job
   std::uint32_t umask = 022;
+  JobId het_job = {};  // of a heterogeneous job: its first component, which all of its steps go by
 };
 
 struct EnvironmentSource {

@@ -36,6 +36,24 @@ Result<StepLayout> layout_of(const v1::StepStart& start, const std::string& node
   return out;
 }
 
+// What the tasks are told: of steps of a heterogeneous job that run as one, the whole.
+Result<StepLayout> told_layout(const v1::StepStart& start, const StepLayout& own) {
+  if (!start.has_het()) return own;
+  const v1::HetStep& het = start.het();
+  StepLayout out = own;
+  out.het_job = JobId(het.job());
+  out.task_count = het.ntasks();
+  out.nodes.assign(het.nodes().begin(), het.nodes().end());
+  out.tasks_per_node.assign(het.tasks_per_node().begin(), het.tasks_per_node().end());
+  out.node_id = own.node_id + het.first_node();
+  out.first_rank = own.first_rank + het.first_rank();
+  const bool fits = out.nodes.size() == out.tasks_per_node.size() && out.node_id < out.nodes.size() &&
+                    out.nodes[out.node_id] == own.nodes[own.node_id] &&
+                    out.tasks_per_node[out.node_id] == own.tasks_per_node[own.node_id];
+  if (!fits) return fail(ErrorCode::InvalidArgument, "a step does not fit into the heterogeneous one it is part of");
+  return out;
+}
+
 // A step may ask for fewer GPUs than the job has here: it sees the first ones.
 Status narrow_devices(const v1::StepStart& start, model::LaunchPart& part) {
   for (const auto& message : start.gres()) {
@@ -95,12 +113,13 @@ Result<StepPlan> plan_step(const StepSource& source) {
   common.message_prefix = message_prefix(plan.node);
   plan.layout.umask = common.umask;
   for (const auto& message : start.rlimits()) SPUR_TRY(wire::from_proto(message, &common.rlimits.emplace_back()));
+  SPUR_ASSIGN(const StepLayout told, told_layout(start, plan.layout));
   std::vector<std::string> of_node = source.of_node;
   of_node.push_back(source.token);
   common.environment = job_environment({.launch = launch,
                                         .user_name = source.identity.name,
                                         .vendor = has_gpu ? gpu_vendor() : GpuVendor::Unknown,
-                                        .step = &plan.layout,
+                                        .step = &told,
                                         .of_node = std::move(of_node)},
                                        {start.env().begin(), start.env().end()});
 
@@ -117,7 +136,8 @@ Result<StepPlan> plan_step(const StepSource& source) {
   for (std::uint32_t i = 0; i < plan.layout.tasks_per_node[plan.layout.node_id]; ++i) {
     TaskPlan task = common;
     task.local_id = i;
-    task.rank = values.task_id = plan.layout.first_rank + i;
+    task.rank = plan.layout.first_rank + i;
+    task.told_rank = values.task_id = told.first_rank + i;
     SPUR_TRY(name_files(start, values, task));
     // Several tasks may share a file: the first to open it empties it.
     task.append = std::ranges::any_of(

@@ -204,7 +204,7 @@ std::string resolve_program(const std::string& name, const std::vector<std::stri
   enter_work_dir(plan);
   std::vector<std::string> environment = plan.environment;
   make_tmp_dir(plan, environment);
-  for (auto& entry : task_entries(plan.rank, plan.local_id, ::getpid())) environment.push_back(std::move(entry));
+  for (auto& entry : task_entries(plan.told_rank, plan.local_id, ::getpid())) environment.push_back(std::move(entry));
   set_limits(plan);
   execute(plan, environment);
 }

@@ -28,6 +28,7 @@ struct TaskPlan {
   std::uint32_t umask = 022;
   std::vector<model::ResourceLimit> rlimits;
   std::uint32_t rank = 0, local_id = 0;
+  std::uint32_t told_rank = 0;  // what the task is told: of steps that run as one, counted over all
   std::string message_prefix;
 
   // A descriptor to use, or the path to open; err: neither means "as out".

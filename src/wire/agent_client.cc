@@ -53,6 +53,15 @@ v1::StepInput start_message(const StepRequest& request) {
   start.set_std_in(request.std_in);
   start.set_std_out(request.std_out);
   start.set_std_err(request.std_err);
+  if (request.het) {
+    v1::HetStep& het = *start.mutable_het();
+    het.set_job(request.het->job.value);
+    het.set_first_rank(request.het->first_rank);
+    het.set_first_node(request.het->first_node);
+    het.set_ntasks(request.het->tasks);
+    for (const auto& node : request.het->nodes) het.add_nodes(node);
+    for (const auto tasks : request.het->tasks_per_node) het.add_tasks_per_node(tasks);
+  }
   return input;
 }
 

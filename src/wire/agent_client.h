@@ -17,6 +17,14 @@
 
 namespace spur::wire {
 
+// One of several steps of a heterogeneous job that run as one: where this one stands in the whole.
+struct HetStep {
+  JobId job;  // the first component's
+  std::uint32_t first_rank = 0, first_node = 0, tasks = 0;
+  std::vector<std::string> nodes;
+  std::vector<std::uint32_t> tasks_per_node;  // parallel to nodes
+};
+
 struct StepRequest {
   std::string ticket;  // from ControllerClient::step_ticket
   std::string name;
@@ -33,6 +41,7 @@ struct StepRequest {
   std::vector<model::GresRequest> gres;   // empty: as the job
   std::uint64_t memory_mib_per_node = 0;  // 0: as the job
   std::string std_in, std_out, std_err;   // patterns opened on the nodes; empty: over this stream
+  std::optional<HetStep> het;             // what the tasks are told; ranks in events are the step's own
 };
 
 struct StepEvents {

@@ -86,10 +86,24 @@ static Status from_proto(const v1::WholeJob& p, model::WholeJob* m) {
 }
 
 // clang-format off
+#define SPUR_HET_COMPONENT_FIELDS(F) \
+  F(ID, job) F(PLAIN, name) F(PLAIN, partition) F(PLAIN, nodes) F(PLAIN, node_count) F(PLAIN, cpus_per_node) \
+  F(PLAIN, tasks_per_node) F(OPT, tasks) F(OPT, cpus_per_task) F(OPT, memory_per_node_mib) F(OPT, memory_per_cpu_mib)
+// clang-format on
+static void to_proto(const model::HetComponent& m, v1::HetComponent* p) {
+  SPUR_HET_COMPONENT_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::HetComponent& p, model::HetComponent* m) {
+  SPUR_HET_COMPONENT_FIELDS(SPUR_FROM)
+  return {};
+}
+
+// clang-format off
 #define SPUR_LAUNCH_FIELDS(F) \
   F(MSG, run) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_count) F(PLAIN, array_min) F(PLAIN, array_max) \
   F(PLAIN, array_step) F(PLAIN, partition) F(PLAIN, cluster_name) F(PLAIN, restarts) F(LIMIT, time_limit) \
-  F(TIME, started) F(MSGS, parts) F(TEXTS, addresses) F(PLAIN, this_part) F(MSG, whole)
+  F(TIME, started) F(MSGS, parts) F(TEXTS, addresses) F(PLAIN, this_part) F(MSG, whole) \
+  F(MSGS, het) F(PLAIN, het_offset)
 // clang-format on
 void to_proto(const model::ControllerLaunch& m, v1::ControllerLaunch* p) {
   SPUR_LAUNCH_FIELDS(SPUR_TO)

@@ -33,7 +33,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 3;
+constexpr std::uint32_t kFormat = 4;
 constexpr std::string_view kKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -61,29 +61,44 @@ void put(const state::SubmitJob& m, v1::Command* c, Texts texts) {
   SPUR_CHECK(m.spec);
   to_proto(*m.spec, p->mutable_spec(), texts.writer);
   p->set_token(m.token);
+  for (const auto& spec : m.more) to_proto(*spec, p->add_more(), texts.writer);
 }
 Status take(const v1::SubmitJob& p, state::SubmitJob* m, Texts texts) {
   if (!p.has_spec()) return fail(ErrorCode::Corrupt, "A journaled submit has no job specification");
   m->token = p.token();
+  for (const auto& spec : p.more()) SPUR_TRY(take_spec(spec, texts, &m->more.emplace_back()));
   return take_spec(p.spec(), texts, &m->spec);
 }
 
-void put(const state::StartJob& m, v1::Command* c, Texts) {
-  auto* p = c->mutable_start_job();
+// A start, or a component of one.
+template <class Start, class Proto>
+void put_start(const Start& m, Proto* p) {
   SPUR_CHECK(m.allocation);
   p->set_job(m.job.value);
-  SPUR_TO(OPT, array_task)
   to_proto(*m.allocation, p->mutable_allocation());
   if (m.limit.is_set()) p->set_limit(m.limit.raw());
 }
-Status take(const v1::StartJob& p, state::StartJob* m, Texts) {
+template <class Start, class Proto>
+Status take_start(const Proto& p, Start* m) {
   if (!p.has_allocation()) return fail(ErrorCode::Corrupt, "A journaled start has no allocation");
   m->job = JobId(p.job());
-  SPUR_FROM(OPT, array_task)
   auto allocation = std::make_shared<model::Allocation>();
   SPUR_TRY(from_proto(p.allocation(), allocation.get()));
   m->allocation = std::move(allocation);
   if (p.has_limit()) m->limit = TimeLimit::from_raw(p.limit());
+  return {};
+}
+
+void put(const state::StartJob& m, v1::Command* c, Texts) {
+  auto* p = c->mutable_start_job();
+  put_start(m, p);
+  SPUR_TO(OPT, array_task)
+  for (const auto& other : m.others) put_start(other, p->add_others());
+}
+Status take(const v1::StartJob& p, state::StartJob* m, Texts) {
+  SPUR_TRY(take_start(p, m));
+  SPUR_FROM(OPT, array_task)
+  for (const auto& other : p.others()) SPUR_TRY(take_start(other, &m->others.emplace_back()));
   return {};
 }
 

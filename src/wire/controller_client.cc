@@ -128,8 +128,13 @@ std::size_t ControllerClient::controller_count() const {
 }
 
 Result<JobId> ControllerClient::submit(const model::JobSpec& spec, const std::string& token) {
+  return submit(std::vector{spec}, token);
+}
+
+Result<JobId> ControllerClient::submit(const std::vector<model::JobSpec>& components, const std::string& token) {
   v1::SubmitJobRequest request;
-  to_proto(spec, request.mutable_spec());
+  to_proto(components.front(), request.mutable_spec());
+  for (std::size_t i = 1; i < components.size(); ++i) to_proto(components[i], request.add_more());
   request.set_token(token);
   v1::SubmitJobReply reply;
   SPUR_TRY(channel_->ask("SubmitJob", request, &reply));
@@ -137,9 +142,10 @@ Result<JobId> ControllerClient::submit(const model::JobSpec& spec, const std::st
   return JobId(reply.job());
 }
 
-Result<Forecast> ControllerClient::will_run(const model::JobSpec& spec) {
+Result<Forecast> ControllerClient::will_run(const std::vector<model::JobSpec>& components) {
   v1::WillRunRequest request;
-  to_proto(spec, request.mutable_spec());
+  to_proto(components.front(), request.mutable_spec());
+  for (std::size_t i = 1; i < components.size(); ++i) to_proto(components[i], request.add_more());
   v1::WillRunReply reply;
   SPUR_TRY(channel_->ask("WillRun", request, &reply));
   return Forecast{JobId(reply.job()), from_micros(reply.start_us()), reply.cpus(), reply.nodes(), reply.partition()};

@@ -141,8 +141,10 @@ class ControllerClient {
   ControllerClient(const ControllerClient&) = delete;
   ControllerClient& operator=(const ControllerClient&) = delete;
 
+  // With several components: a heterogeneous job; the id of the first.
+  Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token);
   Result<JobId> submit(const model::JobSpec& spec, const std::string& token);
-  Result<Forecast> will_run(const model::JobSpec& spec);
+  Result<Forecast> will_run(const std::vector<model::JobSpec>& components);
   Result<JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task);
   Result<JobTable> jobs(const JobFilter& filter);
   Result<ClusterTable> cluster();

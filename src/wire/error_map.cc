@@ -106,6 +106,8 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::ReservationStarted:
     case ErrorCode::CoreReservationUpdate:
     case ErrorCode::PartitionInUse:
+    case ErrorCode::NotHetJobLeader:
+    case ErrorCode::NotWholeHetJob:
       return kGrpcFailedPrecondition;
   }
   return kGrpcInternal;

@@ -130,9 +130,11 @@ void to_proto(const model::JobRun& m, v1::JobRun* p){SPUR_JOB_RUN_FIELDS(SPUR_TO
 void to_proto(const state::JobTarget& m, v1::JobTarget* p) {
   p->set_id(m.id.value);
   if (m.tasks) to_proto(*m.tasks, p->mutable_tasks());
+  SPUR_TO(OPT, het_offset)
 }
 Status from_proto(const v1::JobTarget& p, state::JobTarget* m) {
   m->id = JobId(p.id());
+  SPUR_FROM(OPT, het_offset)
   if (p.has_tasks()) SPUR_TRY(from_proto(p.tasks(), &m->tasks.emplace()));
   return {};
 }

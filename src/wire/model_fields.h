@@ -65,7 +65,7 @@ SPUR_STRUCT(model::ExitStatus, code, signal)
 SPUR_STRUCT(model::DeviceGrant, gres, type, indices, shares)
 SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, task_ids)
 SPUR_STRUCT(model::Allocation, nodes, partition, reservation)
-SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset, state,
+SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset, het_size, state,
             flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand,
             site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started, ended, last_eval,
             suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how, preempted_for, claim, claimed_from, allocation, nodes_left, last_nodes,
@@ -124,16 +124,20 @@ SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch
 SPUR_STRUCT(model::ControllerWelcome, cluster_name, lease, heartbeat, controller_public_key, unknown, hello_again)
 SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices)
 SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
+SPUR_STRUCT(model::HetComponent, job, name, partition, nodes, node_count, cpus_per_node, tasks_per_node, tasks,
+            cpus_per_task, memory_per_node_mib, memory_per_cpu_mib)
 SPUR_STRUCT(model::ControllerLaunch, run, spec, array_job, array_task, array_count, array_min, array_max, array_step,
-            partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, whole, kill_wait)
+            partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, whole, kill_wait, het,
+            het_offset)
 SPUR_STRUCT(model::ControllerEnd, run, kill, why)
 SPUR_STRUCT(model::ControllerSignal, run, signal, batch_only, steps_only)
 SPUR_STRUCT(model::ControllerSuspend, run, resume)
 SPUR_STRUCT(model::ControllerDoneAck, run)
-SPUR_STRUCT(state::JobTarget, id, tasks)
+SPUR_STRUCT(state::JobTarget, id, tasks, het_offset)
 SPUR_STRUCT(state::SetConfig, config)
-SPUR_STRUCT(state::SubmitJob, spec, token)
-SPUR_STRUCT(state::StartJob, job, array_task, allocation, limit)
+SPUR_STRUCT(state::SubmitJob, spec, token, more)
+SPUR_STRUCT(state::StartJob::Component, job, allocation, limit)
+SPUR_STRUCT(state::StartJob, job, array_task, allocation, limit, others)
 SPUR_STRUCT(state::SetReasons::Row, job, reason, expected_start)
 SPUR_STRUCT(state::SetReasons, rows)
 SPUR_STRUCT(state::CancelJob, target, final_state, reason, by_user, by, exit)

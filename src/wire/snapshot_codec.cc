@@ -20,7 +20,7 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kFormat = 3;
+constexpr std::uint32_t kFormat = 4;
 constexpr std::string_view kKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early

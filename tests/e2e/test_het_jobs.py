@@ -21,9 +21,11 @@ class HetJobs(unittest.TestCase):
         self.c = self.cluster
         self.c.run("scancel", "-u", "root", check=False)
         self.c.wait_empty()
+        self.c.run("sbatch", "-W", "-N3", "-o", "/dev/null", "--wrap", "true")  # the agents are back from a restart
 
     def shown(self, job, what="%i %T"):
-        return self.c.out("squeue", "-h", "-t", "all", "-o", what, "-j", job).strip().splitlines()
+        lines = self.c.out("squeue", "-h", "-t", "all", "-o", f"%i|{what}", "-j", job).strip().splitlines()
+        return [line.split("|", 1)[1] for line in sorted(lines)]
 
     def text(self, name):
         path = self.c.dir / "out" / name

@@ -97,6 +97,7 @@ bool is_gone(const Status& status) {
 struct Component {
   JobRequest request;
   std::vector<std::string> program;
+  JobRequest bare = {};  // without the sizes in the environment: they are those of the job's first component
 };
 
 std::vector<model::JobSpec> specs_of(const std::vector<Component>& components) {
@@ -159,8 +160,10 @@ std::expected<std::vector<StepOrder>, int> orders_in(Context& context, Controlle
       context.error("Requested het-group offset exceeds highest hetjob index ({} > {})", *groups.highest(), size - 1);
       return std::unexpected(1);
     }
-    for (auto group = groups.lowest(); group; group = groups.next_after(*group))
-      orders.push_back({&components[i].request, components[i].program, JobId{job.value + *group}});
+    for (auto group = groups.lowest(); group; group = groups.next_after(*group)) {
+      const JobRequest& request = *group == 0 ? components[i].request : components[i].bare;
+      orders.push_back({&request, components[i].program, JobId{job.value + *group}});
+    }
   }
   return orders;
 }
@@ -226,7 +229,11 @@ std::expected<std::vector<Component>, int> read_components(Context& context, con
       return std::unexpected(status);
     const auto end = std::ranges::find(line->rest, ":");
     more = end != line->rest.end();
-    components.push_back({request, {line->rest.begin(), end}});
+    JobRequest bare = request;
+    begin_component(bare);
+    if (const int status = apply_options<JobRequest>(context, table, *line, bare); status != 0)
+      return std::unexpected(status);
+    components.push_back({request, {line->rest.begin(), end}, std::move(bare)});
     words.assign(more ? end + 1 : end, line->rest.end());
   }
   for (Component& component : components)
@@ -255,9 +262,11 @@ int cmd_srun(Context& context) {
   context.quiet = last.quiet;
   context.verbosity = last.verbose;
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), last.now);
-  for (Component& component : *components)
-    if (auto done = settle(context, component.request, component.program); !done)
-      return report(context, done.error());
+  for (Component& component : *components) {
+    if (auto done = settle(context, component.request, component.program); !done) return report(context, done.error());
+    if (components->size() == 1 && !component.request.het_groups) break;
+    if (auto done = settle(context, component.bare, component.program); !done) return report(context, done.error());
+  }
   return run_programs(context, *components);
 }
 

@@ -35,8 +35,11 @@ std::vector<NamedJob> named_jobs(Scontrol& run, Controller& controller, const Wo
         run.fail("slurm_load_jobs error: {}", words(table.error()));
         continue;
       }
-      for (const model::JobPtr& job : table->jobs)
-        jobs.push_back({{job->array_job ? job->array_job : job->id, std::nullopt}, model::display_id(*job)});
+      for (const model::JobPtr& job : table->jobs) {
+        NamedJob& named = jobs.emplace_back();
+        named.target.id = job->array_job ? job->array_job : job->id;
+        named.shown = model::display_id(*job);
+      }
       continue;
     }
     for (const std::string& id : split_job_list(word)) {

@@ -147,7 +147,7 @@ std::optional<ErrorCode> parse_error_number(std::string_view text) {
   unsigned number = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (bad != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (number > static_cast<unsigned>(ErrorCode::PartitionInUse)) return std::nullopt;
+  if (number > static_cast<unsigned>(ErrorCode::NotWholeHetJob)) return std::nullopt;
   return static_cast<ErrorCode>(number);
 }
 

@@ -21,9 +21,11 @@ class HetJobs(unittest.TestCase):
         self.c = self.cluster
         self.c.run("scancel", "-u", "root", check=False)
         self.c.wait_empty()
+        self.c.run("sbatch", "-W", "-N3", "-o", "/dev/null", "--wrap", "true")  # the agents are back from a restart
 
     def shown(self, job, what="%i %T"):
-        return self.c.out("squeue", "-h", "-t", "all", "-o", what, "-j", job).strip().splitlines()
+        lines = self.c.out("squeue", "-h", "-t", "all", "-o", f"%i|{what}", "-j", job).strip().splitlines()
+        return [line.split("|", 1)[1] for line in sorted(lines)]
 
     def text(self, name):
         path = self.c.dir / "out" / name
@@ -131,6 +133,36 @@ class HetJobs(unittest.TestCase):
     def test_test_only(self):
         said = self.c.run("sbatch", "--test-only", "-N1", ":", "-N2", "-n3", "--wrap", "true")
         self.assertRegex(said.stderr, r"Job \d+ to start at \S+ using 4 processors on nodes \S+ in partition \S+")
+
+    def test_steps(self):
+        c = self.c
+        (c.dir / "out" / "steps.sh").write_text("""#!/bin/sh
+#SBATCH -n1 -t 2 -o steps.out
+#SBATCH hetjob
+#SBATCH -N2 -n2
+srun -l sh -c 'echo A $SLURM_JOB_ID $SLURM_PROCID'
+srun -l --het-group=1 sh -c 'echo B $SLURM_JOB_ID $SLURM_PROCID $SLURM_NTASKS'
+srun -l --het-group=0,1 sh -c 'echo C $SLURM_JOB_ID $SLURM_PROCID $SLURM_NTASKS $SLURM_NODEID $SLURM_NNODES'
+srun -l sh -c 'echo D $SLURM_PROCID' : sh -c 'echo E $SLURM_PROCID; exit 7'
+echo rc $?
+srun --het-group=5 true
+echo rc $?
+""")
+        job = c.sbatch("steps.sh")
+        c.wait_state(job, "COMPLETED")
+        said = sorted(self.text("steps.out").splitlines())
+        for line in (f"0: A {job} 0", f"0: B {job} 0 2", f"1: B {job} 1 2", f"0: C {job} 0 3 0 3", f"1: C {job} 1 3 1 3",
+                     f"2: C {job} 2 3 2 3", "0: D 0", "1: E 1", "2: E 2", "rc 7", "rc 1",
+                     "srun: error: Requested het-group offset exceeds highest hetjob index (5 > 1)"):
+            self.assertIn(line, said)
+
+    def test_an_allocation_with_several_programs(self):
+        c = self.c
+        ran = c.run("srun", "-l", "-n1", "sh", "-c", "echo a $SLURM_PROCID; exit 3", ":", "-n2", "sh", "-c",
+                    "echo b $SLURM_PROCID $SLURM_HET_SIZE; exit 5", check=False)
+        self.assertEqual(ran.returncode, 5, ran.stderr)
+        self.assertEqual(sorted(ran.stdout.splitlines()), ["0: a 0", "1: b 1 2", "2: b 2 2"])
+        c.wait_empty()
 
     def test_edited_by_component(self):
         c = self.c

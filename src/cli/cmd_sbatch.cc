@@ -11,6 +11,7 @@
 #include "cli/job_options.h"
 #include "cli/sbatch_script.h"
 #include "cli/submit_errors.h"
+#include "text/decimal.h"
 #include "text/directives.h"
 
 namespace spur::cli {
@@ -170,6 +171,7 @@ int cmd_sbatch(Context& context) {
   request.now = context.now();
   request.is_root = ::geteuid() == 0;
   request.directory = current_directory();
+  request.plane_size = text::parse_decimal32(context.env("SLURM_DIST_PLANESIZE").value_or(""));
   BatchScript script;
   if (const GivenOption* wrap = find_given(table, *line, "wrap")) {
     if (!line->rest.empty()) {

@@ -60,6 +60,21 @@ void Controller::change_job(const model::Caller& caller, C command, DoneReply re
       IfFull::Refuse);
 }
 
+// -S means something only where the site lets jobs decide about such cores; then it comes with the whole node.
+static std::shared_ptr<const model::JobSpec> with_core_spec(const model::ClusterConfig& config,
+                                                            std::shared_ptr<const model::JobSpec> spec) {
+  if (!spec->core_spec) return spec;
+  auto settled = std::make_shared<model::JobSpec>(*spec);
+  if (config.jobs_use_spec_cores) {
+    settled->exclusive = model::Exclusive::Node;
+    settled->oversubscribe = false;
+  } else {
+    settled->core_spec.reset();
+    settled->core_spec_is_threads = false;
+  }
+  return settled;
+}
+
 void Controller::submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
                         std::function<void(Result<SubmitReply>)> reply) {
   // Only an administrator may submit for somebody else; everybody else is who the credential says.
@@ -67,6 +82,7 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
   if (!caller.is_admin() && spec->nice < 0) return reply(fail(ErrorCode::InvalidNice, "Invalid --nice value"));
   if (!caller.is_admin() && spec->priority && *spec->priority > 0)
     return reply(fail(ErrorCode::PermissionDenied, "only an administrator may set a priority"));
+  spec = with_core_spec(*cluster_->view().config, std::move(spec));
   if (auto ok = submit_check_.check(cluster_->view(), *spec); !ok) return reply(std::unexpected(ok.error()));
   propose(
       state::SubmitJob{std::move(spec), std::move(token)},

@@ -15,8 +15,8 @@ void clear(std::vector<std::uint64_t>& bits, std::size_t i) {
 // What the job holds of the node is free again.
 void give_back(model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
   if (!is_set(job.suspended_at)) {
-    for (const std::uint16_t cpu : grant.cpus) clear(node.cpus_in_use, cpu);
-    node.cpus_allocated -= std::min(node.cpus_allocated, static_cast<std::uint32_t>(grant.cpus.size()));
+    model::for_each_cpu_held(grant, [&](std::uint16_t cpu) { clear(node.cpus_in_use, cpu); });
+    node.cpus_allocated -= std::min(node.cpus_allocated, model::cpus_held(grant));
     if (node.cpus_allocated == 0) node.exclusive = false;
   }
   node.memory_allocated_mib -= std::min(node.memory_allocated_mib, grant.memory_mib);

@@ -8,25 +8,26 @@
 #include <numeric>
 #include <utility>
 
+#include "model/distribution.h"
+#include "wire/spec_codec.h"
+
 namespace spur::agent {
 
-Result<std::vector<std::uint32_t>> lay_out_tasks(std::uint32_t tasks, const std::vector<std::uint32_t>& cpus,
-                                                 std::uint32_t cpus_per_task, bool overcommit) {
+Result<std::vector<std::uint32_t>> lay_out_tasks(const model::Distribution& distribution, std::uint32_t tasks,
+                                                 const std::vector<std::uint32_t>& cpus, std::uint32_t cpus_per_task,
+                                                 bool overcommit) {
   const auto nodes = static_cast<std::uint32_t>(cpus.size());
   std::vector<std::uint32_t> room;
   for (const auto c : cpus) room.push_back(std::max(1u, c / std::max(1u, cpus_per_task)));
   const std::uint32_t capacity = std::accumulate(room.begin(), room.end(), 0u);
   if (tasks < nodes) return fail(ErrorCode::InvalidNodeCount, "More nodes requested than tasks");
   if (tasks > capacity && !overcommit) return fail(ErrorCode::StepTooLarge, "More processors requested than permitted");
-  std::vector<std::uint32_t> out(nodes, 1);
-  std::uint32_t left = tasks - nodes;
-  for (std::uint32_t i = 0; i < nodes && left > 0; ++i) {
-    const std::uint32_t more = std::min(left, room[i] - 1);
-    out[i] += more;
-    left -= more;
-  }
-  for (std::uint32_t i = 0; left > 0; i = (i + 1) % nodes, --left) ++out[i];  // overcommitted: evenly
-  return out;
+  return model::deal_tasks(distribution, tasks, room);
+}
+
+bool StepSession::Part::has(std::uint32_t rank) const {
+  if (!ranks.empty()) return std::ranges::binary_search(ranks, rank);
+  return rank >= first_rank && rank - first_rank < tasks;
 }
 
 StepSession::StepSession(StepContext& context, Events events) : context_(context), events_(std::move(events)) {}
@@ -50,7 +51,7 @@ void StepSession::input(v1::StepInput input, std::function<void()> taken) {
   if (input.has_stdin_data() && input.stdin_data().has_task()) {
     for (auto& part : parts_) {
       const std::uint32_t task = input.stdin_data().task();
-      if (part->over || task < part->first_rank || task >= part->first_rank + part->tasks) continue;
+      if (part->over || !part->has(task)) continue;
       return part->channel->send(input.SerializeAsString(), std::move(taken));
     }
     return taken();
@@ -110,19 +111,44 @@ Status StepSession::lay_out(const v1::StepStart& start, const model::ControllerL
       add(static_cast<std::size_t>(it - launch.parts.begin()));
     }
   }
+  model::Distribution distribution;
+  SPUR_TRY(wire::from_proto(start.distribution(), &distribution));
+  const std::uint32_t per_task = start.cpus_per_task() ? start.cpus_per_task() : std::max(1u, launch.spec->cpus_per_task);
   std::vector<std::uint32_t> layout(start.tasks_per_node().begin(), start.tasks_per_node().end());
   if (layout.empty()) {
-    const std::uint32_t per_task = start.cpus_per_task() ? start.cpus_per_task() : std::max(1u, launch.spec->cpus_per_task);
-    SPUR_ASSIGN(layout, lay_out_tasks(std::max<std::uint32_t>(start.ntasks(), static_cast<std::uint32_t>(parts_.size())), cpus,
+    SPUR_ASSIGN(layout, lay_out_tasks(distribution,
+                                      std::max<std::uint32_t>(start.ntasks(), static_cast<std::uint32_t>(parts_.size())), cpus,
                                       per_task, launch.spec->overcommit));
   }
   if (layout.size() != parts_.size()) return fail(ErrorCode::InvalidArgument, "tasks_per_node does not match the nodes");
+  if (start.task_nodes_size() > 0 && !launch.spec->overcommit)
+    for (std::size_t i = 0; i < layout.size(); ++i)
+      if (layout[i] > std::max(1u, cpus[i] / per_task))
+        return fail(ErrorCode::StepTooLarge, "More processors requested than permitted");
+  return number(start, distribution, layout);
+}
+
+// Gives out the ranks. A node that no task is left for (tasks were packed) is not part of the step.
+Status StepSession::number(const v1::StepStart& start, const model::Distribution& distribution,
+                           const std::vector<std::uint32_t>& layout) {
+  std::vector<std::vector<std::uint32_t>> ranks = model::task_numbers(distribution, layout);
+  if (start.task_nodes_size() > 0) {
+    const std::vector<std::uint32_t> of_task(start.task_nodes().begin(), start.task_nodes().end());
+    if (std::ranges::any_of(of_task, [&](std::uint32_t node) { return node >= layout.size(); }))
+      return fail(ErrorCode::InvalidArgument, "a task is on none of the step's nodes");
+    ranks = model::task_numbers(of_task, layout.size());
+    for (std::size_t i = 0; i < layout.size(); ++i)
+      if (ranks[i].size() != layout[i]) return fail(ErrorCode::InvalidArgument, "tasks_per_node does not match the tasks");
+  }
   std::uint32_t rank = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i]->tasks = layout[i];
     parts_[i]->first_rank = rank;
+    if (!ranks.empty()) parts_[i]->ranks = std::move(ranks[i]);
     rank += layout[i];
   }
+  std::erase_if(parts_, [](const auto& part) { return part->tasks == 0; });
+  if (parts_.empty()) return fail(ErrorCode::InvalidArgument, "the step has no task");
   return {};
 }
 
@@ -136,6 +162,7 @@ Status StepSession::start(v1::StepStart start) {
     for (int i = 0; i < start.nodes_size(); ++i)
       if (start.nodes(i) == context_.node && i < start.tasks_per_node_size()) parts_[0]->tasks = start.tasks_per_node(i);
     parts_[0]->first_rank = start.first_rank();
+    parts_[0]->ranks.assign(start.ranks().begin(), start.ranks().end());
     if (parts_[0]->tasks == 0) return fail(ErrorCode::InvalidArgument, "the step has no task on node " + context_.node);
   } else {
     if (launch->this_part != 0)
@@ -147,6 +174,7 @@ Status StepSession::start(v1::StepStart start) {
     start.clear_nodes();
     start.clear_tasks_per_node();
     start.clear_addresses();
+    start.clear_task_nodes();
     for (const auto& part : parts_) {
       start.add_nodes(part->node);
       start.add_tasks_per_node(part->tasks);
@@ -172,6 +200,8 @@ void StepSession::open_parts(const v1::StepStart& start, const model::Controller
     v1::StepInput first;
     *first.mutable_start() = start;
     first.mutable_start()->set_first_rank(p->first_rank);
+    first.mutable_start()->clear_ranks();
+    for (const std::uint32_t rank : p->ranks) first.mutable_start()->add_ranks(rank);
     if (p->node == context_.node) {
       p->channel = context_.port.open_local(launch, start.step(), std::move(events));
     } else {

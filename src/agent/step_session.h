@@ -18,6 +18,7 @@
 #include "io/clock.h"
 #include "io/credentials.h"
 #include "io/step_port.h"
+#include "model/job_spec.h"
 #include "spur/v1/agent.pb.h"
 
 namespace spur::agent {
@@ -50,12 +51,16 @@ class StepSession {
   struct Part {
     std::string node, address;
     std::uint32_t tasks = 0, first_rank = 0;
+    std::vector<std::uint32_t> ranks;         // where they do not just follow first_rank
+    bool has(std::uint32_t rank) const;
     std::unique_ptr<io::StepChannel> channel;
     bool over = false;
   };
   Status start(v1::StepStart start);
   Result<const model::ControllerLaunch*> admit(const v1::StepStart& start) const;
   Status lay_out(const v1::StepStart& start, const model::ControllerLaunch& launch);
+  Status number(const v1::StepStart& start, const model::Distribution& distribution,
+                const std::vector<std::uint32_t>& layout);
   void open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch);
   void on_output(Part& part, std::string bytes);
   void on_closed(Part& part, Status status);
@@ -70,9 +75,10 @@ class StepSession {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// How `tasks` are laid out over nodes that can hold `cpus / cpus_per_task` each, when nobody said: block-wise, in node order,
-// at least one on each node. StepTooLarge if they do not fit and `overcommit` is false.
-Result<std::vector<std::uint32_t>> lay_out_tasks(std::uint32_t tasks, const std::vector<std::uint32_t>& cpus,
-                                                 std::uint32_t cpus_per_task, bool overcommit);
+// How many of `tasks` go to each of the nodes that can hold `cpus / cpus_per_task` each, when nobody said
+// (model/distribution.h). StepTooLarge if they do not fit and `overcommit` is false.
+Result<std::vector<std::uint32_t>> lay_out_tasks(const model::Distribution& distribution, std::uint32_t tasks,
+                                                 const std::vector<std::uint32_t>& cpus, std::uint32_t cpus_per_task,
+                                                 bool overcommit);
 
 }  // namespace spur::agent

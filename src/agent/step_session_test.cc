@@ -21,14 +21,14 @@ TEST(LayOutTasks, Table) {
   const Row rows[] = {
       {1, {4}, 1, false, {1}},       {4, {4}, 1, false, {4}},
       {5, {4}, 1, false, {}},        {5, {4}, 1, true, {5}},
-      {2, {4, 4}, 1, false, {1, 1}}, {5, {4, 4}, 1, false, {4, 1}},
+      {2, {4, 4}, 1, false, {1, 1}}, {5, {4, 4}, 1, false, {3, 2}},
       {7, {4, 4}, 1, false, {4, 3}}, {1, {4, 4}, 1, false, {}},
       {2, {4}, 2, false, {2}},       {3, {4}, 2, false, {}},
       {4, {4, 4}, 2, false, {2, 2}}, {1, {1}, 4, false, {1}},
-      {10, {2, 2}, 1, true, {5, 5}}, {6, {1, 4, 2}, 1, false, {1, 4, 1}},
+      {10, {2, 2}, 1, true, {5, 5}}, {6, {1, 4, 2}, 1, false, {1, 3, 2}},
   };
   for (const Row& row : rows) {
-    const auto out = lay_out_tasks(row.tasks, row.cpus, row.per_task, row.overcommit);
+    const auto out = lay_out_tasks({}, row.tasks, row.cpus, row.per_task, row.overcommit);
     EXPECT_EQ(out.value_or(std::vector<std::uint32_t>{}), row.out) << row.tasks << " tasks";
   }
 }
@@ -175,11 +175,12 @@ TEST_F(StepSessionTest, EveryNodeGetsItsShareAndTheEndsAreMerged) {
   const auto& there = port_.ends[1]->got.at(0).start();
   EXPECT_EQ(here.first_rank(), 0u);
   EXPECT_FALSE(here.forwarded());
-  EXPECT_EQ(there.first_rank(), 4u);
+  EXPECT_EQ(there.first_rank(), 3u);
   EXPECT_TRUE(there.forwarded());
   EXPECT_EQ(there.ntasks(), 6u);
-  EXPECT_EQ(there.tasks_per_node(0), 4u);
-  EXPECT_EQ(there.tasks_per_node(1), 2u);
+  EXPECT_EQ(there.ranks_size(), 0);
+  EXPECT_EQ(there.tasks_per_node(0), 3u);
+  EXPECT_EQ(there.tasks_per_node(1), 3u);
   port_.ends[1]->say(exit_of(4, 0));
   port_.ends[1]->say(done());
   EXPECT_FALSE(finished_);
@@ -187,6 +188,45 @@ TEST_F(StepSessionTest, EveryNodeGetsItsShareAndTheEndsAreMerged) {
   ASSERT_TRUE(finished_ && *finished_);
   ASSERT_EQ(heard_.size(), 2u);
   EXPECT_TRUE(heard_[1].has_done()) << "one for all, last";
+}
+
+// The ranks of each node that a start was sent to: "0,2|1,3"; "a-" for those from a on.
+std::string ranks_of(const TestPort& port) {
+  std::string out;
+  for (const auto& end : port.ends) {
+    const auto& start = end->got.at(0).start();
+    out += out.empty() ? "" : "|";
+    if (start.ranks().empty()) out += std::to_string(start.first_rank()) + "-";
+    for (int i = 0; i < start.ranks_size(); ++i) out += (i == 0 ? "" : ",") + std::to_string(start.ranks(i));
+  }
+  return out;
+}
+
+TEST_F(StepSessionTest, RanksAreDealtOut) {
+  auto cyclic = start_of(5);
+  cyclic.mutable_distribution()->set_nodes(v1::Distribution::NODES_CYCLIC);
+  begin(cyclic);
+  EXPECT_EQ(ranks_of(port_), "0,2,4|1,3");
+
+  open();
+  auto packed = start_of(4);
+  packed.mutable_distribution()->set_pack(true);
+  begin(packed);
+  EXPECT_EQ(ranks_of(port_), "0-");  // the other node is not needed
+
+  open();
+  auto listed = start_of(3);
+  for (const char* node : {"n1", "n2"}) listed.add_nodes(node);
+  for (const std::uint32_t count : {1u, 2u}) listed.add_tasks_per_node(count);
+  for (const std::uint32_t node : {1u, 0u, 1u}) listed.add_task_nodes(node);
+  begin(listed);
+  EXPECT_EQ(ranks_of(port_), "1|0,2");
+
+  open();
+  listed.set_task_nodes(0, 7);
+  begin(listed);
+  ASSERT_TRUE(finished_ && !*finished_);
+  EXPECT_EQ(finished_->error().code, ErrorCode::InvalidArgument);
 }
 
 TEST_F(StepSessionTest, StepsAreNumbered) {

@@ -12,6 +12,7 @@
 #include "cli/job_options.h"
 #include "cli/sbatch_script.h"
 #include "cli/submit_errors.h"
+#include "text/decimal.h"
 #include "text/directives.h"
 
 namespace spur::cli {
@@ -197,6 +198,7 @@ int cmd_sbatch(Context& context) {
   request.is_root = ::geteuid() == 0;
   request.directory = current_directory();
   const std::vector<std::string>& rest = lines->back().rest;
+  request.plane_size = text::parse_decimal32(context.env("SLURM_DIST_PLANESIZE").value_or(""));
   BatchScript script;
   if (const GivenOption* wrap = find_given(table, *lines, "wrap")) {
     if (!rest.empty()) {

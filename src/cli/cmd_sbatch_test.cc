@@ -101,6 +101,7 @@ struct SpecCase {
 TEST_F(Sbatch, OptionsFillTheSpecification) {
   using Spec = model::JobSpec;
   using Per = model::GresRequest::Per;
+  using Way = model::Distribution::Nodes;
   const SpecCase cases[] = {
       {"-J name", [](Spec& s) { s.name = "name"; }},
       {"--job-name='a b'", [](Spec& s) { s.name = "a b"; }},
@@ -172,7 +173,24 @@ TEST_F(Sbatch, OptionsFillTheSpecification) {
          s.dependencies_any = true;
        }},
       {"--propagate=NONE", [](Spec& s) { s.rlimits.clear(); }},
-      {"-m block", [](Spec&) {}},
+      {"-m '*'", [](Spec&) {}},
+      {"-m block", [](Spec& s) { s.distribution.nodes = Way::Block; }},
+      {"-m cyclic:fcyclic,NoPack",
+       [](Spec& s) {
+         s.distribution.nodes = Way::Cyclic;
+         s.distribution.sockets = model::Distribution::Within::FullCyclic;
+         s.distribution.pack = false;
+       }},
+      {"--distribution=plane=4", [](Spec& s) { s.distribution.nodes = Way::Plane, s.distribution.plane_size = 4; }},
+      {"-n3 -m arbitrary -w n3,n1,n3,n2",
+       [](Spec& s) {
+         s.tasks = 3, s.min_nodes = 2;
+         s.distribution.nodes = Way::Arbitrary;
+         s.required_nodes = "n[3,1,3]";
+       }},
+      {"-w n1,n1", [](Spec& s) { s.required_nodes = "n1,n1"; }},
+      {"-S 2", [](Spec& s) { s.core_spec = 2; }},
+      {"--thread-spec=3", [](Spec& s) { s.core_spec = 3, s.core_spec_is_threads = true; }},
   };
   write("hosts", "n1\nn2,n3\n");
   const Spec plain = spec_of("ok.sh");

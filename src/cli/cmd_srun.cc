@@ -198,9 +198,8 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
   model::JobSpec& spec = request.spec;
   request.finish();
   // Inside a job the numbers are about the step, and the job's nodes decide.
-  if (!request.job_id) {
-    if (auto sound = reconcile(context, request); !sound) return sound;
-  }
+  if (auto sound = request.job_id ? settle_distribution(context, request) : reconcile(context, request); !sound)
+    return sound;
   spec.kind = model::JobKind::Interactive;
   if (!request.name_given) spec.name = program.front().substr(program.front().rfind('/') + 1);
   if (spec.work_dir.empty()) spec.work_dir = request.directory;

@@ -72,6 +72,26 @@ TEST(SrunLayout, ChoosesNodesAndTasks) {
       lay_out_step(names, slots, {.tasks = {}, .nodes = {}, .required = {}, .excluded = {"n1", "n2", "n3"}}));
 }
 
+TEST(SrunLayout, PutsTasksWhereTheListSays) {
+  const std::vector<std::string> names = {"n1", "n2", "n3"};
+  const std::vector<std::uint32_t> slots = {3, 1, 2};
+  StepSize size;
+  size.distribution.nodes = model::Distribution::Nodes::Arbitrary;
+  size.required = {"n3", "n1", "n3", "n2"};
+  auto layout = lay_out_step(names, slots, size);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->nodes, (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(layout->tasks_per_node, (std::vector<std::uint32_t>{1, 1, 2}));
+  EXPECT_EQ(layout->task_nodes, (std::vector<std::uint32_t>{2, 0, 2, 1}));
+  size.tasks = 2;
+  layout = lay_out_step(names, slots, size);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->nodes, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(layout->task_nodes, (std::vector<std::uint32_t>{1, 0}));
+  size.tasks = 5;
+  EXPECT_EQ(lay_out_step(names, slots, size).error().message, "You asked for 5 tasks but hostlist specified 4 nodes");
+}
+
 // ---- output
 
 struct OutputCase {

@@ -153,6 +153,11 @@ std::string oversubscribe_word(const model::JobSpec& spec) {
   return spec.oversubscribe ? "YES" : "OK";
 }
 
+std::string core_spec_text(const model::JobSpec& spec, std::string_view none) {
+  if (!spec.core_spec) return std::string(none);
+  return fmt::format("{}", *spec.core_spec);
+}
+
 std::string dependencies_left(const model::Job& job) {
   std::string text;
   const char separator = job.spec->dependencies_any ? '?' : ',';

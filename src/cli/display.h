@@ -32,8 +32,9 @@ std::string requested_tres(const model::Job& job);
 std::string allocated_tres(const model::Job& job);
 // "gres/gpu:mi300x:2,gres/shard:1" of the terms counted per `per`; "" where there are none.
 std::string gres_terms(const model::JobSpec& spec, model::GresRequest::Per per);
-std::string licenses(const model::JobSpec& spec);            // "a:2,b"
-std::string oversubscribe_word(const model::JobSpec& spec);  // OK, YES, NO, USER, MCS
+std::string licenses(const model::JobSpec& spec);                               // "a:2,b"
+std::string oversubscribe_word(const model::JobSpec& spec);                     // OK, YES, NO, USER, MCS
+std::string core_spec_text(const model::JobSpec& spec, std::string_view none);  // -S or --thread-spec
 // "afterok:12(unfulfilled),singleton(unfulfilled)"; "" when nothing is left to wait for.
 std::string dependencies_left(const model::Job& job);
 

@@ -8,6 +8,7 @@
 #include "cli/job_target.h"
 #include "text/array_spec.h"
 #include "cli/users.h"
+#include "model/distribution.h"
 #include "text/decimal.h"
 #include "text/mail_type.h"
 #include "text/memory_size.h"
@@ -36,6 +37,15 @@ OptionStatus unsupported(Value option) {
 OptionStatus exclusive_memory(Request& r) {
   if (r.mem_given + r.mem_per_cpu_given + r.mem_per_gpu_given < 2) return {};
   return std::unexpected(BadOption{"--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.", 1, {}, true});
+}
+
+OptionStatus specialize(Request& r, std::uint32_t count, bool threads) {
+  if (r.core_spec_given && r.thread_spec_given)
+    return std::unexpected(BadOption{
+        "-S/--core-spec and --thred-spec options are mutually exclusive", 1, {}, true});  // Slurm's spelling
+  r.spec.core_spec = count;
+  r.spec.core_spec_is_threads = threads;
+  return {};
 }
 
 OptionStatus set_limit(TimeLimit& limit, Value v, Value option) {
@@ -380,10 +390,31 @@ OptionStatus set_propagate(Request& r, Value v) {
   return {};
 }
 
-// Only what Spur does by itself; anything else would be a promise not kept.
-OptionStatus set_distribution(Request&, Value v) {
-  return v == "*" || v == "block" ? OptionStatus() : unsupported(fmt::format("--distribution={}", v));
+OptionStatus set_distribution(Request& r, Value v) {
+  const auto read = model::parse_distribution(v, r.plane_size);
+  if (read) {
+    r.spec.distribution = *read;
+    return {};
+  }
+  constexpr Value kInvalid = "Invalid --distribution specification";
+  if (read.error() == model::DistributionFault::Unknown) return bad_option(std::string(kInvalid));
+  return bad_option(fmt::format("Invalid plane size or size not specified\n{}", kInvalid));
 }
+
+OptionStatus set_core_spec(Request& r, Value v) {
+  const auto cores = text::parse_decimal32(v);
+  if (!cores) return bad_option(fmt::format("Invalid numeric value \"{}\" for --core-spec.", v), 1);
+  r.core_spec_given = true;
+  return specialize(r, *cores, false);
+}
+OptionStatus set_thread_spec(Request& r, Value v) {
+  const auto threads = positive_number(v, "thread-spec");
+  if (!threads) return std::unexpected(threads.error());
+  r.thread_spec_given = true;
+  return specialize(r, *threads, true);
+}
+
+// Only what Spur does by itself; anything else would be a promise not kept.
 OptionStatus set_cpu_bind(Request&, Value v) {
   const bool plain = v == "none" || v == "no" || v == "q" || v == "quiet";
   return plain ? OptionStatus() : unsupported(fmt::format("--cpu-bind={}", v));

@@ -90,6 +90,8 @@ OptionStatus set_gid(JobRequest& request, std::string_view value);
 OptionStatus set_verbose(JobRequest& request, std::string_view value);
 OptionStatus set_propagate(JobRequest& request, std::string_view value);
 OptionStatus set_distribution(JobRequest& request, std::string_view value);
+OptionStatus set_core_spec(JobRequest& request, std::string_view value);
+OptionStatus set_thread_spec(JobRequest& request, std::string_view value);
 OptionStatus set_cpu_bind(JobRequest& request, std::string_view value);
 OptionStatus set_mpi(JobRequest& request, std::string_view value);
 OptionStatus set_job_id(JobRequest& request, std::string_view value);

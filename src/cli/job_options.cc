@@ -6,7 +6,11 @@
 #include <algorithm>
 
 #include "cli/job_option_setters.h"
+#include "cli/job_option_values.h"
+#include "cli/read_file.h"
+#include "text/decimal.h"
 #include "text/hostlist.h"
+#include "text/words.h"
 
 namespace spur::cli {
 namespace {
@@ -39,7 +43,7 @@ constexpr JobOption kOptions[] = {
     {{{"container", 0, V}}, kBoth, "SBATCH_CONTAINER", "SLURM_CONTAINER"},
     {{{"container-id", 0, V}}, kBoth, "SBATCH_CONTAINER_ID", "SLURM_CONTAINER_ID"},
     {{{"contiguous", 0, N, nullptr, "demand a contiguous range of nodes"}, set_flag<&Spec::contiguous>}},
-    {{{"core-spec", 'S', V}}, kBoth, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC"},
+    {{{"core-spec", 'S', V, "cores", "count of cores per node kept for the system"}, set_core_spec}, kBoth, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC"},
     {{{"cores-per-socket", 0, V, "n", "number of cores per socket to allocate"}, set_cores_per_socket}},
     {{{"cpu-bind", 0, V, "type", "bind tasks to CPUs: only none and quiet yet"}, set_cpu_bind}, kSrun},
     {{{"cpu-freq", 0, V}}, kBoth, "SBATCH_CPU_FREQ_REQ", "SLURM_CPU_FREQ_REQ"},
@@ -49,7 +53,7 @@ constexpr JobOption kOptions[] = {
     {{{"delay-boot", 0, V}}, kBoth, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT"},
     {{{"dependency", 'd', V, "type:jobid[+time]", "defer job until condition on jobid is satisfied"}, set_dependency}, kBoth, nullptr, "SLURM_DEPENDENCY"},
     {{{"disable-status", 'X', N, nullptr, "a single Ctrl-C goes to the tasks at once"}, set_request_flag<&JobRequest::disable_status>}, kSrun, nullptr, "SLURM_DISABLE_STATUS"},
-    {{{"distribution", 'm', V, "type", "distribution of tasks to nodes: only block yet"}, set_distribution}, kBoth, "SBATCH_DISTRIBUTION", "SLURM_DISTRIBUTION"},
+    {{{"distribution", 'm', V, "type", "distribution of tasks to nodes and of CPUs to sockets:\nblock, cyclic, plane=size or arbitrary"}, set_distribution}, kBoth, "SBATCH_DISTRIBUTION", "SLURM_DISTRIBUTION"},
     {{{"epilog", 0, V}}, kSrun, nullptr, "SLURM_EPILOG"},
     {{{"error", 'e', V, "err", "file for standard error"}, set_error}, kBoth, "SBATCH_ERROR", "SLURM_STDERRMODE"},
     {{{"exact", 0, N}}, kSrun, nullptr, "SLURM_EXACT"},
@@ -141,7 +145,7 @@ constexpr JobOption kOptions[] = {
     {{{"task-epilog", 0, V}}, kSrun, nullptr, "SLURM_TASK_EPILOG"},
     {{{"task-prolog", 0, V}}, kSrun, nullptr, "SLURM_TASK_PROLOG"},
     {{{"test-only", 0, N, nullptr, "validate the request and say when it would start"}, set_request_flag<&JobRequest::test_only>}},
-    {{{"thread-spec", 0, V}}, kBoth, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC"},
+    {{{"thread-spec", 0, V, "threads", "count of threads per node kept for the system"}, set_thread_spec}, kBoth, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC"},
     {{{"threads", 'T', V}}, kSrun, nullptr, "SLURM_THREADS"},
     {{{"threads-per-core", 0, V, "n", "number of threads per core to allocate"}, set_threads_per_core}, kBoth, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE"},
     {{{"time", 't', V, "minutes", "time limit"}, set_time}, kBoth, "SBATCH_TIMELIMIT", "SLURM_TIMELIMIT"},
@@ -183,6 +187,7 @@ std::vector<Option<JobRequest>> job_options_of(JobCommand command) {
 
 int apply_job_environment(Context& context, JobCommand command, JobRequest& request) {
   request.begin_source();
+  request.plane_size = text::parse_decimal32(context.env("SLURM_DIST_PLANESIZE").value_or(""));
   for (const JobOption& row : kOptions) {
     const char* name = command == kSbatch ? row.sbatch_env : row.srun_env;
     if (name == nullptr || (row.commands & command) == 0) continue;
@@ -194,12 +199,62 @@ int apply_job_environment(Context& context, JobCommand command, JobRequest& requ
   return 0;
 }
 
+namespace {
+
+// One name or several per line; as many as there are tasks if that is known.
+OptionValue<std::string> listed_hosts(const std::string& path, std::optional<std::uint32_t> tasks) {
+  constexpr std::string_view kFailed = "Failure getting NodeNames from hostfile";
+  auto content = read_file(path);
+  if (!content)
+    return bad_option(fmt::format("slurm_allocate_resources error opening file {}, {}\n{}", path,
+                                  content.error().message, kFailed),
+                      1);
+  std::ranges::replace_if(*content, [](char c) { return text::is_blank(c); }, ',');
+  auto hosts = text::expand_hostlist(*content);
+  if (!hosts) return bad_option(std::string(kFailed), 1);
+  if (hosts->empty() || (tasks && hosts->size() < *tasks))
+    return bad_option(fmt::format("Too few NodeNames in Slurm Hostfile\n{}", kFailed), 1);
+  return text::compress_hostlist(*hosts);
+}
+
+std::uint32_t count_different(const std::string& hostlist) {
+  auto names = text::expand_hostlist(hostlist).value_or(std::vector<std::string>{});
+  std::ranges::sort(names);
+  const auto [first, last] = std::ranges::unique(names);
+  return static_cast<std::uint32_t>(first - names.begin());
+}
+
+}  // namespace
+
+OptionStatus settle_distribution(const Context& context, JobRequest& request) {
+  using Nodes = model::Distribution::Nodes;
+  model::JobSpec& spec = request.spec;
+  if (const auto file = context.env("SLURM_HOSTFILE"); file && spec.required_nodes.empty()) {
+    auto hosts = listed_hosts(std::string(*file), spec.tasks);
+    if (!hosts) return std::unexpected(std::move(hosts).error());
+    spec.required_nodes = *std::move(hosts);
+    spec.distribution = {};
+    spec.distribution.nodes = Nodes::Arbitrary;
+  }
+  if (spec.distribution.nodes != Nodes::Arbitrary) return {};
+  if (spec.required_nodes.empty())
+    return bad_option(
+        "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option", 1);
+  auto names = text::expand_hostlist(spec.required_nodes);
+  if (names && spec.tasks && names->size() > *spec.tasks) {
+    names->resize(*spec.tasks);
+    spec.required_nodes = text::compress_hostlist(*names);
+  }
+  return {};
+}
+
 OptionStatus reconcile(Context& context, JobRequest& request) {
   model::JobSpec& spec = request.spec;
+  if (auto settled = settle_distribution(context, request); !settled) return settled;
   if (request.verbose > 0 && request.quiet)
     return bad_option("don't specify both --verbose (-v) and --quiet (-Q)", 1);
   if (!spec.required_nodes.empty()) {
-    const auto named = static_cast<std::uint32_t>(text::count_hosts(spec.required_nodes).value_or(0));
+    const std::uint32_t named = count_different(spec.required_nodes);
     if (spec.max_nodes && *spec.max_nodes < named) {
       return bad_option(fmt::format("invalid number of nodes (-N {}-{})", named, *spec.max_nodes), 1);
     }
@@ -211,6 +266,11 @@ OptionStatus reconcile(Context& context, JobRequest& request) {
     spec.min_nodes = *spec.tasks;
     spec.max_nodes = *spec.tasks;
   }
+  if (!request.gpus_per_socket.empty() && spec.sockets_per_node == 0)
+    return bad_option(
+        "--gpus-per-socket option requires --sockets-per-node specification\n"
+        "Invalid generic resource (gres) specification",
+        1);
   if (spec.cpus_per_gpu > 0 && spec.cpus_per_task_given)
     return bad_option("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
   if (spec.tasks_per_gpu > 0 && !request.gpus_per_task.empty())

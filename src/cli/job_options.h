@@ -37,6 +37,8 @@ struct JobRequest {
 
   // Which of --mem, --mem-per-cpu and --mem-per-gpu was given on the source being read (reset by begin_source).
   bool mem_given = false, mem_per_cpu_given = false, mem_per_gpu_given = false;
+  bool core_spec_given = false, thread_spec_given = false;
+  std::optional<std::uint32_t> plane_size;  // SLURM_DIST_PLANESIZE: of `-m plane`
 
   // sbatch
   bool parsable = false, wait = false, ignore_pbs = false;
@@ -73,6 +75,10 @@ std::vector<Option<JobRequest>> job_options_of(JobCommand command);
 
 // Sets what SBATCH_* or SLURM_* variables ask for. Returns 0 or an exit status after the message.
 int apply_job_environment(Context& context, JobCommand command, JobRequest& request);
+
+// -m arbitrary and SLURM_HOSTFILE: the nodes of the tasks become the nodes asked for. Part of reconcile; for a step
+// it is all there is to settle.
+OptionStatus settle_distribution(const Context& context, JobRequest& request);
 
 // What several options mean together, as Slurm settles it; may print a warning.
 OptionStatus reconcile(Context& context, JobRequest& request);

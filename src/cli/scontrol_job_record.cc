@@ -124,7 +124,9 @@ void add_size(Record& record, const Job& job, const wire::JobTable& table, Recor
               job_cpu_count(job), model::task_count(spec), spec.cpus_per_task);
   record.line("ReqTRES={}", requested_tres(job));
   record.line("AllocTRES={}", or_null(allocated_tres(job)));
-  record.line("Socks/Node=* NtasksPerN:B:S:C={}:0:*:* CoreSpec=*", spec.tasks_per_node);
+  record.line("Socks/Node={} NtasksPerN:B:S:C={}:0:*:* {}Spec={}",
+              spec.sockets_per_node > 0 ? fmt::format("{}", spec.sockets_per_node) : "*", spec.tasks_per_node,
+              spec.core_spec && spec.core_spec_is_threads ? "Thread" : "Core", core_spec_text(spec, "*"));
   if (style.details) add_details(record, job, table);
   const bool per_cpu = spec.memory_per_cpu_mib.has_value();
   const std::uint64_t mib = per_cpu ? *spec.memory_per_cpu_mib : spec.memory_per_node_mib.value_or(0);

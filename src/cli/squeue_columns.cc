@@ -45,6 +45,9 @@ std::string planned_nodes(Line l) {
 std::string null_text(Line) {
   return "(null)";
 }
+std::string core_spec(Line l) {
+  return core_spec_text(spec(l), "N/A");
+}
 std::string not_available(Line) {
   return "N/A";
 }
@@ -326,7 +329,7 @@ constexpr JobColumn kColumns[] = {
     {0, "ContainerID", "CONTAINER_ID", null_text},
     {'O', "Contiguous", "CONTIGUOUS", contiguous},
     {'I', "Cores", "CORES_PER_SOCKET", star},
-    {'X', "CoreSpec", "CORE_SPEC", not_available},
+    {'X', "CoreSpec", "CORE_SPEC", core_spec},
     {0, "cpus-per-task", "CPUS_PER_TASK", cpus_per_task},
     {0, "cpus-per-tres", "CPUS_PER_TRES", not_available},
     {0, "Deadline", "DEADLINE", deadline},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "model/distribution.h"
+
 namespace spur::cli {
 namespace {
 
@@ -14,7 +16,8 @@ Result<std::vector<std::size_t>> usable_nodes(const std::vector<std::string>& no
   for (const std::string& name : size.required) {
     const auto found = std::ranges::find(nodes, name);
     if (found == nodes.end()) return fail(ErrorCode::NodeConfigUnavailable, name + " is not one of the job's nodes");
-    usable.push_back(static_cast<std::size_t>(found - nodes.begin()));
+    const auto position = static_cast<std::size_t>(found - nodes.begin());
+    if (std::ranges::find(usable, position) == usable.end()) usable.push_back(position);
   }
   std::ranges::sort(usable);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -25,10 +28,33 @@ Result<std::vector<std::size_t>> usable_nodes(const std::vector<std::string>& no
   return usable;
 }
 
+// -m arbitrary: just as listed.
+Result<StepLayout> lay_out_as_listed(const std::vector<std::string>& nodes, const StepSize& size) {
+  const std::size_t tasks = size.tasks.value_or(static_cast<std::uint32_t>(size.required.size()));
+  if (tasks > size.required.size())
+    return fail(ErrorCode::InvalidNodeCount,
+                fmt::format("You asked for {} tasks but hostlist specified {} nodes", tasks, size.required.size()));
+  StepSize used = size;
+  used.required.resize(tasks);
+  used.excluded = nodes;
+  StepLayout layout;
+  layout.tasks = static_cast<std::uint32_t>(tasks);
+  SPUR_ASSIGN(layout.nodes, usable_nodes(nodes, used));
+  layout.tasks_per_node.resize(layout.nodes.size());
+  for (const std::string& name : used.required) {
+    const auto of_job = static_cast<std::size_t>(std::ranges::find(nodes, name) - nodes.begin());
+    const auto at = static_cast<std::size_t>(std::ranges::find(layout.nodes, of_job) - layout.nodes.begin());
+    ++layout.tasks_per_node[at];
+    layout.task_nodes.push_back(static_cast<std::uint32_t>(at));
+  }
+  return layout;
+}
+
 }  // namespace
 
 Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std::vector<std::uint32_t>& slots,
                                 const StepSize& size) {
+  if (size.distribution.nodes == model::Distribution::Nodes::Arbitrary) return lay_out_as_listed(nodes, size);
   SPUR_ASSIGN(std::vector<std::size_t> usable, usable_nodes(nodes, size));
   const auto slot = [&](std::size_t node) { return node < slots.size() ? std::max(slots[node], 1u) : 1u; };
 
@@ -59,14 +85,8 @@ Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std
                                 : job_tasks;
 
   if (per_node > 0) {
-    // One for each node first, then node by node.
-    layout.tasks_per_node.assign(count, 1);
-    std::uint32_t left = layout.tasks - nodes_used;
-    for (std::uint32_t& tasks : layout.tasks_per_node) {
-      const std::uint32_t more = std::min(left, per_node - 1);
-      tasks += more;
-      left -= more;
-    }
+    const std::vector<std::uint32_t> room(count, per_node);
+    layout.tasks_per_node = model::deal_tasks(size.distribution, layout.tasks, room);
   } else if (layout.tasks == job_tasks && count == nodes.size()) {
     for (const std::size_t node : usable) layout.tasks_per_node.push_back(slot(node));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/job_spec.h"
 
 namespace spur::cli {
 
@@ -16,11 +17,13 @@ struct StepSize {
   std::optional<std::uint32_t> tasks, nodes;    // -n, -N as given for the step
   std::uint32_t tasks_per_node = 0;             // 0: not given
   std::vector<std::string> required, excluded;  // -w, -x
+  model::Distribution distribution{};           // with an arbitrary one `required` names a node for every task
 };
 
 struct StepLayout {
   std::vector<std::size_t> nodes;             // positions in the job's node list
   std::vector<std::uint32_t> tasks_per_node;  // parallel to nodes; empty: the step manager's choice
+  std::vector<std::uint32_t> task_nodes;      // of an arbitrary distribution: by rank, a position in `nodes` here
   std::uint32_t tasks = 0;
   bool fewer_nodes = false;             // -N was larger than -n and has been cut
   bool ignored_tasks_per_node = false;  // it did not go with -n and -N

@@ -31,6 +31,7 @@ Result<StepSize> step_size(const JobRequest& request) {
   size.tasks = spec.tasks;
   if (request.nodes_given) size.nodes = spec.min_nodes;
   size.tasks_per_node = spec.tasks_per_node;
+  size.distribution = spec.distribution;
   if (!spec.required_nodes.empty()) {
     SPUR_ASSIGN(size.required, text::expand_hostlist(spec.required_nodes));
   }
@@ -219,6 +220,8 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
     step.addresses.push_back(node < ticket.addresses.size() ? ticket.addresses[node] : std::string());
   }
   step.tasks_per_node = layout.tasks_per_node;
+  step.distribution = spec.distribution;
+  step.task_nodes = layout.task_nodes;
   step.tasks = layout.tasks;
   step.cpus_per_task = spec.cpus_per_task_given ? spec.cpus_per_task : 0;
   step.label = request.label;

@@ -187,7 +187,6 @@ Status set_select_parameters(Target& target, const Value& value) {
                                     {"CR_Socket_Memory", true, true, false}, {"CR_Board", true, false, false},
                                     {"CR_Board_Memory", true, true, false}};
   static constexpr std::string_view kOthers[] = {"CR_ONE_TASK_PER_CORE",
-                                                 "CR_CORE_DEFAULT_DIST_BLOCK",
                                                  "CR_LLN",
                                                  "CR_PACK_NODES",
                                                  "LL_SHARED_GRES",
@@ -200,7 +199,11 @@ Status set_select_parameters(Target& target, const Value& value) {
     const Word* found = nullptr;
     for (const Word& word : kUnits)
       if (equal_ignoring_case(word.text, option)) found = &word;
-    bool other = false;
+    bool other = equal_ignoring_case(option, "CR_CORE_DEFAULT_DIST_BLOCK");
+    if (other) {
+      target.draft.cluster.block_sockets = true;
+      continue;
+    }
     for (const std::string_view word : kOthers) other = other || equal_ignoring_case(word, option);
     if (!found && !other) return bad(fmt::format("Bad SelectTypeParameter: {}", text::shown(option, 40)));
     if (found) {

@@ -71,8 +71,9 @@ std::string enforce(const Source& s) {
 }
 
 std::string select_parameters(const Source& s) {
-  return fmt::format("{}{}", s.cluster.cores_whole ? "CR_CORE" : "CR_CPU",
-                     s.cluster.memory_as == model::MemoryAs::Consumable ? "_MEMORY" : "");
+  return fmt::format("{}{}{}", s.cluster.cores_whole ? "CR_CORE" : "CR_CPU",
+                     s.cluster.memory_as == model::MemoryAs::Consumable ? "_MEMORY" : "",
+                     s.cluster.block_sockets ? ",CR_CORE_DEFAULT_DIST_BLOCK" : "");
 }
 
 std::string scheduler_parameters(const Source& s) {
@@ -117,7 +118,7 @@ constexpr Row kRows[] = {
     {"AcctGatherInterconnectType", "(null)"},
     {"AcctGatherNodeFreq", "0 sec", " sec"},
     {"AcctGatherProfileType", "(null)"},
-    {"AllowSpecResourcesUsage", "no"},
+    {"AllowSpecResourcesUsage", "", "", [](const Source& s) { return std::string(s.cluster.jobs_use_spec_cores ? "yes" : "no"); }},
     {"AuthAltTypes", "(null)"},
     {"AuthAltParameters", "(null)"},
     {"AuthInfo", "(null)"},

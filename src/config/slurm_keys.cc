@@ -19,7 +19,7 @@ constexpr SlurmName kNames[] = {
     {Top, "AcctGatherEnergyType", "acct_gather_energy/none"},
     {Top, "AcctGatherFilesystemType", "acct_gather_filesystem/none"}, {Top, "AcctGatherInfinibandType", "acct_gather_infiniband/none"},
     {Top, "AcctGatherInterconnectType", "acct_gather_interconnect/none"}, {Top, "AcctGatherNodeFreq", "0"},
-    {Top, "AcctGatherProfileType", "acct_gather_profile/none"}, {Top, "AllowSpecResourcesUsage", "no|0"},
+    {Top, "AcctGatherProfileType", "acct_gather_profile/none"},
     {Top, "AuthAltParameters", ""}, {Top, "AuthAltTypes", ""}, {Top, "AuthInfo", ""}, {Top, "AuthType", ""},
     {Top, "BatchStartTimeout", ""}, {Top, "BcastExclude", ""}, {Top, "BcastParameters", ""},
     {Top, "BurstBufferParameters", ""}, {Top, "BurstBufferType", "burst_buffer/none"},

@@ -93,6 +93,21 @@ void Controller::change_job(const model::Caller& caller, C command, DoneReply re
       IfFull::Refuse);
 }
 
+// -S means something only where the site lets jobs decide about such cores; then it comes with the whole node.
+static std::shared_ptr<const model::JobSpec> with_core_spec(const model::ClusterConfig& config,
+                                                            std::shared_ptr<const model::JobSpec> spec) {
+  if (!spec->core_spec) return spec;
+  auto settled = std::make_shared<model::JobSpec>(*spec);
+  if (config.jobs_use_spec_cores) {
+    settled->exclusive = model::Exclusive::Node;
+    settled->oversubscribe = false;
+  } else {
+    settled->core_spec.reset();
+    settled->core_spec_is_threads = false;
+  }
+  return settled;
+}
+
 void Controller::submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
                         std::function<void(Result<SubmitReply>)> reply, Specs more) {
   const auto check = [&](const model::JobSpec& one) -> Status {
@@ -103,6 +118,8 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
       return fail(ErrorCode::PermissionDenied, "only an administrator may set a priority");
     return submit_check_.check(cluster_->view(), one);
   };
+  spec = with_core_spec(*cluster_->view().config, std::move(spec));
+  for (auto& one : more) one = with_core_spec(*cluster_->view().config, std::move(one));
   if (auto ok = check(*spec); !ok) return reply(std::unexpected(ok.error()));
   for (const auto& one : more)
     if (auto ok = check(*one); !ok) return reply(std::unexpected(ok.error()));

@@ -27,9 +27,20 @@ struct NodeGrant {
   std::uint64_t memory_mib = 0;
   std::uint32_t tasks = 0;  // tasks of the job laid out on this node
   std::vector<DeviceGrant> devices;
-  std::vector<std::uint32_t> task_ids{};  // which tasks; empty: those that follow the previous node's
+  std::vector<CpuNumber> kept_cpus{};  // held as well, but kept for the system (-S), ascending
+  std::vector<std::uint32_t> task_ids{};   // which tasks; empty: those that follow the previous node's
   friend bool operator==(const NodeGrant&, const NodeGrant&) = default;
 };
+
+// Calls f(cpu) for all CPUs that the job has from others.
+template <class F>
+void for_each_cpu_held(const NodeGrant& grant, F&& f) {
+  for (const CpuNumber cpu : grant.cpus) f(cpu);
+  for (const CpuNumber cpu : grant.kept_cpus) f(cpu);
+}
+inline std::uint32_t cpus_held(const NodeGrant& grant) {
+  return static_cast<std::uint32_t>(grant.cpus.size() + grant.kept_cpus.size());
+}
 
 struct Allocation {
   std::vector<NodeGrant> nodes;  // in the order of Slurm's node list (ascending index)

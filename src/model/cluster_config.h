@@ -138,6 +138,8 @@ struct ClusterConfig {
   EnforcePartitionLimits enforce_partition_limits = EnforcePartitionLimits::No;
   MemoryAs memory_as = MemoryAs::NotConsumable;  // CR_*_Memory
   bool cores_whole = true;                       // CR_Core: threads of a core go together; false: CR_CPU
+  bool block_sockets = false;        // CR_CORE_DEFAULT_DIST_BLOCK: CPUs of a job from one socket after the other
+  bool jobs_use_spec_cores = false;  // AllowSpecResourcesUsage: -S may be less than the node keeps for the system
   std::optional<std::uint64_t> default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
       max_memory_per_cpu_mib;
   bool kill_invalid_dependency = false;  // SchedulerParameters=kill_invalid_depend

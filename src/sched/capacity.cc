@@ -101,6 +101,7 @@ void Capacity::row_of(std::string_view partition, const model::NodeGrant& grant,
   const NodeLayout& layout = this->layout(grant.node.value);
   if (part != Part::AllButCpus) {
     add_cpus(layout, grant.cpus, row.data());
+    add_cpus(layout, grant.kept_cpus, row.data());
     for (const auto& [name, column] : limited_partitions_)
       if (name == partition) row[column] = static_cast<Amount>(grant.cpus.size());
   }

@@ -142,15 +142,17 @@ void Walk::visit_aside(const model::Job& job) {
   for (const model::NodeGrant& grant : job.allocation->nodes) {
     const NodeNumber n = grant.node.value;
     if (!std::ranges::binary_search(capacity.node(n).jobs, job.id)) continue;
-    model::NodeGrant free{grant.node, {}, 0, 0, {}, {}}, taken = free;
+    model::NodeGrant free{grant.node, {}, 0, 0, {}, {}, {}}, taken = free;
     for (const model::CpuNumber cpu : grant.cpus) (grants_->is_free(n, cpu) ? free : taken).cpus.push_back(cpu);
+    for (const model::CpuNumber cpu : grant.kept_cpus)
+      (grants_->is_free(n, cpu) ? free : taken).kept_cpus.push_back(cpu);
+    const bool all_free = model::cpus_held(taken) == 0;
     EngineState::Aside::Part part{free, std::vector<Amount>(capacity.width())};
     capacity.row_of(job.allocation->partition, free, Capacity::Part::Cpus, part.row);
-    all &=
-        taken.cpus.empty() && std::ranges::equal(part.row, std::span(s_.profile.least(n, now_, end), part.row.size()),
-                                                 std::ranges::less_equal{});
+    all &= all_free && std::ranges::equal(part.row, std::span(s_.profile.least(n, now_, end), part.row.size()),
+                                          std::ranges::less_equal{});
     aside.kept.push_back(std::move(part));
-    if (taken.cpus.empty()) continue;
+    if (all_free) continue;
     aside.hold.shares.push_back({n, 1, {}});
     aside.hold.rows.resize(aside.hold.rows.size() + capacity.width());
     capacity.row_of(job.allocation->partition, taken, Capacity::Part::Cpus,

@@ -42,6 +42,7 @@ Request size_of(const Request& request) {
   size.most_leaves = size.segment = 0;
   size.required.clear();
   size.excluded.clear();
+  size.task_nodes.clear();
   return size;
 }
 
@@ -100,10 +101,24 @@ class EmptyNodes {
   std::vector<std::uint32_t> tasks_;
 };
 
+}  // namespace
+
+bool listed_suffice(const Request& request, const Capacity& capacity) {
+  std::vector<Offer> offers;
+  for (const NodeNumber node : request.required) {
+    offers.push_back(make_offer(request, capacity, node, capacity.total(node)));
+    if (offers.back().tasks == 0) return false;
+  }
+  return !choose(request, offers).empty();
+}
+
+namespace {
+
 // Whether nodes that offer something when empty are enough together.
 bool suffice(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes,
              std::uint64_t tasks) {
   if (nodes.size() < request.min_nodes || !std::ranges::includes(nodes, request.required)) return false;
+  if (!request.task_nodes.empty()) return listed_suffice(request, capacity);
   if (request.tasks_fixed && tasks < request.tasks) return false;
   // With no upper limit on nodes, enough in all is enough.
   if (request.gres_per_job.empty() && request.places_freely() &&

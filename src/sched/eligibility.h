@@ -27,6 +27,9 @@ model::Reason limit_reason(const model::PartitionConfig& partition, const Reques
 // partition (PartitionConfig), what does not fit only with its wishes never will (BadConstraints).
 Request size_of(const Request& request);
 
+// Whether the nodes that an arbitrary distribution lists can do while they are empty; that they may be used is known.
+bool listed_suffice(const Request& request, const Capacity& capacity);
+
 // Whether the request fits on these nodes while nothing runs on them.
 bool fits_when_empty(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes);
 

@@ -33,6 +33,10 @@ bool all_free(const Capacity& capacity, NodeNumber node, const Amount* row) {
 Amount usable_cpus(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
   const Amount unit = capacity.unit(node);
   Amount cpus = row[Columns::kCpu];
+  if (request.core_spec) cpus = cpus_beside(capacity.node(node).hardware, *request.core_spec, unit);
+  // A whole node counts with all its CPUs.
+  if (request.limit_column && request.exclusive && row[request.limit_column] < capacity.total(node)[Columns::kCpu])
+    return -1;
   if (request.limit_column && !request.exclusive)
     cpus = std::min(cpus, round_down(std::max<Amount>(0, row[request.limit_column]), unit));
   const Amount memory = row[Columns::kMemory];
@@ -80,6 +84,10 @@ Amount tasks_by_gres(const Request& request, const Capacity& capacity, NodeNumbe
   return tasks;
 }
 
+Amount cpus_of_one_task(const Request& request, Amount unit) {
+  return request.counts_cores() ? cpus_in_cores(request, unit, 1) : round_up(request.cpus_per_task, unit);
+}
+
 // GPUs of the job on the node where their number matters.
 Amount job_gpus(const Request& request, const JobGres& job_gres) {
   Amount gpus = 0;
@@ -123,6 +131,10 @@ Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber no
   Offer offer;
   offer.node = node;
   offer.tasks = tasks_that_fit(request, capacity, node, row);
+  if (!request.task_nodes.empty()) {  // just those that are listed for it
+    const auto listed = static_cast<std::uint32_t>(std::ranges::count(request.task_nodes, node));
+    offer.tasks = offer.tasks >= listed ? listed : 0;
+  }
   if (offer.tasks == 0) return offer;
   const NodeLayout& layout = capacity.layout(node);
   const Amount* total = capacity.total(node);
@@ -171,7 +183,10 @@ void take_of_share(const Request& request, const Capacity& capacity, const Share
   if (!layout.first_socket) return;
   const SocketRows rows{capacity.free(share.node), total, row};
   if (request.tasks_per_socket > 0) take_tasks_by_socket(request, layout, rows, share.tasks, near, take);
-  take_sockets(layout, rows, near, take);
+  if (request.sockets_in_turn)
+    take_sockets_in_turn(layout, rows, near, cpus_of_one_task(request, layout.unit), take);
+  else
+    take_sockets(layout, rows, near, take);
 }
 
 }  // namespace spur::sched

@@ -133,7 +133,10 @@ Grants::Bits& Grants::bits_of(NodeNumber n) {
 
 void Grants::give_back(const model::NodeGrant& grant, Gone what) {
   Bits& bits = bits_of(grant.node.value);
-  for (const model::CpuNumber cpu : grant.cpus) bits.cpus[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
+  const Words& kept = capacity_.layout(grant.node.value).reserved_cpus;
+  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) {
+    if (!bit(kept, cpu)) bits.cpus[cpu / 64] &= ~(std::uint64_t{1} << (cpu % 64));
+  });
   if (what == Gone::Cpus) return;
   const auto& counted = capacity_.layout(grant.node.value).counted;
   for (const model::DeviceGrant& devices : grant.devices)
@@ -148,7 +151,7 @@ void Grants::give_back(const model::NodeGrant& grant, Gone what) {
 
 void Grants::take_cpus(const model::NodeGrant& grant) {
   Bits& bits = bits_of(grant.node.value);
-  for (const model::CpuNumber cpu : grant.cpus) bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) { bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64); });
 }
 
 bool Grants::is_free(NodeNumber node, model::CpuNumber cpu) {
@@ -178,13 +181,29 @@ std::vector<model::CpuNumber> Grants::take_cpus(Bits& bits, NodeNumber n, const 
   return taken;
 }
 
+void Grants::take_node(Bits& bits, NodeNumber n, CoreSpec spec, model::NodeGrant& grant) const {
+  const NodeLayout& layout = capacity_.layout(n);
+  const auto& hardware = capacity_.node(n).hardware;
+  const Words kept = kept_cpus(hardware, spec, layout.unit);
+  for (std::uint32_t cpu = 0; cpu < hardware.cpus; ++cpu) {
+    bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
+    if (!bit(kept, cpu))
+      grant.cpus.push_back(cpu);
+    else if (!bit(layout.reserved_cpus, cpu))
+      grant.kept_cpus.push_back(cpu);
+  }
+}
+
 model::NodeGrant Grants::grant(const Request& request, const Share& share, const Amount* take) {
   Bits& bits = bits_of(share.node);
   const NodeLayout& layout = capacity_.layout(share.node);
   model::NodeGrant grant;
   grant.node = NodeIndex(share.node);
   grant.tasks = share.tasks * request.lot;
-  grant.cpus = take_cpus(bits, share.node, take);
+  if (request.core_spec)
+    take_node(bits, share.node, *request.core_spec, grant);
+  else
+    grant.cpus = take_cpus(bits, share.node, take);
   grant.memory_mib = static_cast<std::uint64_t>(take[Columns::kMemory]);
   const Columns& columns = capacity_.columns();
   for (const auto& group : layout.groups) grant_devices(request, columns, group, take, grant.devices);

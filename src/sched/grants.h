@@ -35,6 +35,8 @@ class Grants {
   };
   Bits& bits_of(NodeNumber node);
   std::vector<model::CpuNumber> take_cpus(Bits& bits, NodeNumber node, const Amount* take) const;
+  // All of a node that is free altogether, but for what is kept for the system.
+  void take_node(Bits& bits, NodeNumber node, CoreSpec spec, model::NodeGrant& grant) const;
 
   const Capacity& capacity_;
   std::unordered_map<NodeNumber, std::uint32_t> slot_;  // position in bits_; look-up only

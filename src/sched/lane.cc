@@ -21,6 +21,7 @@ std::int32_t least_cpus(const Request& request, const Capacity& capacity, NodeNu
 }
 
 Amount least_cpus_in_all(const Request& request) {
+  if (request.core_spec) return 0;  // may use CPUs that nobody else does
   const Amount on_node = std::max(request.cpus_per_task, request.min_cpus);
   const Amount by_nodes = on_node * request.min_nodes;
   return request.tasks_fixed && !request.overcommit ? std::max(by_nodes, request.cpus_per_task * request.tasks)
@@ -135,6 +136,14 @@ void Lane::update_reach(const Profile& profile) {
 bool Lane::suffices_when_empty(const Request& request, const Profile& profile, Nodes which) const {
   const NodeGroups& groups = profile.groups();
   const Capacity& capacity = profile.capacity();
+  if (!request.task_nodes.empty()) {  // just those nodes
+    const bool usable = std::ranges::all_of(request.required, [&](NodeNumber n) {
+      return groups.in_partition(groups.sorts()[groups.sort_of(n)], partition_number_) &&
+             (which == Nodes::All || groups.usable(n)) && !std::ranges::binary_search(request.excluded, n) &&
+             node_allowed(request, capacity, n);
+    });
+    return usable && listed_suffice(request, capacity);
+  }
   const std::uint32_t most = most_nodes(request);
   std::uint64_t nodes = 0, tasks = 0;
   std::vector<Offer> offers;

@@ -338,10 +338,7 @@ class NaiveChoice : protected NaiveNode {
     // One for each while there are some; what remains goes to the first that have room (evenly on whole nodes).
     Amount tasks = request.tasks_fixed ? request.tasks : 0;
     for (std::size_t i = 0; i < parts.size() && tasks > 0; ++i) ++parts[i].tasks, --tasks;
-    using Nodes = model::Distribution::Nodes;
-    Amount step = request.exclusive || request.even || request.distribution.nodes == Nodes::Cyclic ? 1 : 1'000'000;
-    if (request.distribution.nodes == Nodes::Plane)
-      step = std::max<Amount>(1, request.distribution.plane_size / request.lot);
+    const Amount step = request.exclusive || request.even ? 1 : 1'000'000;
     for (Amount up_to = step; tasks > 0; up_to += step)
       for (std::size_t i = 0; i < parts.size(); ++i)
         for (; tasks > 0 && parts[i].tasks < std::min(up_to, chosen[i].tasks); --tasks) ++parts[i].tasks;

@@ -142,13 +142,34 @@ class NaiveNode : protected NaiveWorld {
     while (cpus % node.unit != 0) ++cpus;
     return cpus;
   }
+  static std::set<int> kept_by(const Request& request, const Node& node) {
+    const auto& hw = node.record->hardware;
+    const int each =
+        hw.cpus == hw.sockets * hw.cores_per_socket * hw.threads_per_core ? static_cast<int>(hw.threads_per_core) : 1;
+    const int count = static_cast<int>(request.core_spec->count);
+    if (!request.core_spec->threads) return kept_for_the_system(hw, count, 0);
+    auto kept = kept_for_the_system(hw, count / each, 0);
+    // Of the next core the last threads, where cores may be shared.
+    const auto more = kept_for_the_system(hw, count / each + 1, 0);
+    for (int left = node.unit == 1 ? count % each : 0; left > 0; --left)
+      for (auto cpu = more.rbegin(); cpu != more.rend(); ++cpu)
+        if (!kept.contains(*cpu)) {
+          kept.insert(*cpu);
+          break;
+        }
+    return kept;
+  }
   // Counts upwards: do so many tasks fit, and one more?
   bool tasks_fit(const Request& request, const Node& node, const Amounts& free, Amount tasks) const {
     const Amount cpus = cpus_needed(request, node, tasks);
-    if (!cpus_fit(request, free, cpus)) return false;
+    Amounts usable = free;
+    if (request.core_spec)
+      usable.cpu =
+          (node.record->hardware.cpus - static_cast<Amount>(kept_by(request, node).size())) / node.unit * node.unit;
+    if (!cpus_fit(request, usable, cpus)) return false;
     if (request.tasks_per_socket && tasks > tasks_on_sockets(request, node, free)) return false;
-    if (request.exclusive &&
-        (free.cpu != node.total.cpu || free.gres != node.total.gres || free.device != node.total.device))
+    if (request.exclusive && (!in_limit(request, free, node.total.cpu) || free.cpu != node.total.cpu ||
+                              free.gres != node.total.gres || free.device != node.total.device))
       return false;
     if (request.memory == MemoryNeed::PerNode && free.mem < request.memory_mib) return false;
     if (request.memory == MemoryNeed::WholeNode && free.mem < node.total.mem) return false;
@@ -163,14 +184,22 @@ class NaiveNode : protected NaiveWorld {
       if (job_gres_of(request, i, node, free) < 1) return false;
     return true;
   }
+  bool in_limit(const Request& request, const Amounts& free, Amount cpus) const {
+    const std::string& partition = (*view_.partitions)[request.partition].config.name;
+    return !free.partition_cpu.contains(partition) || cpus <= free.partition_cpu.at(partition);
+  }
   bool cpus_fit(const Request& request, const Amounts& free, Amount cpus) const {
     if (cpus > free.cpu) return false;
-    const std::string& partition = (*view_.partitions)[request.partition].config.name;
-    if (!request.exclusive && free.partition_cpu.contains(partition) && cpus > free.partition_cpu.at(partition))
-      return false;
+    if (!request.exclusive && !in_limit(request, free, cpus)) return false;
     return request.memory != MemoryNeed::PerCpu || free.mem >= request.memory_mib * cpus;
   }
   Amount most_tasks(const Request& request, const Node& node, const Amounts& free) const {
+    if (!request.task_nodes.empty()) {
+      Amount listed = 0;
+      for (const auto n : request.task_nodes) listed += nodes_[n].record == node.record;
+      if (request.tasks_per_node && listed > request.tasks_per_node) return 0;
+      return listed > 0 && tasks_fit(request, node, free, listed) ? listed : 0;
+    }
     if (!request.tasks_fixed)
       return tasks_fit(request, node, free, request.tasks_per_node) ? request.tasks_per_node : 0;
     Amount most = request.tasks;
@@ -307,8 +336,9 @@ class NaiveNode : protected NaiveWorld {
              tasks > 0 && near.contains(s) != far && here < request.tasks_per_socket && room - take.socket[s] >= each;
              ++here, --tasks, left -= each)
           take.socket[s] += each;
+    if (request.sockets_in_turn) take_in_turn(request, node, near, free, left, take);
     // All that is left from the fullest socket that has it; else all of the emptiest.
-    while (left > 0) {
+    while (left > 0 && !request.sockets_in_turn) {
       std::vector<std::tuple<bool, bool, Amount, int>> order;
       for (const auto& [s, all] : node.total.socket) {
         const Amount room = free.socket.at(s) - take.socket[s];
@@ -328,6 +358,32 @@ class NaiveNode : protected NaiveWorld {
       }
   }
 
+  // Whole tasks of several cores first, socket by socket; then a core of each in turn.
+  void take_in_turn(const Request& request, const Node& node, const std::set<int>& near, const Amounts& free,
+                    Amount& left, Amounts& take) const {
+    const Amount each = cores_for(request, node, 1) * node.unit;
+    for (const bool far : {false, true}) {
+      std::vector<int> order;  // the socket of every core that there is, as they are taken
+      std::map<int, Amount> room;
+      for (const auto& [s, has] : free.socket)
+        if (near.contains(s) != far) room[s] = has - take.socket[s];
+      for (auto& [s, has] : room)
+        for (; each > node.unit && free.socket.at(s) - take.socket[s] >= each && has > 0; has -= node.unit)
+          order.push_back(s);
+      for (bool some = true; some;) {
+        some = false;
+        for (auto& [s, has] : room)
+          if (has > 0) some = true, order.push_back(s), has -= node.unit;
+      }
+      for (std::size_t i = 0; i < order.size() && left > 0; ++i) {
+        const Amount here = std::min({left, node.unit, free.socket.at(order[i]) - take.socket[order[i]]});
+        if (here <= 0) continue;
+        take.socket[order[i]] += here;
+        left -= here;
+      }
+    }
+  }
+
   model::NodeGrant grant(const Request& request, const Part& part, const Amounts& take) {
     Node& node = nodes_[part.node];
     model::NodeGrant grant;
@@ -338,7 +394,15 @@ class NaiveNode : protected NaiveWorld {
     for (const auto& [name, amount] : take.device)
       if (amount > 0) near.insert(node.devices.at(name).near_cpus.begin(), node.devices.at(name).near_cpus.end());
     const Amount all = node.record->hardware.cpus;
-    if (node.cpus_per_socket)
+    if (request.core_spec) {
+      const auto kept = kept_by(request, node), own = kept_for_the_system(node.record->hardware);
+      for (int cpu = 0; cpu < static_cast<int>(all); ++cpu)
+        if (!kept.contains(cpu))
+          grant.cpus.push_back(cpu);
+        else if (!own.contains(cpu))
+          grant.kept_cpus.push_back(cpu);
+      node.cpus_free.clear();
+    } else if (node.cpus_per_socket)
       for (const auto& [s, count] : take.socket)
         take_cores(node, s * node.cpus_per_socket, (s + 1) * node.cpus_per_socket, count, near, grant.cpus);
     else

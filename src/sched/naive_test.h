@@ -421,7 +421,7 @@ class Naive : NaiveChoice {
     size.features = {};
     size.contiguous = false;
     size.most_leaves = size.segment = 0;
-    size.required = size.excluded = {};
+    size.required = size.excluded = size.task_nodes = {};
     size.gres_per_node = size.gres_per_task = size.gres_per_job = {};
     if (place_on_empty(record, size, false).empty()) return Reason::PartitionConfig;
     if (place_on_empty(record, *request, false).empty()) return Reason::BadConstraints;
@@ -709,13 +709,13 @@ class Naive : NaiveChoice {
       if (t <= now_) continue;
       bool there = licensed(request, t, t + Duration(1));
       for (const auto& one : taken)
-        there = there && has_at_least(request, free_at(one.node, t), one.what) &&
+        there = there && has_at_least(free_at(one.node, t), one.what) &&
                 !taken_by_others(request, one.node, t, t + Duration(1));
       if (!there) return is_set(request.deadline) ? std::min(t, request.deadline) : t;
     }
     return is_set(request.deadline) ? request.deadline : Time::max();
   }
-  static bool has_at_least(const Request& request, const Amounts& free, const Amounts& take) {
+  static bool has_at_least(const Amounts& free, const Amounts& take) {
     const auto enough = [](const auto& have, const auto& want) {
       for (const auto& [key, n] : want)
         if (n > 0 && (!have.contains(key) || have.at(key) < n)) return false;
@@ -723,12 +723,17 @@ class Naive : NaiveChoice {
     };
     return (take.cpu <= 0 || free.cpu >= take.cpu) && (take.mem <= 0 || free.mem >= take.mem) &&
            enough(free.socket, take.socket) && enough(free.device, take.device) && enough(free.gres, take.gres) &&
-           (request.exclusive || enough(free.partition_cpu, take.partition_cpu));  // whole nodes are whole
+           enough(free.partition_cpu, take.partition_cpu);
   }
   // One task, or a plane of them, for each node in turn, as long as the node has room.
   static void number(const Request& request, std::vector<model::NodeGrant>& nodes) {
     using Nodes = model::Distribution::Nodes;
     const auto way = request.distribution.nodes;
+    std::uint32_t task = 0;
+    for (const auto n : request.task_nodes)
+      for (std::uint32_t i = 0; i < request.lot; ++i, ++task)
+        for (auto& grant : nodes)
+          if (grant.node.value == n && nodes.size() > 1) grant.task_ids.push_back(task);
     if ((way != Nodes::Cyclic && way != Nodes::Plane) || nodes.size() == 1) return;
     const std::uint32_t step = way == Nodes::Cyclic ? 1 : std::max(1u, request.distribution.plane_size);
     std::uint32_t all = 0, next = 0;

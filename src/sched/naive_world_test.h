@@ -105,12 +105,13 @@ class NaiveWorld {
           what = {};
           const auto& hw = nodes_[n].record->hardware;
           const std::uint32_t threads = std::max(1u, hw.cpus / (hw.sockets * hw.cores_per_socket));
+          const auto own = kept_for_the_system(hw);
           for (const auto core : span.cores)
             for (std::uint32_t t = 0; t < threads && core * threads + t < hw.cpus; ++t) {
+              if (own.contains(static_cast<int>(core * threads + t))) continue;  // nobody has it anyway
               ++what.cpu;
               if (!nodes_[n].cpus_per_socket) continue;
-              const int socket = static_cast<int>((core * threads + t) / nodes_[n].cpus_per_socket);
-              if (nodes_[n].total.socket.contains(socket)) ++what.socket[socket];  // else all of it is the system's
+              ++what.socket[static_cast<int>((core * threads + t) / nodes_[n].cpus_per_socket)];
             }
           for (const auto& devices : span.devices)
             for (const auto number : devices.indices)
@@ -181,12 +182,16 @@ class NaiveWorld {
     nodes_.push_back(std::move(node));
   }
   static std::set<int> kept_for_the_system(const model::NodeHardware& hw) {
+    return kept_for_the_system(hw, static_cast<int>(hw.spec_cores), 1);
+  }
+  // So many cores, of which `leave` at least are for jobs.
+  static std::set<int> kept_for_the_system(const model::NodeHardware& hw, int spec_cores, int leave) {
     std::set<int> kept;
     const int threads =
         hw.cpus == hw.sockets * hw.cores_per_socket * hw.threads_per_core ? static_cast<int>(hw.threads_per_core) : 1;
     const int cores = static_cast<int>(hw.cpus) / threads, each = cores / static_cast<int>(hw.sockets);
     // The last core of every socket, from the last socket on; then the last but one of each.
-    for (int n = 0; n < static_cast<int>(hw.spec_cores) && n < cores - 1; ++n) {
+    for (int n = 0; n < spec_cores && n < cores - leave; ++n) {
       const int sockets = static_cast<int>(hw.sockets);
       const int core = (sockets - 1 - n % sockets) * each + each - 1 - n / sockets;
       for (int thread = 0; thread < threads; ++thread) kept.insert(core * threads + thread);
@@ -301,7 +306,10 @@ class NaiveWorld {
     Amounts amounts;
     if (!is_set(job.suspended_at)) {
       std::set<Amount> cores;
-      for (const auto cpu : grant.cpus) cores.insert(cpu / node.unit);
+      const auto own = kept_for_the_system(node.record->hardware);
+      for (const auto& cpus : {grant.cpus, grant.kept_cpus})
+        for (const auto cpu : cpus)
+          if (!own.contains(cpu)) cores.insert(cpu / node.unit);
       amounts.cpu = static_cast<Amount>(cores.size()) * node.unit;
       for (const Amount core : cores)
         if (node.cpus_per_socket)
@@ -379,7 +387,7 @@ class NaiveWorld {
   std::vector<HeldLicenses> held_licenses_;
   std::map<JobId, std::uint32_t> array_running_;
   const model::Reservation* entry_ = nullptr;  // the eyes through which all this is seen
-  std::set<JobId> leaving_;  // beneficiaries of jobs that have to go and are still there
+  std::set<JobId> leaving_;                    // beneficiaries of jobs that have to go and are still there
 };
 
 }  // namespace spur::sched

@@ -69,7 +69,13 @@ Amount unit_of(const model::NodeHardware& hw, bool cores_whole) {
   return hw.cpus % hw.threads_per_core == 0 ? hw.threads_per_core : 1;
 }
 
-// Cores kept for the system: those listed, or from the last core of the last socket downwards, socket by socket.
+// CPUs of a core.
+std::uint32_t threads_of(const model::NodeHardware& hardware) {
+  const bool all = hardware.cpus == hardware.sockets * hardware.cores_per_socket * hardware.threads_per_core;
+  return all ? std::max(1u, hardware.threads_per_core) : 1u;
+}
+
+// Cores kept for the system: those listed, or so many; one at least is for jobs.
 Bits reserved(const model::NodeHardware& hardware, Amount unit) {
   Bits bits;
   if (!hardware.spec_cpus.empty()) {
@@ -80,17 +86,8 @@ Bits reserved(const model::NodeHardware& hardware, Amount unit) {
     return bits;
   }
   if (hardware.spec_cores == 0) return bits;
-  const std::uint32_t sockets = std::max(1u, hardware.sockets);
-  const auto threads = hardware.cpus == sockets * hardware.cores_per_socket * hardware.threads_per_core
-                           ? std::max(1u, hardware.threads_per_core)
-                           : 1u;
-  const std::uint32_t cores = hardware.cpus / threads, per_socket = std::max(1u, cores / sockets);
-  std::uint32_t left = std::min(hardware.spec_cores, cores > 0 ? cores - 1 : 0);  // one core at least is for jobs
-  for (std::uint32_t core = per_socket; core-- > 0 && left > 0;)
-    for (std::uint32_t socket = sockets; socket-- > 0 && left > 0; --left)
-      for (std::uint32_t thread = 0; thread < threads; ++thread)
-        set_bit(bits, (socket * per_socket + core) * threads + thread);
-  return bits;
+  const auto cores = hardware.cpus / threads_of(hardware);
+  return kept_cpus(hardware, {std::min(hardware.spec_cores, cores > 0 ? cores - 1 : 0), false}, unit);
 }
 
 // Which CPUs and sockets a device is near to. Cores are those of the abstract numbering.
@@ -335,6 +332,26 @@ const DeviceGroup* NodeLayout::group(std::string_view name) const {
   return at == groups.end() ? nullptr : &*at;
 }
 
+std::vector<std::uint64_t> kept_cpus(const model::NodeHardware& hardware, CoreSpec spec, Amount unit) {
+  Bits bits;
+  const std::uint32_t sockets = std::max(1u, hardware.sockets), threads = threads_of(hardware);
+  const std::uint32_t cores = hardware.cpus / threads, per_socket = std::max(1u, cores / sockets);
+  std::uint64_t left = spec.threads ? spec.count : std::uint64_t{spec.count} * threads;
+  for (std::uint32_t core = per_socket; core-- > 0 && left > 0;)
+    for (std::uint32_t socket = sockets; socket-- > 0 && left > 0;) {
+      if (left < threads && unit > 1) return bits;
+      const auto here = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, threads));
+      for (std::uint32_t thread = threads - here; thread < threads; ++thread)
+        set_bit(bits, (socket * per_socket + core) * threads + thread);
+      left -= here;
+    }
+  return bits;
+}
+
+Amount cpus_beside(const model::NodeHardware& hardware, CoreSpec spec, Amount unit) {
+  return free_in({}, kept_cpus(hardware, spec, unit), 0, static_cast<Amount>(hardware.cpus), unit);
+}
+
 NodeLayout make_layout(const model::NodeHardware& hardware, const Columns& columns, bool cores_whole) {
   return LayoutMaker(hardware, columns, cores_whole).make();
 }
@@ -392,13 +409,13 @@ void subtract_used(const NodeLayout& layout, const model::Node& node, bool memor
 }
 
 void add_cpus(const NodeLayout& layout, std::span<const model::CpuNumber> cpus, Amount* row) {
-  if (layout.unit == 1 && !layout.first_socket) {
+  if (layout.unit == 1 && !layout.first_socket && layout.reserved_cpus.empty()) {
     row[Columns::kCpu] += static_cast<Amount>(cpus.size());
     return;
   }
   Amount last_core = -1;
   for (const model::CpuNumber cpu : cpus) {  // ascending
-    if (cpu / layout.unit == last_core) continue;
+    if (cpu / layout.unit == last_core || bit(layout.reserved_cpus, cpu)) continue;
     last_core = cpu / layout.unit;
     row[Columns::kCpu] += layout.unit;
     if (layout.first_socket)

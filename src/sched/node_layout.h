@@ -112,6 +112,17 @@ struct NodeLayout {
   const DeviceGroup* group(std::string_view name) const;
 };
 
+// -S and --thread-spec: so many cores, or threads, of a node are kept for the system.
+struct CoreSpec {
+  std::uint32_t count = 0;
+  bool threads = false;
+};
+// Which CPUs these are, as a bitmap: from the last core of the last socket downwards, socket by socket; with whole
+// cores only those of which all threads are kept.
+std::vector<std::uint64_t> kept_cpus(const model::NodeHardware& hardware, CoreSpec spec, Amount unit);
+// CPUs that are left for tasks.
+Amount cpus_beside(const model::NodeHardware& hardware, CoreSpec spec, Amount unit);
+
 NodeLayout make_layout(const model::NodeHardware& hardware, const Columns& columns, bool cores_whole);
 
 // All that a node of this layout has; `limits` and what is beyond the layout are left alone.

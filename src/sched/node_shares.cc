@@ -247,9 +247,29 @@ void take_tasks_by_socket(const Request& request, const NodeLayout& layout, cons
     }
 }
 
-void take_sockets(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount* take) {
+namespace {
+
+Amount cpus_left(const NodeLayout& layout, const Amount* take) {
   Amount left = take[Columns::kCpu];
   for (std::uint32_t s = 0; s < layout.sockets; ++s) left -= take[layout.first_socket + s];
+  return left;
+}
+
+// What the row does not have of single sockets though it has it in all.
+void take_missing(const NodeLayout& layout, const SocketRows& rows, Amount left, Amount* take) {
+  for (const Amount* most : {rows.free_now, rows.total})
+    for (std::uint32_t s = 0; s < layout.sockets && left > 0; ++s) {
+      const std::size_t c = layout.first_socket + s;
+      const Amount here = std::clamp<Amount>(most[c] - take[c], 0, left);
+      take[c] += here;
+      left -= here;
+    }
+}
+
+}  // namespace
+
+void take_sockets(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount* take) {
+  Amount left = cpus_left(layout, take);
   const auto at = [&](std::uint32_t socket) { return layout.first_socket + socket; };
   for (const bool of_near : {true, false}) {
     while (left > 0) {
@@ -271,12 +291,32 @@ void take_sockets(const NodeLayout& layout, const SocketRows& rows, std::uint64_
       left -= here;
     }
   }
-  for (const Amount* most : {rows.free_now, rows.total})
-    for (std::uint32_t s = 0; s < layout.sockets && left > 0; ++s) {
-      const Amount here = std::clamp<Amount>(most[at(s)] - take[at(s)], 0, left);
-      take[at(s)] += here;
-      left -= here;
+  take_missing(layout, rows, left, take);
+}
+
+void take_sockets_in_turn(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount each,
+                          Amount* take) {
+  Amount left = cpus_left(layout, take);
+  const auto room = [&](std::uint32_t s) {
+    return rows.row[layout.first_socket + s] - take[layout.first_socket + s];
+  };
+  const auto give = [&](std::uint32_t s, Amount most) {
+    const Amount here = std::min({left, most, room(s)});
+    if (here <= 0) return false;
+    take[layout.first_socket + s] += here;
+    left -= here;
+    return true;
+  };
+  for (const bool of_near : {true, false}) {
+    const auto here = [&](std::uint32_t s) { return ((near >> s & 1) != 0) == of_near; };
+    for (std::uint32_t s = 0; s < layout.sockets && each > layout.unit && left > 0; ++s)
+      if (here(s) && room(s) >= each) give(s, left);
+    for (bool some = true; left > 0 && some;) {
+      some = false;
+      for (std::uint32_t s = 0; s < layout.sockets && left > 0; ++s) some |= here(s) && give(s, layout.unit);
     }
+  }
+  take_missing(layout, rows, left, take);
 }
 
 }  // namespace spur::sched

@@ -47,6 +47,10 @@ struct SocketRows {
   const Amount* row;
 };
 void take_sockets(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount* take);
+// The same with -m *:cyclic: a core of each socket in turn, near ones first. Where tasks need several cores (`each`
+// CPUs), those sockets come first that hold a whole task, one after the other.
+void take_sockets_in_turn(const NodeLayout& layout, const SocketRows& rows, std::uint64_t near, Amount each,
+                          Amount* take);
 // Before that: the tasks of a request with a limit per socket, near sockets first, then in order.
 void take_tasks_by_socket(const Request& request, const NodeLayout& layout, const SocketRows& rows,
                           std::uint32_t tasks, std::uint64_t near, Amount* take);

@@ -41,10 +41,10 @@ void Offers::count(const Offer& offer, std::int64_t times) {
 }
 
 void Offers::add_groups() {
-  if (profile_.confined()) return;  // nodes with a reservation are in no group
-  with_groups_ = true;
+  if (profile_.confined()) return;             // nodes with a reservation are in no group
+  with_groups_ = request_.task_nodes.empty();  // else no others than those that are named matter
   const auto& sorts = profile_.groups().sorts();
-  for (std::size_t s = 0; s < sorts.size(); ++s) {
+  for (std::size_t s = 0; s < sorts.size() && with_groups_; ++s) {
     if (reach_.cpus[s] == kNoUse) continue;
     for (const auto& [row, members] : sorts[s].groups) {
       if (row[Columns::kCpu] < reach_.cpus[s]) break;

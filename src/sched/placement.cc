@@ -302,9 +302,6 @@ void deal_out(std::uint32_t count, std::uint32_t at_a_time, const OfferList& nod
 // 0: each node as many as it takes before the next one. A whole node has room for tasks on all its CPUs, so Slurm
 // spreads them evenly there.
 std::uint32_t dealt_at_a_time(const Request& request) {
-  using Nodes = model::Distribution::Nodes;
-  if (request.distribution.nodes == Nodes::Plane) return std::max(1u, request.distribution.plane_size / request.lot);
-  if (request.distribution.nodes == Nodes::Cyclic) return 1;
   return request.exclusive || request.even ? 1 : 0;
 }
 

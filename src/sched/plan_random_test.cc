@@ -40,6 +40,7 @@ std::string show(const Plan& plan) {
     for (const auto& grant : start.allocation->nodes) {
       out += fmt::format(" node {} tasks {} mem {} cpus", grant.node.value, grant.tasks, grant.memory_mib);
       for (const auto cpu : grant.cpus) out += fmt::format(" {}", cpu);
+      for (const auto cpu : grant.kept_cpus) out += fmt::format(" -{}", cpu);
       for (const auto task : grant.task_ids) out += fmt::format(" t{}", task);
       for (const auto& devices : grant.devices) {
         out += fmt::format(" {}:{}", devices.gres, devices.type);
@@ -87,6 +88,8 @@ class RandomLife {
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
+    config.block_sockets = dice_.one_in(4);
+    config.jobs_use_spec_cores = dice_.one_in(2);
     config.age_weight = dice_.one_in(2) ? 1000 : 0;
     config.age_full = minutes(30);
     if (dice_.one_in(2)) config.default_memory_per_cpu_mib = 50;
@@ -308,6 +311,10 @@ class RandomLife {
       if (dice_.one_in(6)) spec.cores_per_socket = 3;
     }
     if (flavour_.exclusive && dice_.one_in(4)) spec.exclusive = model::Exclusive::Node;
+    if (flavour_.exclusive && dice_.one_in(6)) {
+      spec.core_spec = dice_.below(5);
+      spec.core_spec_is_threads = dice_.one_in(3);
+    }
     if (dice_.one_in(3))
       spec.memory_per_node_mib = dice_.below(6) * 100;
     else if (dice_.one_in(4))
@@ -322,11 +329,6 @@ class RandomLife {
       spec.features = wishes[dice_.below(16)];
       if (dice_.one_in(3)) spec.prefer = wishes[dice_.below(8)];
     }
-    if (dice_.one_in(6)) {
-      spec.distribution.nodes =
-          dice_.one_in(2) ? model::Distribution::Nodes::Cyclic : model::Distribution::Nodes::Plane;
-      spec.distribution.plane_size = dice_.between(1, 3);
-    }
     spec.contiguous = flavour_.multi_node && dice_.one_in(10);
     spec.spread_nodes = flavour_.multi_node && dice_.one_in(12);
     spec.fewest_nodes = flavour_.multi_node && dice_.one_in(12);
@@ -338,6 +340,7 @@ class RandomLife {
     if (flavour_.topology && dice_.one_in(8)) spec.segment = dice_.between(1, 2);
     if (dice_.one_in(10)) spec.required_nodes = "n" + std::to_string(dice_.below(cluster_.node_count()));
     if (dice_.one_in(12)) spec.required_nodes = "n[0-1]";
+    if (dice_.one_in(4)) add_distribution(spec);
     if (dice_.one_in(10)) spec.excluded_nodes = "n" + std::to_string(dice_.below(cluster_.node_count()));
     if (flavour_.licenses && dice_.one_in(2))
       spec.licenses = {{dice_.one_in(2) ? "lic" : "tool", dice_.between(1, 2)}};
@@ -360,6 +363,22 @@ class RandomLife {
       if (dice_.one_in(2)) spec.array->max_running = dice_.between(1, 4);
     }
     return spec;
+  }
+
+  void add_distribution(model::JobSpec& spec) {
+    using Nodes = model::Distribution::Nodes;
+    using Within = model::Distribution::Within;
+    const Nodes ways[] = {Nodes::Unset, Nodes::Block, Nodes::Cyclic, Nodes::Plane};
+    const Within within[] = {Within::Unset, Within::Block, Within::Cyclic, Within::FullCyclic};
+    spec.distribution.nodes = ways[dice_.below(4)];
+    spec.distribution.sockets = within[dice_.below(4)];
+    spec.distribution.plane_size = dice_.between(1, 3);
+    if (!dice_.one_in(5)) return;
+    spec.distribution.nodes = Nodes::Arbitrary;
+    const auto names = dice_.between(1, 4);
+    spec.required_nodes.clear();
+    for (std::uint32_t i = 0; i < names; ++i)
+      spec.required_nodes += fmt::format("{}n{}", i ? "," : "", dice_.below(std::min(3u, cluster_.node_count())));
   }
 
   void add_gres(model::JobSpec& spec) {

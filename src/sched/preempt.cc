@@ -295,7 +295,7 @@ Preemption Preemptor::make(const Place& place, PreemptRoom& room, const std::vec
     s_.profile.pretend_free(share.node, more);
     allocation->nodes.push_back(grants_.grant(request, share, take.data()));
   }
-  number_tasks(request.distribution, allocation->nodes);
+  number_tasks(request, allocation->nodes);
   touch(*allocation);
   made.allocation = std::move(allocation);
   return made;

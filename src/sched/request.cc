@@ -30,7 +30,8 @@ Status add_licenses(const model::View& view, const model::JobSpec& spec, Request
   return {};
 }
 
-void add_size(const model::PartitionConfig& partition, const model::JobSpec& spec, Request& request) {
+void add_size(const model::ClusterConfig& config, const model::PartitionConfig& partition, const model::JobSpec& spec,
+              Request& request) {
   request.min_nodes =
       std::max({1u, spec.min_nodes, partition.min_nodes, static_cast<std::uint32_t>(request.required.size())});
   if (spec.max_nodes) request.max_nodes = std::max(*spec.max_nodes, spec.min_nodes);
@@ -57,6 +58,10 @@ void add_size(const model::PartitionConfig& partition, const model::JobSpec& spe
   request.overcommit = spec.overcommit;
   request.exclusive =
       spec.exclusive == model::Exclusive::Node || partition.oversubscribe == model::OverSubscribe::Exclusive;
+  if (config.jobs_use_spec_cores && spec.core_spec) {
+    request.exclusive = true;
+    request.core_spec = CoreSpec{*spec.core_spec, spec.core_spec_is_threads};
+  }
   request.user = spec.uid;
   request.user_alone = !request.exclusive && (spec.exclusive == model::Exclusive::User || partition.exclusive_user);
   request.least_loaded = partition.lln;
@@ -93,6 +98,36 @@ void add_least_limit(const model::PartitionConfig& partition, const model::JobSp
       longer_than(request.limit, partition.max_time.minutes_value()))
     request.limit = partition.max_time;
   request.least_limit = longer_than(request.limit, least) ? spec.time_min : request.limit;
+}
+
+// -m. The number of tasks is settled.
+Status add_distribution(const model::View& view, const model::JobSpec& spec, Request& request) {
+  using Nodes = model::Distribution::Nodes;
+  using Within = model::Distribution::Within;
+  request.distribution = spec.distribution;
+  request.sockets_in_turn = spec.distribution.sockets == Within::Unset
+                                ? !view.config->block_sockets && spec.distribution.nodes != Nodes::Plane
+                                : spec.distribution.sockets != Within::Block;
+  if (spec.distribution.nodes != Nodes::Arbitrary) return {};
+  if (request.required.empty())
+    return fail(ErrorCode::InvalidNode, "an arbitrary distribution needs a list of nodes");
+  SPUR_ASSIGN(std::vector<NodeNumber> listed, listed_nodes(view, spec.required_nodes));
+  if (!request.tasks_fixed) {  // the same number for each, those that are named first first
+    std::vector<NodeNumber> first;
+    for (const NodeNumber node : listed)
+      if (std::ranges::find(first, node) == first.end()) first.push_back(node);
+    for (const NodeNumber node : first)
+      request.task_nodes.insert(request.task_nodes.end(), request.tasks_per_node, node);
+    return {};
+  }
+  if (request.tasks > kMaxListedTasks)
+    return fail(ErrorCode::TooManyTasks, fmt::format("an arbitrary distribution of {} tasks", request.tasks));
+  for (std::uint32_t task = 0; task < request.tasks; ++task)
+    request.task_nodes.push_back(listed[task % listed.size()]);
+  for (const NodeNumber node : request.required)
+    if (std::ranges::find(request.task_nodes, node) == request.task_nodes.end())
+      return fail(ErrorCode::InvalidNodeCount, fmt::format("{} tasks for {} nodes", request.tasks, listed.size()));
+  return {};
 }
 
 bool wants_gpus(const model::JobSpec& spec) {
@@ -170,7 +205,7 @@ TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job) {
   return partition.default_time.is_set() ? partition.default_time : partition.max_time;
 }
 
-Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std::string& hostlist) {
+Result<std::vector<NodeNumber>> listed_nodes(const model::View& view, const std::string& hostlist) {
   std::vector<NodeNumber> numbers;
   if (hostlist.empty()) return numbers;
   auto names = text::expand_hostlist(hostlist);
@@ -181,6 +216,11 @@ Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std
       return fail(ErrorCode::InvalidNode, fmt::format("invalid node name specified: {}", name));
     numbers.push_back(at->second.value);
   }
+  return numbers;
+}
+
+Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std::string& hostlist) {
+  SPUR_ASSIGN(std::vector<NodeNumber> numbers, listed_nodes(view, hostlist));
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
@@ -234,7 +274,7 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   if (!request.prefer.is_per_node())
     return fail(ErrorCode::InvalidFeature, fmt::format("--prefer takes no counts or brackets: \"{}\"", spec.prefer));
   SPUR_TRY(add_licenses(view, spec, request));
-  add_size(config, spec, request);
+  add_size(*view.config, config, spec, request);
   SPUR_TRY(add_places(view, columns, spec, request));
 
   const MemoryWish memory = memory_wish(*view.config, config, spec);
@@ -247,9 +287,7 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   request.limit = limit_in(config, limit);
   add_least_limit(config, spec, request);
   request.deadline = spec.deadline;
-  if (spec.distribution.nodes == model::Distribution::Nodes::Arbitrary)
-    return fail(ErrorCode::NotSupported, "--distribution=arbitrary is not supported yet");
-  request.distribution = spec.distribution;
+  SPUR_TRY(add_distribution(view, spec, request));
   return request;
 }
 
@@ -261,11 +299,12 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.tmp_disk_mib == b.tmp_disk_mib && a.gres == b.gres && a.tasks_per_gpu == b.tasks_per_gpu &&
          a.cpus_per_gpu == b.cpus_per_gpu && a.memory_per_gpu_mib == b.memory_per_gpu_mib &&
          a.cpus_per_task_given == b.cpus_per_task_given && a.gres_flags == b.gres_flags && a.licenses == b.licenses &&
-         a.exclusive == b.exclusive && a.overcommit == b.overcommit && a.contiguous == b.contiguous &&
-         a.tasks_per_core == b.tasks_per_core && a.tasks_per_socket == b.tasks_per_socket && a.hint == b.hint &&
-         a.sockets_per_node == b.sockets_per_node && a.cores_per_socket == b.cores_per_socket &&
-         a.threads_per_core == b.threads_per_core && a.spread_nodes == b.spread_nodes &&
-         a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
+         a.exclusive == b.exclusive && a.core_spec == b.core_spec &&
+         a.core_spec_is_threads == b.core_spec_is_threads && a.overcommit == b.overcommit &&
+         a.contiguous == b.contiguous && a.tasks_per_core == b.tasks_per_core &&
+         a.tasks_per_socket == b.tasks_per_socket && a.hint == b.hint && a.sockets_per_node == b.sockets_per_node &&
+         a.cores_per_socket == b.cores_per_socket && a.threads_per_core == b.threads_per_core &&
+         a.spread_nodes == b.spread_nodes && a.fewest_nodes == b.fewest_nodes && a.switches == b.switches &&
          a.switch_wait_seconds == b.switch_wait_seconds && a.segment == b.segment && a.prefer == b.prefer &&
          a.features == b.features && a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes &&
          a.deadline == b.deadline && a.time_min == b.time_min && a.distribution == b.distribution &&

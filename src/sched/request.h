@@ -25,6 +25,9 @@ inline constexpr std::uint32_t kNoLimit = 0xffffffffu;
 // overtake it.
 inline constexpr Time kNever = from_micros(std::int64_t{1} << 60);
 
+// -m arbitrary names a node for every task, and lists are made of it.
+inline constexpr std::uint32_t kMaxListedTasks = 1u << 20;
+
 struct GresNeed {
   std::vector<GresId> gres;  // any of them will do
   Amount count = 0;
@@ -54,6 +57,7 @@ struct Request {
   std::uint32_t min_sockets = 0, min_cores = 0, min_threads = 0;  // that a node must have: per node, socket, core
   bool overcommit = false;                                        // CPUs as for one task per node
   bool exclusive = false;                                         // whole nodes
+  std::optional<CoreSpec> core_spec;                              // -S, where the site allows it: of a whole node
   Uid user;                                                       // whose job it is, where that matters
   bool user_alone = false;                                        // no nodes with jobs of other users
   bool least_loaded = false;                                      // LLN: the emptiest node first
@@ -86,6 +90,8 @@ struct Request {
   std::size_t limit_column = 0;                // of the partition's MaxCPUsPerNode; 0: none
 
   model::Distribution distribution;
+  std::vector<NodeNumber> task_nodes;  // -m arbitrary: the node of every task (of every lot)
+  bool sockets_in_turn = false;        // CPUs come from one socket after the other in turn; else as few as possible
 
   TimeLimit limit, least_limit;  // least_limit: --time-min, not set if the limit is not to be cut
   Time deadline;
@@ -121,7 +127,9 @@ TimeLimit limit_in(const model::PartitionConfig& partition, TimeLimit of_job);
 // CPUs as there are to one on the partition's first node. Without a limit, more than any.
 std::int64_t size_in(const model::View& view, const model::Partition& partition, const Request& request);
 
-// Node numbers of a hostlist, ascending, each once. InvalidNode names the first that does not exist.
+// Node numbers of a hostlist as listed. InvalidNode names the first that does not exist.
+Result<std::vector<NodeNumber>> listed_nodes(const model::View& view, const std::string& hostlist);
+// Ascending, each once.
 Result<std::vector<NodeNumber>> resolve_nodes(const model::View& view, const std::string& hostlist);
 
 // Memory asked for in that partition, with the defaults of partition and cluster.

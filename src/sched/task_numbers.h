@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "model/allocation.h"
-#include "model/job_spec.h"
+#include "sched/request.h"
 
 namespace spur::sched {
 
 // Fills NodeGrant::task_ids where the numbers do not simply follow each other from node to node.
-void number_tasks(const model::Distribution& distribution, std::vector<model::NodeGrant>& nodes);
+void number_tasks(const Request& request, std::vector<model::NodeGrant>& nodes);
 
 }  // namespace spur::sched

@@ -199,12 +199,12 @@ class TestCluster {
   }
   void mark_cpus(const model::NodeGrant& grant, bool in_use) {
     auto& node = *nodes_[grant.node.value];
-    for (const auto cpu : grant.cpus) {
+    model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) {
       ASSERT_LT(cpu, node.hardware.cpus);
       flip(node.cpus_in_use, cpu, in_use);
-    }
-    node.cpus_allocated += in_use ? static_cast<std::uint32_t>(grant.cpus.size()) : 0;
-    node.cpus_allocated -= in_use ? 0 : static_cast<std::uint32_t>(grant.cpus.size());
+    });
+    node.cpus_allocated += in_use ? model::cpus_held(grant) : 0;
+    node.cpus_allocated -= in_use ? 0 : model::cpus_held(grant);
   }
   void mark_devices(const model::NodeGrant& grant, bool in_use) {
     auto& node = *nodes_[grant.node.value];

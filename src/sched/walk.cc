@@ -400,7 +400,7 @@ void Walk::start(const Item& item, const std::vector<Share>& shares) {
     take_of_share(request, capacity, shares[i], s_.profile.least(shares[i].node, now_, end), take);
     allocation->nodes.push_back(grants_->grant(request, shares[i], take));
   }
-  number_tasks(request.distribution, allocation->nodes);
+  number_tasks(request, allocation->nodes);
   TimeLimit limit;  // where it may vary
   if (request.least_limit.is_finite()) {
     Request run = request;

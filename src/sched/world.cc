@@ -61,7 +61,7 @@ bool ascending(const std::vector<Number>& numbers) {
 bool can_take(const model::Node& node, const model::NodeGrant& grant) {
   constexpr std::uint32_t kMostDevices = 1u << 20;
   if (!ascending(grant.cpus) || (!grant.cpus.empty() && grant.cpus.back() >= node.hardware.cpus)) return false;
-  if (any_in_use(node.cpus_in_use, grant.cpus)) return false;
+  if (any_in_use(node.cpus_in_use, grant.cpus) || any_in_use(node.cpus_in_use, grant.kept_cpus)) return false;
   return std::ranges::all_of(grant.devices, [&](const model::DeviceGrant& devices) {
     if (!ascending(devices.indices) || (!devices.indices.empty() && devices.indices.back() >= kMostDevices))
       return false;
@@ -74,7 +74,8 @@ bool can_take(const model::Node& node, const model::NodeGrant& grant) {
 void book(model::Node& node, const model::NodeGrant& grant, bool cpus, bool to) {
   if (cpus) {
     flip(node.cpus_in_use, grant.cpus, to);
-    const auto count = static_cast<std::uint32_t>(grant.cpus.size());
+    flip(node.cpus_in_use, grant.kept_cpus, to);
+    const std::uint32_t count = model::cpus_held(grant);
     node.cpus_allocated += to ? count : 0 - count;
   }
   flip_devices(node, grant, to);
@@ -123,7 +124,7 @@ Status World::adopt(const model::JobPtr& job) {
     const model::NodePtr* node = view_.nodes.find(grant.node.value);
     if (node == nullptr || !is_left(grant.node)) continue;
     model::NodeGrant has = grant;
-    if (is_set(job->suspended_at)) has.cpus.clear();  // lent to others
+    if (is_set(job->suspended_at)) has.cpus = has.kept_cpus = {};  // lent to others
     if (!can_take(**node, has))
       return fail(ErrorCode::Corrupt, fmt::format("job {} has what another job has, or what node {} does not have",
                                                   job->id.value, (*node)->name));

@@ -177,8 +177,9 @@ Status add_job(std::vector<Sum>& sums, const Job& job) {
     if (!is_set(job.suspended_at)) {
       ++sum.holders;
       sum.alone |= job.spec->exclusive == model::Exclusive::Node;
-      sum.cpu_count += static_cast<std::uint32_t>(grant.cpus.size());
+      sum.cpu_count += model::cpus_held(grant);
       for (const model::CpuNumber cpu : grant.cpus) SPUR_TRY(add_bit(sum.cpus, cpu, job));
+      for (const model::CpuNumber cpu : grant.kept_cpus) SPUR_TRY(add_bit(sum.cpus, cpu, job));
     }
     for (const model::DeviceGrant& devices : grant.devices) {
       for (std::size_t i = 0; i < devices.indices.size(); ++i) {

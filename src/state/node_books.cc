@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
 
@@ -157,11 +158,17 @@ void fit_books(model::Node& node) {
 }
 
 Status can_take_cpus(const model::Node& node, const model::NodeGrant& grant) {
-  if (grant.cpus.empty() || !ascending(grant.cpus))
+  if (grant.cpus.empty() || !ascending(grant.cpus) || !ascending(grant.kept_cpus))
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("the list of CPUs on node {} is empty or not ascending", node.name));
-  for (const model::CpuNumber cpu : grant.cpus)
-    if (cpu >= node.hardware.cpus || test(node.cpus_in_use, cpu)) return busy(node, fmt::format("CPU {}", cpu));
+  std::optional<model::CpuNumber> taken;
+  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) {
+    if (!taken && (cpu >= node.hardware.cpus || test(node.cpus_in_use, cpu))) taken = cpu;
+  });
+  if (taken) return busy(node, fmt::format("CPU {}", *taken));
+  for (const model::CpuNumber cpu : grant.kept_cpus)
+    if (std::ranges::binary_search(grant.cpus, cpu))
+      return fail(ErrorCode::InvalidArgument, fmt::format("CPU {} on node {} is given and kept", cpu, node.name));
   return {};
 }
 
@@ -176,14 +183,14 @@ Status can_take(const model::Node& node, const model::NodeGrant& grant, bool mem
 }
 
 void take_cpus(model::Node& node, const model::NodeGrant& grant, bool alone) {
-  for (const model::CpuNumber cpu : grant.cpus) set(node.cpus_in_use, cpu);
-  node.cpus_allocated += static_cast<std::uint32_t>(grant.cpus.size());
+  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) { set(node.cpus_in_use, cpu); });
+  node.cpus_allocated += model::cpus_held(grant);
   if (alone) node.exclusive = true;
 }
 
 void give_back_cpus(model::Node& node, const model::NodeGrant& grant) {
-  for (const model::CpuNumber cpu : grant.cpus) reset(node.cpus_in_use, cpu);
-  node.cpus_allocated -= static_cast<std::uint32_t>(grant.cpus.size());
+  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) { reset(node.cpus_in_use, cpu); });
+  node.cpus_allocated -= model::cpus_held(grant);
   if (node.cpus_allocated == 0) node.exclusive = false;  // whoever was alone is the one who left
 }
 

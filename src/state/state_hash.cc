@@ -111,7 +111,9 @@ class Hasher {
   void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional); }
   void add(const model::ExitStatus& e) { all(e.code, e.signal); }
   void add(const model::DeviceGrant& d) { all(d.gres, d.type, d.indices, d.shares); }
-  void add(const model::NodeGrant& g) { all(g.node, g.cpus, g.memory_mib, g.tasks, g.devices, g.task_ids); }
+  void add(const model::NodeGrant& g) {
+    all(g.node, g.cpus, g.memory_mib, g.tasks, g.devices, g.kept_cpus, g.task_ids);
+  }
   void add(const model::NodeGres& g) { all(g.name, g.type, g.count, g.file, g.cores, g.links, g.nic, g.flags); }
   void add(const model::Node::DevicesInUse& d) { all(d.gres, d.bits, d.shares); }
   void add(const model::LicenseConfig& l) { all(l.name, l.count); }
@@ -139,8 +141,9 @@ class Hasher {
         j.hold, j.after_completing, j.epoch, j.restarts, j.priority, j.priority_by_hand, j.dependencies_left,
         j.dependency_never, j.submitted, j.eligible, j.accrue, j.started, j.ended, j.last_eval, j.suspended_at,
         j.suspended_total, j.time_limit, j.kill_began, j.nodes_left, j.last_nodes, j.batch_host, j.cpus_allocated,
-        j.het_job, j.het_offset, j.het_size, j.site_factor, j.preempt_at, j.preempt_how, j.preempted_for, j.claimed_from, j.exit, j.derived_exit, j.ended_by, j.cancelled,
-        j.submit_token, j.array_pending != nullptr, j.allocation != nullptr, j.claim != nullptr);
+        j.het_job, j.het_offset, j.het_size, j.site_factor, j.preempt_at, j.preempt_how, j.preempted_for, j.claimed_from, j.exit,
+        j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.array_pending != nullptr, j.allocation != nullptr,
+        j.claim != nullptr);
     if (j.array_pending) add(*j.array_pending);
     if (j.allocation) all(j.allocation->nodes, j.allocation->partition, j.allocation->reservation);
     if (j.claim) all(j.claim->nodes, j.claim->partition, j.claim->reservation);
@@ -169,11 +172,12 @@ class Hasher {
     all(c.cluster_name, c.nodes, c.partitions, c.licenses, c.gres_types, c.first_job_id, c.max_job_id,
         c.max_job_count, c.max_array_size, c.max_script_bytes, c.max_batch_requeue, c.min_job_age, c.node_timeout,
         c.kill_wait, c.over_time_limit, c.complete_wait, c.scheduler_tick, c.requeue_default, c.return_to_service,
-        c.enforce_partition_limits, c.memory_as, c.cores_whole, c.default_memory_per_node_mib,
-        c.default_memory_per_cpu_mib, c.max_memory_per_node_mib, c.max_memory_per_cpu_mib, c.kill_invalid_dependency,
-        c.age_weight, c.age_full, c.priority, c.preempt, c.topology, c.planned_jobs, c.promised_jobs, c.promise_after,
-        c.backfill_order, c.max_switch_wait, c.reservation_overrun, c.default_cpus_per_gpu,
-        c.default_memory_per_gpu_mib, c.admin_uids, c.accept_unknown_nodes, c.config_overrides, c.shown);
+        c.enforce_partition_limits, c.memory_as, c.cores_whole, c.block_sockets, c.jobs_use_spec_cores,
+        c.default_memory_per_node_mib, c.default_memory_per_cpu_mib, c.max_memory_per_node_mib,
+        c.max_memory_per_cpu_mib, c.kill_invalid_dependency, c.age_weight, c.age_full, c.priority, c.preempt,
+        c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
+        c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
+        c.accept_unknown_nodes, c.config_overrides, c.shown);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "model/distribution.h"
 #include "text/hostlist.h"
 #include "text/repeat.h"
 
@@ -120,8 +121,20 @@ Value rank_list(const Source& s) {
   if (!s.step) return "0";
   std::string out;
   for (std::uint32_t i = 0; i < s.step->tasks_per_node[s.step->node_id]; ++i)
-    out += fmt::format("{}{}", i == 0 ? "" : ",", s.step->first_rank + i);
+    out += fmt::format("{}{}", i == 0 ? "" : ",", s.step->rank(i));
   return out;
+}
+const model::Distribution& distribution_of(const Source& s) {
+  return s.step ? s.step->distribution : spec(s).distribution;
+}
+// A step is told, too, of what nobody said.
+Value distribution(const Source& s) {
+  model::Distribution told = distribution_of(s);
+  if (s.step && told.nodes == model::Distribution::Nodes::Unset) told.nodes = model::Distribution::Nodes::Block;
+  return text_if(model::distribution_text(told));
+}
+Value plane_size(const Source& s) {
+  return distribution_of(s).plane_size > 0 ? number(distribution_of(s).plane_size) : Value{};
 }
 Value step_number(const Source& s) {
   return s.step ? number(s.step->step) : Value{};
@@ -230,7 +243,8 @@ constexpr Row kTable[] = {
     {"SLURM_STEP_NUM_TASKS", [](const Source& s) { return s.step ? number(s.step->task_count) : Value{}; }},
     {"SLURM_STEP_TASKS_PER_NODE",
      [](const Source& s) { return s.step ? Value(text::repeat_text(s.step->tasks_per_node)) : Value{}; }},
-    {"SLURM_DISTRIBUTION", [](const Source& s) { return s.step ? Value("block") : Value{}; }, Keep, kDefault},
+    {"SLURM_DISTRIBUTION", distribution},
+    {"SLURM_DIST_PLANESIZE", plane_size},
     {"SLURM_UMASK", [](const Source& s) { return s.step ? Value(fmt::format("{:04o}", s.step->umask)) : Value{}; }},
     // set per task; named here so that an outer job's are dropped
     {"SLURM_PROCID", [](const Source&) { return Value{}; }, Drop, kTwin},

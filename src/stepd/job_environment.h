@@ -26,7 +26,10 @@ struct StepLayout {
   std::vector<std::uint32_t> tasks_per_node;  // parallel
   std::uint32_t node_id = 0;                  // which of them this is
   std::uint32_t first_rank = 0;               // of the tasks here
-  std::uint32_t cpus_per_task = 0;            // 0: as the job
+  std::vector<std::uint32_t> ranks{};         // of each, ascending; empty: those from first_rank on
+  model::Distribution distribution{};
+  std::uint32_t rank(std::uint32_t local_id) const { return ranks.empty() ? first_rank + local_id : ranks[local_id]; }
+  std::uint32_t cpus_per_task = 0;  // 0: as the job
   std::uint32_t umask = 022;
   JobId het_job = {};  // of a heterogeneous job: its first component, which all of its steps go by
 };

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "model/distribution.h"
+
 namespace spur::stepd {
 namespace {
 
@@ -219,13 +221,15 @@ TEST(JobEnvironment, StepTasks) {
   c.launch.parts = {Case::part("n2", 1, 1)};
   c.launch.this_part = 1;
   c.launch.whole = {.nodes = "n[1-2]", .node_count = 2, .cpus_per_node = "2,1"};
-  c.user = {"SLURM_NTASKS=9", "HOSTNAME=n1", "ENVIRONMENT=BATCH", "SLURM_DISTRIBUTION=cyclic"};
+  c.user = {"SLURM_NTASKS=9", "HOSTNAME=n1", "ENVIRONMENT=BATCH", "SLURM_DISTRIBUTION=plane"};
   const StepLayout step{.step = 4,
                         .task_count = 5,
                         .nodes = {"n1", "n2"},
                         .tasks_per_node = {3, 2},
                         .node_id = 1,
                         .first_rank = 3,
+                        .ranks = {1, 3},
+                        .distribution = *model::parse_distribution("cyclic", {}),
                         .cpus_per_task = 2,
                         .umask = 077};
   c.step = &step;
@@ -240,7 +244,7 @@ TEST(JobEnvironment, StepTasks) {
                         {"SLURM_NTASKS", "5"},
                         {"SLURM_NPROCS", "5"},
                         {"SLURM_NODEID", "1"},
-                        {"SLURM_GTIDS", "3,4"},
+                        {"SLURM_GTIDS", "1,3"},
                         {"SLURM_CPUS_PER_TASK", "2"},
                         {"SLURM_UMASK", "0077"},
                         {"SLURMD_NODENAME", "n2"},

@@ -28,11 +28,16 @@ Result<StepLayout> layout_of(const v1::StepStart& start, const std::string& node
     return fail(ErrorCode::InvalidNode, fmt::format("the step has no task on node {}", node));
   out.node_id = static_cast<std::uint32_t>(it - out.nodes.begin());
   out.first_rank = start.first_rank();
+  out.ranks.assign(start.ranks().begin(), start.ranks().end());
+  SPUR_TRY(wire::from_proto(start.distribution(), &out.distribution));
   out.cpus_per_task = start.cpus_per_task();
   const std::uint32_t here = out.tasks_per_node[out.node_id];
   if (here == 0 || here > kMaxTasksHere || out.first_rank > out.task_count || here > out.task_count - out.first_rank)
     return fail(ErrorCode::TooManyTasks,
                 fmt::format("{} tasks from rank {} of {} cannot be", here, out.first_rank, out.task_count));
+  if (!out.ranks.empty() &&
+      (out.ranks.size() != here || !std::ranges::is_sorted(out.ranks) || out.ranks.back() >= out.task_count))
+    return fail(ErrorCode::InvalidArgument, fmt::format("the ranks of {} tasks cannot be", here));
   return out;
 }
 
@@ -136,8 +141,8 @@ Result<StepPlan> plan_step(const StepSource& source) {
   for (std::uint32_t i = 0; i < plan.layout.tasks_per_node[plan.layout.node_id]; ++i) {
     TaskPlan task = common;
     task.local_id = i;
-    task.rank = plan.layout.first_rank + i;
-    task.told_rank = values.task_id = told.first_rank + i;
+    task.rank = plan.layout.rank(i);
+    task.told_rank = values.task_id = told.first_rank - plan.layout.first_rank + task.rank;
     SPUR_TRY(name_files(start, values, task));
     // Several tasks may share a file: the first to open it empties it.
     task.append = std::ranges::any_of(

@@ -35,6 +35,8 @@ v1::StepInput start_message(const StepRequest& request) {
   for (const auto& text : request.nodes) start.add_nodes(text);
   for (const auto& text : request.addresses) start.add_addresses(text);
   for (const auto tasks : request.tasks_per_node) start.add_tasks_per_node(tasks);
+  to_proto(request.distribution, start.mutable_distribution());
+  for (const auto node : request.task_nodes) start.add_task_nodes(node);
   start.set_ntasks(request.tasks);
   start.set_cpus_per_task(request.cpus_per_task);
   start.set_label(request.label);

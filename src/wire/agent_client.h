@@ -30,8 +30,10 @@ struct StepRequest {
   std::string name;
   std::vector<std::string> arguments, environment;  // argv; NAME=VALUE
   std::string directory;
-  std::vector<std::string> nodes, addresses;   // of the step, in order; the first address is dialled
-  std::vector<std::uint32_t> tasks_per_node;   // parallel to nodes
+  std::vector<std::string> nodes, addresses;  // of the step, in order; the first address is dialled
+  std::vector<std::uint32_t> tasks_per_node;  // parallel to nodes
+  model::Distribution distribution;
+  std::vector<std::uint32_t> task_nodes;       // of an arbitrary one: by rank, a position in `nodes`
   std::uint32_t tasks = 1, cpus_per_task = 0;  // 0: as the job
   bool label = false, overlap = false, exclusive = false, kill_on_bad_exit = false, unbuffered = false, pty = false;
   std::uint32_t pty_rows = 0, pty_columns = 0;

@@ -16,7 +16,8 @@ void to_proto(const model::DeviceGrant& m, v1::DeviceGrant* p){SPUR_DEVICE_GRANT
 }
 
 #define SPUR_NODE_GRANT_FIELDS(F) \
-  F(ID, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices) F(NUMBERS, task_ids)
+  F(ID, node)                     \
+  F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices) F(NUMBERS, task_ids) F(RUNS, kept_cpus)
 static void to_proto(const model::NodeGrant& m, v1::NodeGrant* p) {
   SPUR_NODE_GRANT_FIELDS(SPUR_TO)
 }

@@ -63,13 +63,14 @@ SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, 
             mail_user)
 SPUR_STRUCT(model::ExitStatus, code, signal)
 SPUR_STRUCT(model::DeviceGrant, gres, type, indices, shares)
-SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, task_ids)
+SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, kept_cpus, task_ids)
 SPUR_STRUCT(model::Allocation, nodes, partition, reservation)
 SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset, het_size, state,
             flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand,
             site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started, ended, last_eval,
-            suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how, preempted_for, claim, claimed_from, allocation, nodes_left, last_nodes,
-            batch_host, cpus_allocated, exit, derived_exit, ended_by, cancelled, submit_token)
+            suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how, preempted_for, claim,
+            claimed_from, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit, derived_exit,
+            ended_by, cancelled, submit_token)
 SPUR_STRUCT(model::NodeGres, name, type, count, file, cores, links, nic, flags)
 SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib,
             gres, numa_nodes, spec_cores, spec_cpus, spec_memory_mib)
@@ -98,11 +99,11 @@ SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional
 SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, first_job_id, max_job_id,
             max_job_count, max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait,
             over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
-            enforce_partition_limits, memory_as, cores_whole, default_memory_per_node_mib, default_memory_per_cpu_mib,
-            max_memory_per_node_mib, max_memory_per_cpu_mib, kill_invalid_dependency, age_weight, age_full, priority,
-            preempt, topology, planned_jobs, promised_jobs, promise_after, backfill_order, max_switch_wait,
-            reservation_overrun, default_cpus_per_gpu, default_memory_per_gpu_mib, admin_uids, accept_unknown_nodes,
-            config_overrides, shown)
+            enforce_partition_limits, memory_as, cores_whole, block_sockets, jobs_use_spec_cores,
+            default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
+            kill_invalid_dependency, age_weight, age_full, priority, preempt, topology, planned_jobs, promised_jobs,
+            promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
+            default_memory_per_gpu_mib, admin_uids, accept_unknown_nodes, config_overrides, shown)
 SPUR_STRUCT(model::ReservedNode, node, cores, devices)
 SPUR_STRUCT(model::TresCount, tres, count)
 SPUR_STRUCT(model::ReservationNames, names, denied)

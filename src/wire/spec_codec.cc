@@ -53,10 +53,8 @@ static Status from_proto(const v1::SignalBeforeEnd& p, model::SignalBeforeEnd* m
 }
 
 #define SPUR_DISTRIBUTION_FIELDS(F) F(ENUM, nodes) F(ENUM, sockets) F(ENUM, cores) F(PLAIN, plane_size) F(OPT, pack)
-static void to_proto(const model::Distribution& m, v1::Distribution* p) {
-  SPUR_DISTRIBUTION_FIELDS(SPUR_TO)
-}
-static Status from_proto(const v1::Distribution& p, model::Distribution* m) {
+void to_proto(const model::Distribution& m, v1::Distribution* p){SPUR_DISTRIBUTION_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::Distribution& p, model::Distribution* m) {
   SPUR_DISTRIBUTION_FIELDS(SPUR_FROM)
   return {};
 }

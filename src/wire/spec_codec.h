@@ -17,6 +17,7 @@
 
 namespace spur::v1 {
 class Dependency;
+class Distribution;
 class GresRequest;
 class JobSpec;
 class LicenseRequest;
@@ -48,6 +49,8 @@ Status from_proto(const v1::JobSpec& from, model::JobSpec* to, const BlobList* b
 
 void to_proto(const model::Dependency& from, v1::Dependency* to);
 Status from_proto(const v1::Dependency& from, model::Dependency* to);
+void to_proto(const model::Distribution& from, v1::Distribution* to);
+Status from_proto(const v1::Distribution& from, model::Distribution* to);
 void to_proto(const model::GresRequest& from, v1::GresRequest* to);
 Status from_proto(const v1::GresRequest& from, model::GresRequest* to);
 void to_proto(const model::LicenseRequest& from, v1::LicenseRequest* to);

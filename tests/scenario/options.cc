@@ -7,6 +7,7 @@
 #include <map>
 #include <string_view>
 
+#include "model/distribution.h"
 #include "text/array_spec.h"
 #include "text/dependency.h"
 #include "text/gres.h"
@@ -320,14 +321,12 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"depends", [&context](Spec& spec, const std::string& value) { return set_dependency(spec, context, value); }},
       {"dist",
        [](Spec& spec, const std::string& value) -> Status {
-         using enum model::Distribution::Nodes;
-         const auto colon = value.find(':');
-         SPUR_ASSIGN(spec.distribution.nodes,
-                     one_of<model::Distribution::Nodes>(value.substr(0, colon),
-                                                        {{"block", Block}, {"cyclic", Cyclic}, {"plane", Plane}}));
-         if (colon == std::string::npos) return {};
-         SPUR_ASSIGN(const std::uint64_t size, parse_number(value.substr(colon + 1)));
-         spec.distribution.plane_size = static_cast<std::uint32_t>(size);
+         // As -m, but for the size of a plane, which stands behind a colon.
+         std::string written = value;
+         if (written.starts_with("plane:")) written[5] = '=';
+         const auto read = model::parse_distribution(written, {});
+         if (!read) return fail(ErrorCode::InvalidArgument, "a distribution that -m does not know: " + value);
+         spec.distribution = *read;
          return {};
        }},
       {"exclusive",

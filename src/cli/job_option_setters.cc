@@ -6,8 +6,8 @@
 
 #include "cli/job_option_values.h"
 #include "cli/job_target.h"
-#include "text/array_spec.h"
 #include "cli/users.h"
+#include "text/array_spec.h"
 #include "text/decimal.h"
 #include "text/mail_type.h"
 #include "text/memory_size.h"

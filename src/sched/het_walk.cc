@@ -21,9 +21,8 @@ bool Walk::is_group(const Item& item) const {
 bool Walk::may_run(const Backlog::HetGroup& group) const {
   if (!s_.backlog.is_whole(group)) return false;
   return std::ranges::all_of(group, [&](const auto& component) {
-    return std::ranges::any_of(s_.lanes_of_class[s_.backlog.slot(component.second).job_class], [&](std::uint32_t l) {
-      return s_.lanes[l]->lane.reason(s_.profile) == Reason::None;
-    });
+    return std::ranges::any_of(s_.lanes_of_class[s_.backlog.slot(component.second).job_class],
+                               [&](std::uint32_t l) { return s_.lanes[l]->lane.reason(s_.profile) == Reason::None; });
   });
 }
 
@@ -81,7 +80,8 @@ bool Walk::visit_group(const Item& item) {
   if (!starts && (planned.empty() ? may_get_hold(item) : mode_ == Mode::Full)) parts = search.fit_after(now_);
   for (const PlannedStart* one : planned) s_.profile.add(one->hold);
   // Planned in an earlier partition already: it moves only if it is sooner here.
-  if (parts.empty() || (!starts && !planned.empty() && parts[0].fit.hold.start >= planned[0]->hold.start)) return true;
+  if (parts.empty() || (!starts && !planned.empty() && parts[0].fit.hold.start >= planned[0]->hold.start))
+    return true;
   if (starts && !plan_.starts.empty() && plan_.starts.size() + parts.size() > s_.params.max_starts) {
     plan_.more = true;
     return false;
@@ -106,8 +106,8 @@ void Walk::start_part(std::uint32_t slot, std::uint32_t lane, const Lane::Fit& f
 
 void Walk::keep_part(std::uint32_t slot, std::uint32_t lane, Hold hold) {
   const model::Job& job = *s_.backlog.slot(slot).job;
-  PlannedStart planned{job.id, job.spec, job.time_limit, s_.lanes[lane]->partition, std::move(hold), {}, {},
-                       job.het_offset > 0};
+  PlannedStart planned{job.id, job.spec, job.time_limit,    s_.lanes[lane]->partition, std::move(hold),
+                       {},     {},       job.het_offset > 0};
   const auto [at, added] = s_.planned.insert_or_assign(job.id, std::move(planned));
   s_.profile.add(at->second.hold);
   if (!at->second.follows) ++holds_in_[at->second.partition];

@@ -221,8 +221,10 @@ std::expected<std::vector<Component>, int> read_components(Context& context, con
     auto line = parse_words(context, rows, words, Order::OptionsFirst, 255);
     if (!line) return std::unexpected(line.error());
     if (!components.empty()) begin_component(request);
-    if (const int status = apply_job_environment(context, kSrun, request); status != 0) return std::unexpected(status);
-    if (request.job_id && components.empty()) request.name_given = false;  // the variable is the job's, not the step's
+    if (const int status = apply_job_environment(context, kSrun, request); status != 0)
+      return std::unexpected(status);
+    if (request.job_id && components.empty())
+      request.name_given = false;  // the variable is the job's, not the step's
     request.begin_source();
     if (const int status = apply_options<JobRequest>(context, table, *line, request); status != 0)
       return std::unexpected(status);
@@ -262,7 +264,8 @@ int cmd_srun(Context& context) {
   context.verbosity = last.verbose;
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), last.now);
   for (Component& component : *components) {
-    if (auto done = settle(context, component.request, component.program); !done) return report(context, done.error());
+    if (auto done = settle(context, component.request, component.program); !done)
+      return report(context, done.error());
     if (components->size() == 1 && !component.request.het_groups) break;
     if (auto done = settle(context, component.bare, component.program); !done) return report(context, done.error());
   }

@@ -6,9 +6,9 @@
 
 #include "cli/job_option_values.h"
 #include "cli/job_target.h"
-#include "text/array_spec.h"
 #include "cli/users.h"
 #include "model/distribution.h"
+#include "text/array_spec.h"
 #include "text/decimal.h"
 #include "text/mail_type.h"
 #include "text/memory_size.h"

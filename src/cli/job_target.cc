@@ -8,7 +8,8 @@ namespace spur::cli {
 
 std::optional<state::JobTarget> parse_job_target(std::string_view text) {
   if (const std::size_t plus = text.find('+'); plus != std::string_view::npos) {
-    const auto leader = text::parse_decimal32(text.substr(0, plus)), offset = text::parse_decimal32(text.substr(plus + 1));
+    const auto leader = text::parse_decimal32(text.substr(0, plus)),
+               offset = text::parse_decimal32(text.substr(plus + 1));
     if (!leader || *leader == 0 || !offset) return std::nullopt;
     return state::JobTarget{JobId(*leader), std::nullopt, *offset};
   }

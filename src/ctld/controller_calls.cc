@@ -141,8 +141,8 @@ void ControllerCalls::submit_job(const Caller& caller, const v1::SubmitJobReques
   });
 }
 
-Result<Controller::Specs> ControllerCalls::take_more(const google::protobuf::RepeatedPtrField<v1::JobSpec>& components,
-                                                     const Caller& caller) {
+Result<Controller::Specs> ControllerCalls::take_more(
+    const google::protobuf::RepeatedPtrField<v1::JobSpec>& components, const Caller& caller) {
   Controller::Specs more;
   const auto picture = core_.picture();
   for (const v1::JobSpec& component : components) {

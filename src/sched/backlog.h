@@ -56,7 +56,8 @@ class Backlog {
     std::vector<std::pair<model::Reason, std::uint32_t>> by_reason;  // as the records say; first slot
   };
 
-  using HetGroup = std::map<std::uint32_t, std::uint32_t>;  // slots of its components, by offset: those that may start
+  using HetGroup =
+      std::map<std::uint32_t, std::uint32_t>;  // slots of its components, by offset: those that may start
 
   // `by_asker`: whose jobs they are matters.
   Backlog(const model::View& view, const PriorityScale& scale, bool by_asker)
@@ -88,9 +89,7 @@ class Backlog {
   const std::set<std::uint32_t>& claimed() const { return claimed_; }
   // By the first component's id; also those of which some component may not start.
   const std::map<JobId, HetGroup>& het_groups() const { return het_groups_; }
-  bool is_whole(const HetGroup& group) const {
-    return group.size() == slots_[group.begin()->second].job->het_size;
-  }
+  bool is_whole(const HetGroup& group) const { return group.size() == slots_[group.begin()->second].job->het_size; }
   // Classes that came or went since the last call.
   std::vector<std::uint32_t> take_changed_classes() { return std::exchange(changed_classes_, {}); }
 

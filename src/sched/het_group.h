@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A start of all components of a heterogeneous job at one moment, each on nodes of its own: whether there is one then,
-// and when the next one is. Nothing is remembered between calls, and nothing is decided here (het_walk.cc does).
+// A start of all components of a heterogeneous job at one moment, each on nodes of its own: whether there is one
+// then, and when the next one is. Nothing is remembered between calls, and nothing is decided here (het_walk.cc
+// does).
 //
 // Components are placed one after the other, and each leaves its nodes out for those that follow. Who finds no room
 // because of an earlier one comes first in another try, once each: a component that can run on few nodes is not kept

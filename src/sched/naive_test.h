@@ -110,7 +110,8 @@ class Naive : NaiveChoice {
   // ---- the policy
   std::size_t holds_in(const model::Partition& partition) const {
     std::size_t count = 0;
-    for (const auto& [id, hold] : holds_) count += !hold.claim && !hold.follows && hold.partition == partition.config.name;
+    for (const auto& [id, hold] : holds_)
+      count += !hold.claim && !hold.follows && hold.partition == partition.config.name;
     return count;
   }
   bool is_old(const Record& record) const {
@@ -153,8 +154,12 @@ class Naive : NaiveChoice {
       if (job->het_job && (job->is_het_follower() || blocked_by(*job) != model::Reason::None)) return;
       std::uint32_t nth = 0;
       for (const auto* partition : partitions_of(view_, *job)) {
-        const Record record{job.get(), partition, partition->config.priority_tier,
-                            scale.priority(*job, *partition, now_), scale.rank(*job, *partition).order, nth++};
+        const Record record{job.get(),
+                            partition,
+                            partition->config.priority_tier,
+                            scale.priority(*job, *partition, now_),
+                            scale.rank(*job, *partition).order,
+                            nth++};
         if (!job->het_job || never_runs(record, request_of(record)) == model::Reason::None) records.push_back(record);
       }
     });
@@ -552,7 +557,8 @@ class Naive : NaiveChoice {
     const auto at = first.find(places_of(*components(job)[0]).front().partition->config.name);
     return at != first.end() && at->second == job.het_job ? Reason::Resources : Reason::Priority;
   }
-  // One component after the other, each on other nodes than those before; whoever finds no room comes first next time.
+  // One component after the other, each on other nodes than those before; whoever finds no room comes first next
+  // time.
   std::vector<Placed> place_group(const Record& first, Time when) {
     const auto all = components(*first.job);
     std::vector<std::size_t> order;
@@ -569,8 +575,10 @@ class Naive : NaiveChoice {
         if (!placed.contains(i)) break;
         const Found& found = placed.at(i).found;
         for (const Part& part : found.parts) taken.insert(part.node);
-        held_licenses_.push_back({when, found.request.end_of_run(when),
-                                  {found.request.licenses.begin(), found.request.licenses.end()}, kTrial});
+        held_licenses_.push_back({when,
+                                  found.request.end_of_run(when),
+                                  {found.request.licenses.begin(), found.request.licenses.end()},
+                                  kTrial});
       }
       std::erase_if(held_licenses_, [](const HeldLicenses& held) { return held.planned_for == kTrial; });
       if (placed.size() == all.size()) {
@@ -653,7 +661,7 @@ class Naive : NaiveChoice {
     }
     return true;
   }
-  void foretell_group(const Record& record, const std::vector<Record>& records, std::map<JobId, Time>& expected) {
+  void foretell_group(const Record& record, const std::vector<Record>& records, NaiveHolds& expected) {
     std::vector<Placed> best;
     for (const Record* first : records_of(*record.job, records)) {
       auto later = earliest_group(*first);
@@ -661,8 +669,8 @@ class Naive : NaiveChoice {
     }
     const auto holds = holds_;
     for (const auto& [where, found] : best) {
-      expected[where.job->id] = found.when;
       plan_later(where, found);
+      expected[where.job->id] = holds_.at(where.job->id);
     }
     holds_ = holds;
   }

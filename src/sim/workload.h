@@ -30,7 +30,7 @@ class Workload {
   struct Open {
     std::shared_ptr<const model::JobSpec> spec;
     std::vector<std::shared_ptr<const model::JobSpec>> more;  // the other components of a heterogeneous job
-    std::uint64_t asked_of = 0;  // the incarnation that was asked
+    std::uint64_t asked_of = 0;                               // the incarnation that was asked
   };
   void act();
   void submit();

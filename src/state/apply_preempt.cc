@@ -47,8 +47,7 @@ Result<std::vector<PreemptJobs::Victim>> Applier::check_victims(const PreemptJob
       return fail(ErrorCode::InvalidArgument, "a preemption must say how");
     const Job* job = model::find_job(view, victim.job);
     if (!job || job->epoch != victim.epoch || !runs(*job)) continue;
-    if (job->het_job)
-      return fail(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
+    if (job->het_job) return fail(ErrorCode::NotWholeHetJob, std::string(slurm_message(ErrorCode::NotWholeHetJob)));
     // One that makes room for another job already, or is asked for twice here, cannot make room again.
     if (is_set(job->preempt_at) && job->preempt_how != PreemptHow::Suspend)
       return fail(ErrorCode::NodesBusy, fmt::format("job {} is being preempted", job->id.value));

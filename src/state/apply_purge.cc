@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PurgeJobs: forgets finished jobs. A job that is not over (requeued since the leader looked) is left alone, and so is
-// a component as long as another one is not over: the whole may be requeued.
+// PurgeJobs: forgets finished jobs. A job that is not over (requeued since the leader looked) is left alone, and so
+// is a component as long as another one is not over: the whole may be requeued.
 #include "state/apply.h"
 
 namespace spur::state {

@@ -128,8 +128,7 @@ Status Applier::check_start(const StartJob& command) const {
       return fail(ErrorCode::InvalidArgument, "an allocation's nodes must be in ascending order");
     const model::NodePtr* node = view.nodes.find(grant.node.value);
     if (!node) return fail(ErrorCode::InvalidNode, fmt::format("there is no node number {}", grant.node.value));
-    if (!(*node)->usable())
-      return fail(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*node)->name));
+    if (!(*node)->usable()) return fail(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*node)->name));
     SPUR_TRY(can_take(**node, grant, memory_counts));
     SPUR_TRY(can_join(**node, *found, sharing));
   }

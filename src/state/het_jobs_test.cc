@@ -16,12 +16,12 @@ std::shared_ptr<const model::JobSpec> component(std::string name, std::optional<
 
 // Three components, with ids in a row.
 std::uint32_t submit(World& world, const std::string& token = {}, std::optional<bool> requeue = {}) {
-  return world
-      .must(SubmitJob{component("a", requeue), token, {component("b", requeue), component("c", requeue)}})
+  return world.must(SubmitJob{component("a", requeue), token, {component("b", requeue), component("c", requeue)}})
       .job.value;
 }
 StartJob whole(std::uint32_t first) {
-  return {JobId{first}, {}, World::on(0), {}, {{JobId{first + 1}, World::on({1, 2})}, {JobId{first + 2}, World::on(3)}}};
+  return {
+      JobId{first}, {}, World::on(0), {}, {{JobId{first + 1}, World::on({1, 2})}, {JobId{first + 2}, World::on(3)}}};
 }
 std::string states(const World& world, std::uint32_t first) {
   std::string out;

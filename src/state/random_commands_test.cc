@@ -94,8 +94,8 @@ Command RandomCommands::some_het_start(const model::View& view, const model::Job
   for (std::uint32_t i = 0; i < leader.het_size; ++i) {
     auto allocation = std::make_shared<model::Allocation>();
     allocation->partition = "main";
-    const std::uint32_t at = (i + (chance(90) ? 0 : below(3))) % std::max<std::uint32_t>(
-                                 1, static_cast<std::uint32_t>(view.nodes.size()));
+    const std::uint32_t at =
+        (i + (chance(90) ? 0 : below(3))) % std::max<std::uint32_t>(1, static_cast<std::uint32_t>(view.nodes.size()));
     if (const auto* node = view.nodes.find(at)) {
       model::NodeGrant grant{NodeIndex{at}, {}, below(100), 1, {}};
       for (std::uint16_t cpu = 0; cpu < 4; ++cpu)

@@ -258,8 +258,8 @@ std::string_view name_of(std::string_view entry) {
 // A heterogeneous job's variables, those of an outer one included.
 bool is_of_component(std::string_view name) {
   if (!name.starts_with("SLURM_")) return false;
-  return name == "SLURM_HET_SIZE" || name == "SLURM_PACK_SIZE" || name.find("_HET_GROUP_") != std::string_view::npos ||
-         name.find("_PACK_GROUP_") != std::string_view::npos;
+  return name == "SLURM_HET_SIZE" || name == "SLURM_PACK_SIZE" ||
+         name.find("_HET_GROUP_") != std::string_view::npos || name.find("_PACK_GROUP_") != std::string_view::npos;
 }
 
 // Each component's values under names of their own, by today's name and by the one before Slurm 20.02.
@@ -355,7 +355,8 @@ std::vector<std::string> job_environment(const EnvironmentSource& source, const 
   std::vector<std::string> out;
   out.reserve(entries.size() + ours.size() + 8);
   for (const auto& entry : entries)
-    if ((source.step || !is_of_component(name_of(entry))) && taken.emplace(name_of(entry)).second) out.push_back(entry);  // the first of several wins, as for getenv
+    if ((source.step || !is_of_component(name_of(entry))) && taken.emplace(name_of(entry)).second)
+      out.push_back(entry);  // the first of several wins, as for getenv
   out.insert(out.end(), std::make_move_iterator(ours.begin()), std::make_move_iterator(ours.end()));
   return out;
 }

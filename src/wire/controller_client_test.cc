@@ -106,7 +106,7 @@ TEST_F(ControllerClientTest, CallsAndErrorsComeThrough) {
   model::JobSpec spec;
   spec.script = std::make_shared<const std::string>("#!/bin/sh\n");
   EXPECT_EQ(client.submit(spec, "token"), JobId{10});
-  EXPECT_EQ(client.submit({}, "token").error().code, ErrorCode::Internal);  // the server's job id is 0
+  EXPECT_EQ(client.submit(model::JobSpec{}, "token").error().code, ErrorCode::Internal);  // the server's job id is 0
   const auto ping = client.ping(0);
   ASSERT_TRUE(ping);
   EXPECT_EQ(ping->host, "tester");
@@ -148,7 +148,7 @@ TEST_F(ControllerClientTest, TheCredentialIsAskedForOnceAndSent) {
   EXPECT_EQ(auth.asked, 0);  // lazily
   EXPECT_TRUE(client.ping(0));
   EXPECT_EQ(auth.asked, 0);  // a ping needs none
-  for (int i = 0; i < 3; ++i) (void)client.submit({}, "");
+  for (int i = 0; i < 3; ++i) (void)client.submit(model::JobSpec{}, "");
   EXPECT_EQ(auth.asked, 1);
   EXPECT_EQ(auth.audience(), "controller");
   EXPECT_EQ(server_.last_credential(), bytes);
@@ -159,7 +159,7 @@ TEST_F(ControllerClientTest, AnExpiredCredentialIsReplaced) {
   auto with_auth = options();
   with_auth.auth_socket = auth_path();
   ControllerClient client(with_auth);
-  for (int i = 0; i < 3; ++i) (void)client.submit({}, "");
+  for (int i = 0; i < 3; ++i) (void)client.submit(model::JobSpec{}, "");
   EXPECT_EQ(auth.asked, 3);
 }
 

@@ -28,6 +28,8 @@ class World {
   JobId start(const sched::Start& start, Time now);
   // Gives back what it has and forgets it.
   void finish(JobId id);
+  // A pending job that nobody waits for any more.
+  void withdraw(JobId id);
   // So that a next plan only speaks of what changed.
   void note(const std::vector<sched::Wait>& waits);
 

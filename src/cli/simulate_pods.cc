@@ -24,8 +24,10 @@ struct Score {
   const char* policy;
   GpuScore score;
 };
-constexpr Score kScores[] = {
-    {"default", GpuScore::Fragmentation}, {"fgd", GpuScore::OneCopy}, {"best-fit", GpuScore::BestFit}};
+constexpr Score kScores[] = {{"default", GpuScore::Fragmentation},
+                             {"engine", GpuScore::Engine},
+                             {"fgd", GpuScore::OneCopy},
+                             {"best-fit", GpuScore::BestFit}};
 
 template <class Table>
 std::optional<Table> keep(Context& context, const std::string& file, Result<Table> table) {
@@ -178,8 +180,9 @@ int simulate_in_time(Context& context, const Simulate& options, GpuScore score, 
 
 int simulate_pods(Context& context, const Simulate& options, const std::string& text) {
   const auto score = std::ranges::find_if(kScores, [&](const Score& s) { return s.policy == options.policy; });
-  if (score == std::end(kScores)) {
-    context.error("policy {} is not one for pods; default, fgd and best-fit are", options.policy);
+  if (score == std::end(kScores) || (score->score == GpuScore::Engine && !options.fill)) {
+    context.error("policy {} is not one for pods; default, engine (with --fill), fgd and best-fit are",
+                  options.policy);
     return 1;
   }
   const auto nodes_text = replay::read_trace_file(options.nodes_file);

@@ -83,10 +83,15 @@ std::optional<GpuCluster::Place> GpuCluster::place(ShapeNumber number) {
   }
   if (best == nullptr) return std::nullopt;
   const Place place{static_cast<std::uint32_t>(best - scores.data()), best->devices};
+  put(number, place);
+  return place;
+}
+
+void GpuCluster::put(ShapeNumber number, const Place& place) {
+  const sched::GpuShape& shape = shapes_[number];
   sched::take(nodes_[place.node], shape, place.devices);
   ++version_[place.node];
   allocated_ += std::uint64_t{shape.gpus} * shape.share;
-  return place;
 }
 
 void GpuCluster::remove(ShapeNumber number, const Place& place) {

@@ -19,6 +19,7 @@ enum class GpuScore : std::uint8_t {
   Fragmentation,  // the default
   OneCopy,        // the measure as published (FGD)
   BestFit,        // the node with the least left over, CPUs and GPUs alike
+  Engine,         // as the engine decides (gpu_engine.h)
 };
 
 class GpuCluster {
@@ -33,6 +34,8 @@ class GpuCluster {
   ShapeNumber shape_of(const OpenbPod& pod);
   // Nothing: it fits nowhere now.
   std::optional<Place> place(ShapeNumber shape);
+  // Where somebody else has decided.
+  void put(ShapeNumber shape, const Place& place);
   void remove(ShapeNumber shape, const Place& place);
 
   std::uint64_t gpu_capacity() const { return capacity_; }  // in shares, as the next two

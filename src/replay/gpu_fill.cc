@@ -5,6 +5,8 @@
 #include <numeric>
 #include <random>
 
+#include "replay/gpu_engine.h"
+
 namespace spur::replay {
 namespace {
 
@@ -41,11 +43,19 @@ GpuFill fill_gpus(const std::vector<OpenbNode>& nodes, const std::vector<OpenbPo
   const std::uint64_t wanted = any ? cluster.gpu_capacity() / 100 * options.percent : 0;
   std::uint64_t requested = 0;
   Arrivals arrivals(pods.size(), options.seed);
+  std::optional<GpuEngine> engine;
+  if (options.score == GpuScore::Engine) engine.emplace(nodes, pods);
+  const auto place = [&](const OpenbPod& pod) {
+    if (!engine) return cluster.place(cluster.shape_of(pod)).has_value();
+    const auto placed = engine->place(pod);
+    if (placed) cluster.put(cluster.shape_of(pod), *placed);
+    return placed.has_value();
+  };
   while (requested < wanted) {
     const OpenbPod& pod = pods[arrivals.next()];
     requested += std::uint64_t{pod.gpus} * pod.gpu_milli;
     ++fill.arrived;
-    if (!cluster.place(cluster.shape_of(pod))) ++fill.turned_away;
+    if (!place(pod)) ++fill.turned_away;
     if (fill.arrived % 32 == 0) {
       fill.curve.push_back({in_gpus(requested), in_gpus(cluster.gpu_allocated())});
       if (progress) progress(static_cast<double>(requested) / static_cast<double>(wanted));

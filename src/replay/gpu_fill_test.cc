@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "replay/gpu_engine.h"
+
 namespace spur::replay {
 namespace {
 
@@ -60,6 +62,28 @@ TEST(GpuFill, FillsAndTurnsAway) {
   EXPECT_EQ(fill_gpus(nodes, pods, {.seed = 5}).arrived, fill.arrived);
   EXPECT_EQ(fill_gpus(nodes, {pod(1, 0, 0)}, {}).arrived, 0u);  // would never end
   EXPECT_EQ(fill_gpus({}, pods, {}).allocated_percent(), 0);
+}
+
+// The engine itself: shares fill GPUs up that are begun, whole GPUs stay for those who need several, CPUs count.
+TEST(GpuFill, ThroughTheEngine) {
+  const std::vector<OpenbNode> nodes = {
+      {"a", 64000, 100, 8, "x"}, {"b", 64000, 100, 8, "x"}, {"c", 3000, 100, 2, "y"}};
+  std::vector<OpenbPod> pods = {pod(1000, 1, 500), pod(1000, 1, 1000), pod(500, 0, 0), pod(4000, 4, 1000)};
+  GpuEngine engine(nodes, pods);
+  const auto first = engine.place(pods[0]), second = engine.place(pods[0]);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->node, second->node);
+  EXPECT_EQ(first->devices, second->devices);
+  OpenbPod picky = pods[1];
+  picky.gpu_models = {"y"};
+  EXPECT_EQ(engine.place(picky)->node, 2u);
+  picky.cpu_milli = 3000;
+  EXPECT_FALSE(engine.place(picky));
+
+  const GpuFill fill = fill_gpus(nodes, pods, {.seed = 5, .score = GpuScore::Engine});
+  EXPECT_GT(fill.allocated, 16);
+  EXPECT_LE(fill.allocated, fill.capacity);
+  EXPECT_EQ(fill_gpus(nodes, pods, {.seed = 5, .score = GpuScore::Engine}).allocated, fill.allocated);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/view.h"
+#include "sched/fragmentation.h"
 #include "sched/node_layout.h"
 
 namespace spur::sched {
@@ -46,6 +47,10 @@ class Capacity {
   const Amount* total(NodeNumber n) const { return kinds_[kind_[n]].total.data(); }
   const Amount* free(NodeNumber n) const { return &free_[n * width()]; }
   void take(NodeNumber n, const Amount* amounts);
+
+  // What GPU jobs usually ask for, the most popular first (popular_gpus.h). Whoever sees the jobs sets it.
+  const std::vector<GpuShape>& popular() const { return popular_; }
+  void set_popular(std::vector<GpuShape> popular) { popular_ = std::move(popular); }
 
   bool memory_is_consumable() const { return memory_is_consumable_; }
   bool one_weight() const { return nodes_by_weight_.size() <= 1; }
@@ -88,6 +93,7 @@ class Capacity {
   std::vector<Amount> free_;
   std::map<std::uint32_t, std::uint32_t> nodes_by_weight_;
   std::vector<std::pair<std::string, std::size_t>> limited_partitions_;  // name, column
+  std::vector<GpuShape> popular_;
   bool memory_is_consumable_ = false;
 };
 

@@ -86,7 +86,7 @@ bool Engine::take_in(const model::View& view) {
       !same(s.view.partitions, view.partitions) || !same(s.view.node_by_name, view.node_by_name) ||
       s.view.nodes.size() != view.nodes.size() || any_magnetic(s.view) != any_magnetic(view))
     return false;
-  if (!count_alone_jobs(view)) return false;
+  if (!count_jobs(view)) return false;
   std::vector<std::uint32_t> dirty;
   bool columns_changed = false;
   take_in_nodes(view, dirty, columns_changed);
@@ -116,13 +116,15 @@ void Engine::take_in_nodes(const model::View& view, std::vector<std::uint32_t>& 
   });
 }
 
-// False if users begin or cease to matter.
-bool Engine::count_alone_jobs(const model::View& view) {
+// Of all jobs, whatever becomes of them. False if users begin or cease to matter.
+bool Engine::count_jobs(const model::View& view) {
   EngineState& s = *state_;
   const bool before = s.users_matter();
   const auto count = [&](std::uint32_t, const JobPtr* a, const JobPtr* b) {
     if (a && EngineState::is_alone_job(**a)) --s.alone_jobs;
     if (b && EngineState::is_alone_job(**b)) ++s.alone_jobs;
+    if (a) s.popular.count(**a, -1);
+    if (b) s.popular.count(**b, 1);
   };
   CowMap<JobPtr>::diff(s.view.pending, view.pending, count);
   CowMap<JobPtr>::diff(s.view.active, view.active, count);
@@ -221,6 +223,7 @@ void Engine::prepare(Time now) {
   state_->foretold.clear();
   for (const auto& [job, aside] : state_->aside_holds) state_->profile.remove(aside.hold);
   state_->aside_holds.clear();
+  if (state_->popular.take_changed()) state_->profile.set_popular(state_->popular.shapes());
   state_->profile.begin(now);
   state_->backlog.begin(now);
   if (!std::exchange(state_->backlog_filled, true))

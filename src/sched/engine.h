@@ -73,7 +73,7 @@ class Engine {
   void rebuild(const model::View& view);
   bool take_in(const model::View& view);
   void take_in_nodes(const model::View& view, std::vector<std::uint32_t>& dirty, bool& columns_changed);
-  bool count_alone_jobs(const model::View& view);
+  bool count_jobs(const model::View& view);
   void take_in_active(const model::View& view, std::vector<std::uint32_t>& dirty);
   void take_in_pending(const model::View& view);
   void prepare(Time now);

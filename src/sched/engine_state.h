@@ -13,6 +13,7 @@
 #include "sched/backlog.h"
 #include "sched/engine.h"
 #include "sched/lane.h"
+#include "sched/popular_gpus.h"
 #include "sched/profile.h"
 #include "sched/reservations.h"
 
@@ -56,6 +57,7 @@ struct EngineState {
         scale(view),
         profile(view),
         alone_jobs(count_alone_jobs(view)),
+        popular(view, profile.capacity().columns()),
         backlog(view, scale, any_magnetic(view) || users_matter()) {
     profile.set_users_matter(users_matter());
   }
@@ -81,6 +83,7 @@ struct EngineState {
   PriorityScale scale;
   Profile profile;
   std::size_t alone_jobs;  // pending and active ones that ask for nodes without other users
+  PopularGpus popular;
   Backlog backlog;
   bool backlog_filled = false;                     // before the first call there is none
   std::vector<std::unique_ptr<LaneRecord>> lanes;  // by lane; null: free

@@ -157,6 +157,31 @@ Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber no
   return offer;
 }
 
+GpuPart gpu_part(const Request& request, const Offer& offer, Amount capacity) {
+  GpuPart part;
+  const std::uint32_t tasks = request.tasks_fixed ? std::min(offer.tasks, request.tasks) : request.tasks_per_node;
+  const Amount running = std::max<Amount>(1, tasks);
+  JobGres job_gres{};
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+    job_gres[i] = static_cast<std::int32_t>(std::min<Amount>(offer.job_gres[i], request.gres_per_job[i].count));
+  part.cpus = cpus_for(request, offer.unit, tasks, job_gres);
+  if (request.memory == MemoryNeed::PerNode) part.memory = request.memory_mib;
+  if (request.memory == MemoryNeed::PerCpu) part.memory = request.memory_mib * part.cpus;
+  if (request.memory == MemoryNeed::PerTask) part.memory = request.memory_mib * running;
+  if (request.memory == MemoryNeed::PerGpu) part.memory = request.memory_mib * job_gpus(request, job_gres);
+  const auto add = [&](const GresNeed& need, Amount count, Amount lots) {
+    const auto at_most = [](Amount n) { return static_cast<std::uint32_t>(std::min<Amount>(n, kMostGpus)); };
+    if (need.is_gpu) part.whole += at_most(count * lots);
+    if (!need.is_shares()) return;
+    const auto share = static_cast<std::uint32_t>(std::min<Amount>(count * kWholeGpu / capacity, kWholeGpu));
+    part.shares.insert(part.shares.end(), at_most(lots), share);
+  };
+  for (const auto& need : request.gres_per_node) add(need, need.count, 1);
+  for (const auto& need : request.gres_per_task) add(need, need.count, running);
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) add(request.gres_per_job[i], job_gres[i], 1);
+  return part;
+}
+
 void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row,
                    Amount* take) {
   std::fill(take, take + capacity.width(), 0);

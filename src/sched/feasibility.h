@@ -8,6 +8,7 @@
 
 #include "sched/capacity.h"
 #include "sched/node_shares.h"
+#include "sched/popular_gpus.h"
 #include "sched/request.h"
 
 namespace spur::sched {
@@ -22,6 +23,7 @@ struct Offer {
   std::uint32_t tasks = 0;          // of the job, at most; 0: the node is of no use
   std::int32_t cpus = 0, gres = 0;  // in all, before the job: what best fit is judged by
   std::int32_t unit = 1;
+  std::int64_t growth = 0;   // of what popular GPU jobs cannot use there; known only where it decides
   JobGres job_gres{};        // free of each of Request::gres_per_job
   FeatureBits features = 0;  // of the groups of Request::features
 };
@@ -30,6 +32,9 @@ struct Offer {
 // not.
 std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
 Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row);
+
+// What the node would give of its GPUs to as much of the job as it takes. Its devices have `capacity` shares each.
+GpuPart gpu_part(const Request& request, const Offer& offer, Amount capacity);
 
 // CPUs a node gives for so many tasks and so much of the job's GRES, not counting what an exclusive job gets on top.
 Amount cpus_for(const Request& request, Amount unit, std::uint32_t tasks, const JobGres& job_gres);

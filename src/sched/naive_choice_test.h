@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sched/naive_node_test.h"
+#include "sched/popular_gpus.h"
 
 namespace spur::sched {
 
@@ -55,10 +56,73 @@ class NaiveChoice : protected NaiveNode {
         return 0;
     return 1;
   }
-  // weight, GRES left over, CPUs left over, number
-  std::tuple<std::uint32_t, Amount, Amount, std::uint32_t> fit(const Request& request, const Offer& offer,
-                                                               Amount tasks,
-                                                               const std::vector<Amount>& job_gres) const {
+  // What popular jobs can use less of, if the node takes as much of the job as it can.
+  std::int64_t growth_on(const Request& request, const Offer& offer) const {
+    const Node& node = nodes_[offer.node];
+    Amount whole = 0;
+    std::vector<Amount> shares;
+    std::vector<Amount> job_gres;
+    const Amount tasks = request.tasks_fixed ? std::min<Amount>(offer.tasks, request.tasks) : request.tasks_per_node;
+    const auto want = [&](const GresNeed& need, Amount count, Amount lots) {
+      if (need.is_gpu) whole += count * lots;
+      for (; need.is_shares() && lots > 0; --lots) shares.push_back(count);
+    };
+    for (const auto& need : request.gres_per_node) want(need, need.count, 1);
+    for (const auto& need : request.gres_per_task) want(need, need.count, std::max<Amount>(1, tasks));
+    for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) {
+      job_gres.push_back(std::min(job_gres_of(request, i, node, offer.free), request.gres_per_job[i].count));
+      want(request.gres_per_job[i], job_gres[i], 1);
+    }
+    GpuNode before{
+        std::max<Amount>(0, offer.free.cpu), consumable() ? std::max<Amount>(0, offer.free.mem) : 0, 0, {}};
+    Amount in_one = 0;
+    for (const auto& [name, device] : node.devices) {
+      if (name.first != "gpu") continue;
+      const Amount all = node.total.device.at(name), left = offer.free.device.at(name);
+      if (before.free.empty()) in_one = all;
+      for (const auto id : columns_.gres_ids("gpu", {}))
+        if (before.free.empty() && columns_.gres_type(id) == device.type) before.model = id % 64;
+      before.free.push_back(static_cast<std::uint32_t>(std::clamp<Amount>(left, 0, all) * 1000 / all));
+    }
+    if (before.free.empty() || request.exclusive) return 0;
+    GpuNode after = before;
+    const Amount cpus = cpus_needed(request, node, tasks, job_gres);
+    Amount memory = 0;
+    if (request.memory == MemoryNeed::PerNode) memory = request.memory_mib;
+    if (request.memory == MemoryNeed::PerCpu) memory = request.memory_mib * cpus;
+    if (request.memory == MemoryNeed::PerTask) memory = request.memory_mib * std::max<Amount>(1, tasks);
+    if (request.memory == MemoryNeed::PerGpu) memory = request.memory_mib * gpus_of(request, job_gres);
+    after.cpu = std::max<Amount>(0, before.cpu - cpus);
+    after.memory = std::max<Amount>(0, before.memory - memory);
+    for (auto& free : after.free)
+      if (whole > 0 && free == 1000) free = 0, --whole;
+    for (const Amount count : shares) {
+      const auto share = static_cast<std::uint32_t>(std::min<Amount>(count * 1000 / in_one, 1000));
+      std::vector<std::uint32_t*> fit;
+      for (auto& free : after.free)
+        if (free >= share) fit.push_back(&free);
+      if (!fit.empty()) **std::ranges::min_element(fit, {}, [](auto* free) { return *free; }) -= share;
+    }
+    return fragmentation(after, popular_) - fragmentation(before, popular_);
+  }
+  // All jobs that wait or run, counted one by one.
+  std::vector<GpuShape> most_popular() const {
+    std::vector<GpuShape> all;
+    for (const auto* jobs : {&view_.pending, &view_.active})
+      jobs->for_each([&](std::uint32_t, const model::JobPtr& job) {
+        const auto shape = gpu_shape(*view_.config, columns_, *job->spec, share_unit_of(view_));
+        if (shape) all.push_back(*shape);
+        if (shape && job->array_pending) all.back().weight = job->array_pending->size();
+      });
+    auto popular = popular_shapes(all);
+    if (popular.size() > kMostPopular) popular.resize(kMostPopular);
+    return popular;
+  }
+  const std::vector<GpuShape> popular_ = most_popular();
+
+  // weight, growth of fragments, GRES left over, CPUs left over, number
+  std::tuple<std::uint32_t, std::int64_t, Amount, Amount, std::uint32_t> fit(
+      const Request& request, const Offer& offer, Amount tasks, const std::vector<Amount>& job_gres) const {
     const Node& node = nodes_[offer.node];
     std::vector<Amount> here;
     for (std::size_t i = 0; i < job_gres.size(); ++i)
@@ -72,7 +136,8 @@ class NaiveChoice : protected NaiveNode {
     for (const auto& need : request.gres_per_task)
       gres -= need.is_shares() ? 0 : need.count * std::max<Amount>(tasks, 1);
     for (std::size_t i = 0; i < here.size(); ++i) gres -= request.gres_per_job[i].is_shares() ? 0 : here[i];
-    return {weight_of(request, offer.node), gres, request.least_loaded ? -cpus : cpus, offer.node};
+    return {weight_of(request, offer.node), growth_on(request, offer), gres, request.least_loaded ? -cpus : cpus,
+            offer.node};
   }
 
   std::vector<Part> choose(const Request& request, const std::vector<Offer>& offers) {

@@ -50,7 +50,7 @@ void Offers::add_groups() {
       if (row[Columns::kCpu] < reach_.cpus[s]) break;
       const Offer offer = offer_of(*members.begin(), row.data());
       if (offer.tasks == 0) continue;
-      groups_.push_back({&members, offer});
+      groups_.push_back({&members, offer, row.data()});
       count(offer, static_cast<std::int64_t>(members.size()));
     }
   }
@@ -79,11 +79,14 @@ bool Offers::set(NodeNumber n, const Amount* row) {
     at = static_cast<std::uint32_t>(singles_.size());
     marks_.set(n, at);
     singles_.emplace_back().node = n;
+    if (heeds_fragments_) single_gpus_.emplace_back();
   }
   Offer& single = singles_[at];
   singles_useful_ += (offer.tasks > 0) - (single.tasks > 0);
   if (std::ranges::binary_search(request_.required, n)) required_ += (offer.tasks > 0) - (single.tasks > 0);
   single = offer;
+  if (heeds_fragments_ && offer.tasks > 0)
+    single_gpus_[at] = gpu_node(profile_.capacity().layout(n), profile_.capacity().memory_is_consumable(), row);
   count(before, -1);
   count(offer, 1);
   return offer.tasks > before.tasks || (offer.tasks > 0 && offer.job_gres != before.job_gres);
@@ -139,8 +142,23 @@ FitKey Offers::best_alone() const {
   return best;
 }
 
-std::vector<Share> Offers::place() const {
+// Only now: most looks end before anything is placed.
+void Offers::judge_growth() {
+  const Capacity& capacity = profile_.capacity();
+  const auto judge = [&](const std::optional<GpuNode>& gpus, Offer& offer) {
+    if (!gpus) return;
+    const Amount shares = capacity.layout(offer.node).group("gpu")->devices.front().capacity;
+    offer.growth = growth(*gpus, gpu_part(request_, offer, shares), capacity.popular());
+  };
+  for (auto& group : groups_)
+    judge(gpu_node(capacity.layout(group.offer.node), capacity.memory_is_consumable(), group.row), group.offer);
+  for (std::size_t i = 0; i < singles_.size(); ++i)
+    if (singles_[i].tasks > 0) judge(single_gpus_[i], singles_[i]);
+}
+
+std::vector<Share> Offers::place() {
   if (!may_suffice()) return {};
+  if (heeds_fragments_) judge_growth();
   if (prefers_one_node(request_, profile_.capacity().one_weight())) {
     if (const FitKey best = best_alone(); !best.is_none()) return {Share{best.node(), request_.tasks, {}}};
     if (!request_.tasks_fixed || request_.tasks == 1 || request_.max_nodes == 1) return {};

@@ -25,7 +25,11 @@ struct Reach {
 class Offers {
  public:
   Offers(const Request& request, const Reach& reach, Profile& profile)
-      : request_(request), reach_(reach), profile_(profile), marks_(profile.marks()) {
+      : request_(request),
+        reach_(reach),
+        profile_(profile),
+        marks_(profile.marks()),
+        heeds_fragments_(!request.exclusive && !profile.capacity().popular().empty()) {
     marks_.clear();
   }
 
@@ -39,7 +43,7 @@ class Offers {
 
   // Cheap, and right whenever it says no.
   bool may_suffice() const;
-  std::vector<Share> place() const;
+  std::vector<Share> place();
   // Whether any of the single nodes offers anything.
   bool any_single() const { return singles_useful_ > 0; }
 
@@ -47,7 +51,9 @@ class Offers {
   struct GroupOffer {
     const NodeSet* members;
     Offer offer;
+    const Amount* row;
   };
+  void judge_growth();
   Offer offer_of(NodeNumber n, const Amount* row) const;
   void count(const Offer& offer, std::int64_t times);
   std::uint64_t most_tasks(std::uint32_t nodes) const;
@@ -62,6 +68,8 @@ class Offers {
   bool with_groups_ = false;
   std::vector<GroupOffer> groups_;
   std::vector<Offer> singles_;
+  std::vector<std::optional<GpuNode>> single_gpus_;  // beside singles_, where fragments decide
+  bool heeds_fragments_;
   std::int64_t useful_ = 0, tasks_ = 0, enough_alone_ = 0, singles_useful_ = 0, required_ = 0;
   std::array<std::int64_t, kMaxJobGres> gres_{};
   std::map<std::uint32_t, std::int64_t, std::greater<>> by_tasks_;  // how many nodes offer so many

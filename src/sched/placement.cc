@@ -342,7 +342,7 @@ FitKey fit_key(const Request& request, const Offer& offer, std::uint32_t tasks, 
   if (request.least_loaded) cpus = -cpus;
   // Signed numbers in unsigned order.
   const auto ordered = [](Amount n) { return static_cast<std::uint32_t>(n) ^ 0x80000000u; };
-  return {std::uint64_t{offer.weight} << 32 | ordered(gres), std::uint64_t{ordered(cpus)} << 32 | offer.node};
+  return {offer.weight, offer.growth, std::uint64_t{ordered(gres)} << 32 | ordered(cpus), offer.node};
 }
 
 bool prefers_one_node(const Request& request, bool one_weight) {

@@ -7,8 +7,9 @@
 //   until
 //     one node can take all that is left;
 //   - that one, and every node where all offers are equally good for the job, is chosen by best fit: the lowest
-//   weight, then the
-//     fewest GRES left over, then the fewest CPUs left over (most, with LLN), then the lowest number.
+//   weight, then on
+//     nodes with GPUs the least growth of what popular jobs cannot use (popular_gpus.h), then the fewest GRES left
+//     over, then the fewest CPUs left over (most, with LLN), then the lowest number.
 // So a result depends on the offers alone, not on their order.
 #pragma once
 
@@ -24,9 +25,12 @@ namespace spur::sched {
 
 // The best-fit order; the smallest wins. Packed, as whole clusters are searched for it.
 struct FitKey {
-  std::uint64_t weight_and_gres = ~std::uint64_t{0}, cpus_and_node = ~std::uint64_t{0};
-  NodeNumber node() const { return static_cast<NodeNumber>(cpus_and_node); }
-  bool is_none() const { return cpus_and_node == ~std::uint64_t{0}; }
+  std::uint32_t weight = ~std::uint32_t{0};
+  std::int64_t growth = 0;
+  std::uint64_t gres_and_cpus = ~std::uint64_t{0};
+  NodeNumber number = ~NodeNumber{0};
+  NodeNumber node() const { return number; }
+  bool is_none() const { return number == ~NodeNumber{0}; }
   friend auto operator<=>(const FitKey&, const FitKey&) = default;
 };
 // `tasks` and `job_gres` are what the node would get of the job.

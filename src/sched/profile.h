@@ -103,6 +103,7 @@ class Profile {
 
   // ---- what there is
   Time now() const { return now_; }
+  void set_popular(std::vector<GpuShape> popular) { capacity_.set_popular(std::move(popular)); }
   const Capacity& capacity() const { return capacity_; }
   const NodeGroups& groups() const { return groups_; }
   // Changes whenever a node changes its sort or usability.

@@ -235,6 +235,12 @@ void World::set_reservations(std::vector<model::Reservation> list) {
   ++view_.version;
 }
 
+void World::withdraw(JobId id) {
+  view_.pending.erase(id.value);
+  view_.jobs.erase(id.value);
+  ++view_.version;
+}
+
 std::shared_ptr<model::Node> World::copy_of(const model::NodePtr& node) {
   const std::size_t n = node->index.value;
   if (before_.size() <= n) {

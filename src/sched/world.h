@@ -34,6 +34,8 @@ class World {
   void finish(JobId id);
   // The same, pending or not, but its record stays, for those who wait for it.
   void complete(JobId id, model::JobState end, model::Reason reason, Time now);
+  // A pending job that nobody waits for any more.
+  void withdraw(JobId id);
   // So that a next plan only speaks of what changed.
   void note(const std::vector<Wait>& waits);
 

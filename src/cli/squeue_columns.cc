@@ -38,7 +38,7 @@ std::string elapsed(Duration span) {
 }
 
 std::string planned_nodes(Line l) {
-  return safe_or_null(l.planned_nodes ? *l.planned_nodes : std::string());
+  return or_null(l.planned_nodes ? *l.planned_nodes : std::string());
 }
 
 // What Slurm has and a Spur job record does not: the column is there, with the text Slurm shows when nothing is set.
@@ -376,7 +376,7 @@ constexpr JobColumn kColumns[] = {
     {'P', "Partition", "PARTITION", partition},
     {0, "PendingTime", "PENDING_TIME", pending_time},
     {0, "PreemptTime", "PREEMPT_TIME", preempt_time},
-    {0, "Prefer", "PREFER", [](Line l) { return safe_or_null(l.job->spec->prefer); }},
+    {0, "Prefer", "PREFER", [](Line l) { return or_null(l.job->spec->prefer); }},
     {'p', "Priority", "PRIORITY", priority_share},
     {'Q', "PriorityLong", "PRIORITY", priority},
     {0, "Profile", "PROFILE", profile},

@@ -12,7 +12,7 @@
 
 #include "replay/gpu_cluster.h"
 #include "replay/openb.h"
-#include "replay/world.h"
+#include "sched/world.h"
 #include "sched/engine.h"
 
 namespace spur::replay {
@@ -29,7 +29,7 @@ class GpuEngine {
   std::shared_ptr<const model::JobSpec> spec_of(const OpenbPod& pod);
 
   std::uint32_t cpu_unit_;
-  World world_;
+  sched::World world_;
   sched::Engine engine_;
   std::map<std::string, std::shared_ptr<const model::JobSpec>> specs_;
   std::uint32_t next_id_ = 1;

@@ -12,8 +12,8 @@
 
 #include "replay/gpu_cluster.h"
 #include "replay/openb.h"
-#include "sched/world.h"
 #include "sched/engine.h"
+#include "sched/world.h"
 
 namespace spur::replay {
 

@@ -151,7 +151,8 @@ void Grants::give_back(const model::NodeGrant& grant, Gone what) {
 
 void Grants::take_cpus(const model::NodeGrant& grant) {
   Bits& bits = bits_of(grant.node.value);
-  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) { bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64); });
+  model::for_each_cpu_held(grant,
+                           [&](model::CpuNumber cpu) { bits.cpus[cpu / 64] |= std::uint64_t{1} << (cpu % 64); });
 }
 
 bool Grants::is_free(NodeNumber node, model::CpuNumber cpu) {

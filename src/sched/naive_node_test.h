@@ -99,7 +99,7 @@ class NaiveNode : protected NaiveWorld {
     for (; most > 0 && request.gres_per_job[i].is_gpu; --most) {
       job_gres[i] = most;
       const bool memory = request.memory != MemoryNeed::PerGpu || free.mem >= request.memory_mib * most;
-      if (memory && cpus_fit(request, free, cpus_needed(request, node, 1, job_gres))) break;
+      if (memory && cpus_fit(request, usable_of(request, node, free), cpus_needed(request, node, 1, job_gres))) break;
     }
     return most;
   }
@@ -159,14 +159,18 @@ class NaiveNode : protected NaiveWorld {
         }
     return kept;
   }
-  // Counts upwards: do so many tasks fit, and one more?
-  bool tasks_fit(const Request& request, const Node& node, const Amounts& free, Amount tasks) const {
-    const Amount cpus = cpus_needed(request, node, tasks);
+  // Without the cores that -S keeps, which may be others than the node's own.
+  Amounts usable_of(const Request& request, const Node& node, const Amounts& free) const {
     Amounts usable = free;
     if (request.core_spec)
       usable.cpu =
           (node.record->hardware.cpus - static_cast<Amount>(kept_by(request, node).size())) / node.unit * node.unit;
-    if (!cpus_fit(request, usable, cpus)) return false;
+    return usable;
+  }
+  // Counts upwards: do so many tasks fit, and one more?
+  bool tasks_fit(const Request& request, const Node& node, const Amounts& free, Amount tasks) const {
+    const Amount cpus = cpus_needed(request, node, tasks);
+    if (!cpus_fit(request, usable_of(request, node, free), cpus)) return false;
     if (request.tasks_per_socket && tasks > tasks_on_sockets(request, node, free)) return false;
     if (request.exclusive && (!in_limit(request, free, node.total.cpu) || free.cpu != node.total.cpu ||
                               free.gres != node.total.gres || free.device != node.total.device))

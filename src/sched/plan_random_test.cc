@@ -84,7 +84,7 @@ class RandomLife {
                 .multi_node = !dice_.one_in(4),
                 .reservations = dice_.one_in(4),
                 .users = dice_.one_in(6),
-                .het = dice_.one_in(3)};
+                .het = dice_.one_in(2)};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -423,7 +423,7 @@ class RandomLife {
   }
 
   void submit() {
-    if (flavour_.het && dice_.one_in(3)) return submit_het();
+    if (flavour_.het && dice_.one_in(2)) return submit_het();
     // Every other job is like an earlier one, so that classes have more than one member.
     if (!specs_.empty() && dice_.one_in(2)) {
       cluster_.submit(specs_[dice_.below(static_cast<std::uint32_t>(specs_.size()))], now_);

@@ -121,7 +121,7 @@ std::optional<Job> Applier::split_task(JobId rest_id, std::uint32_t task) {
     rest.array_pending = std::move(tasks);
     put(std::move(rest));
     job.id = *id;
-    forget_claim(job);  // stays with the others
+    forget_claim(job);         // stays with the others
     job.submit_token.clear();  // the token stays with the id that the submitter was told
   }
   job.array_pending = nullptr;

@@ -141,9 +141,9 @@ class Hasher {
         j.hold, j.after_completing, j.epoch, j.restarts, j.priority, j.priority_by_hand, j.dependencies_left,
         j.dependency_never, j.submitted, j.eligible, j.accrue, j.started, j.ended, j.last_eval, j.suspended_at,
         j.suspended_total, j.time_limit, j.kill_began, j.nodes_left, j.last_nodes, j.batch_host, j.cpus_allocated,
-        j.het_job, j.het_offset, j.het_size, j.site_factor, j.preempt_at, j.preempt_how, j.preempted_for, j.claimed_from, j.exit,
-        j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.array_pending != nullptr, j.allocation != nullptr,
-        j.claim != nullptr);
+        j.het_job, j.het_offset, j.het_size, j.site_factor, j.preempt_at, j.preempt_how, j.preempted_for,
+        j.claimed_from, j.exit, j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.array_pending != nullptr,
+        j.allocation != nullptr, j.claim != nullptr);
     if (j.array_pending) add(*j.array_pending);
     if (j.allocation) all(j.allocation->nodes, j.allocation->partition, j.allocation->reservation);
     if (j.claim) all(j.claim->nodes, j.claim->partition, j.claim->reservation);

@@ -107,7 +107,7 @@ Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint16_t>* to)
   return take_runs(from, to, std::numeric_limits<std::uint16_t>::max());
 }
 Status runs_from_proto(const v1::IndexSet& from, std::vector<std::uint32_t>* to) {
-  return take_runs(from, to, static_cast<std::uint32_t>(kMaxRunMembers));  // CPUs, which index bits
+  return take_runs(from, to, std::numeric_limits<std::uint32_t>::max());
 }
 Status runs_from_proto(const v1::IndexSet& from, std::vector<NodeIndex>* to) {
   return take_runs(from, to, std::numeric_limits<std::uint32_t>::max());

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "sched/feasibility.h"
 #include "sched/grants.h"
 #include "sched/test_cluster.h"
@@ -29,6 +31,7 @@ TEST(Capacity, CoresGoWhole) {
     node.hardware.cores_per_socket = row.cores;
     node.hardware.threads_per_core = row.threads;
     node.cpus_in_use = {row.used};
+    node.cpus_allocated = static_cast<std::uint32_t>(std::popcount(std::uint64_t{row.used}));
     cluster.add_partition("p");
     const Capacity capacity(cluster.view());
     EXPECT_EQ(capacity.unit(0), row.unit) << row.cpus << '/' << row.threads;

@@ -50,6 +50,17 @@ struct LaneCursor {
   }
 };
 
+// What comes next in a walk: of a lane, or one job by itself.
+struct QueueItem {
+  Position position;
+  std::uint32_t lane = 0, slot = 0;
+  std::uint32_t joined = 0;  // its lane then had joined so often
+  bool alone = false;
+  friend bool operator<(const QueueItem& a, const QueueItem& b) {
+    return b.position < a.position;
+  }  // a heap's top is first
+};
+
 struct EngineState {
   EngineState(const model::View& seen, Params with)
       : view(seen),
@@ -88,7 +99,9 @@ struct EngineState {
   bool backlog_filled = false;                     // before the first call there is none
   std::vector<std::unique_ptr<LaneRecord>> lanes;  // by lane; null: free
   std::vector<std::uint32_t> free_lanes;
-  std::vector<LaneCursor> cursors;  // by lane: of one walk, kept because thousands of little vectors are dear to make
+  // Of one walk; kept for their memory, which is dear to get again and again.
+  std::vector<LaneCursor> cursors;  // by lane
+  std::vector<QueueItem> queue;
   std::vector<std::vector<std::uint32_t>> lanes_of_class;  // by class: its lanes in the order of the walk
   std::map<JobId, PlannedStart> planned;
   std::deque<Hold> foretold;  // of the last full cycle: for whoever asks what comes after it

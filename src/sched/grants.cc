@@ -57,6 +57,12 @@ class CoreTaker {
       std::uint64_t free = ~used_[w];
       if (w * 64 < first) free &= ~std::uint64_t{0} << (first - w * 64);
       if ((w + 1) * 64 > last) free &= ~std::uint64_t{0} >> ((w + 1) * 64 - last);
+      if (free == ~std::uint64_t{0} && count >= 64) {
+        used_[w] = free;
+        for (std::uint32_t cpu = w * 64; cpu < w * 64 + 64; ++cpu) taken_.push_back(cpu);
+        count -= 64;
+        continue;
+      }
       for (; free != 0 && count > 0; free &= free - 1, --count) {
         used_[w] |= free & -free;
         taken_.push_back(w * 64 + static_cast<std::uint32_t>(std::countr_zero(free)));

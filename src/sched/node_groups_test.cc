@@ -13,6 +13,7 @@ TEST(NodeGroups, LikeNodesAreOne) {
   cluster.add_nodes(6, 4);
   cluster.node(1).weight = 7;           // another sort
   cluster.node(2).cpus_in_use = {0b1};  // another row
+  cluster.node(2).cpus_allocated = 1;
   cluster.node(3).flags = model::kNodeDrain;
   cluster.add_partition("all");
   cluster.add_partition("some", {5});  // another sort: it is in more partitions
@@ -37,6 +38,7 @@ TEST(NodeGroups, LikeNodesAreOne) {
 
   // A job ends, a node comes back, another gets plans of its own.
   cluster.node(2).cpus_in_use = {0};
+  cluster.node(2).cpus_allocated = 0;
   cluster.node(3).flags = 0;
   view = cluster.view();
   for (const NodeNumber n : {2u, 3u}) capacity.refresh(view, n);

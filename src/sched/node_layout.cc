@@ -377,8 +377,9 @@ void fill_total(const NodeLayout& layout, const model::NodeHardware& hardware, A
 
 void subtract_used(const NodeLayout& layout, const model::Node& node, bool memory_counts, Amount* row) {
   const auto cpus = static_cast<Amount>(node.hardware.cpus);
-  const bool none = std::ranges::all_of(node.cpus_in_use, [](std::uint64_t word) { return word == 0; });
-  if (!none) {
+  if (layout.unit == 1 && !layout.first_socket && layout.reserved_cpus.empty()) {
+    row[Columns::kCpu] -= static_cast<Amount>(node.cpus_allocated);  // each is as good as the other
+  } else if (std::ranges::any_of(node.cpus_in_use, [](std::uint64_t word) { return word != 0; })) {
     row[Columns::kCpu] = free_in(node.cpus_in_use, layout.reserved_cpus, 0, cpus, layout.unit);
     for (Amount s = 0; layout.first_socket && s < layout.sockets; ++s)
       row[layout.first_socket + static_cast<std::size_t>(s)] =

@@ -28,6 +28,9 @@ std::int64_t ratio(std::uint64_t part, std::uint64_t whole) {
 
 // factor x weight in millionths of a point; weight in thousandths.
 std::int64_t weigh(std::int64_t factor, std::int64_t weight_thousandths) {
+  // Almost always it fits, and dividing what is wider is dear.
+  if (std::int64_t product = 0; !__builtin_mul_overflow(factor, weight_thousandths, &product))
+    return clip(product / 1'000'000);
   return clip(Wide{factor} * weight_thousandths / 1'000'000);
 }
 std::int64_t weigh(std::int64_t factor, std::uint32_t weight) {
@@ -217,7 +220,8 @@ std::uint32_t PriorityScale::priority(const Rank& rank, Time now) const {
   } else if (rank.order != kNeverAges) {
     points += weigh(age_factor(from_micros(rank.order), now), config_.age_weight);
   }
-  return static_cast<std::uint32_t>(std::clamp<Wide>(points / kPoint, 1, kMaxPriority));
+  points = std::clamp<Wide>(points, 0, Wide{kMaxPriority} * kPoint);
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(static_cast<std::int64_t>(points) / kPoint, 1));
 }
 
 std::uint32_t PriorityScale::priority(const model::Job& job, const model::Partition& partition, Time now) const {

@@ -106,17 +106,25 @@ Timeline& Profile::timeline(NodeNumber node) {
     return held.timeline;
   held.built = now_;
   held.outdated = false;
-  held.timeline = held.parted ? part_by_part(node, held) : steps_of(node);
-  if (held.parted) return held.timeline;
+  if (held.parted) {
+    held.timeline = part_by_part(node, held);
+    return held.timeline;
+  }
+  begin_steps(node, held.timeline);
   for (const auto& [hold, share] : held.holds) take_on(held, *hold, share, false);
   return held.timeline;
 }
 
 // Without any holds.
-Timeline Profile::steps_of(NodeNumber node) {
-  Timeline timeline(capacity_.width(), capacity_.free(node), now_);
+void Profile::begin_steps(NodeNumber node, Timeline& timeline) {
+  timeline.begin(capacity_.width(), capacity_.free(node), now_);
   const auto& steps = ends_.steps(node);
   timeline.append(steps.at, steps.rows, now_ + seconds(1));
+}
+
+Timeline Profile::steps_of(NodeNumber node) {
+  Timeline timeline;
+  begin_steps(node, timeline);
   return timeline;
 }
 
@@ -274,6 +282,10 @@ void Profile::add(const Hold& hold) {
       held_at_[n] = static_cast<std::uint32_t>(held_.size());
       held_nodes_.push_back(n);
       held_.emplace_back();
+      if (!spare_.empty()) {
+        held_.back().timeline = std::move(spare_.back());
+        spare_.pop_back();
+      }
       groups_.update(n, true);
     }
     HeldNode& held = held_[held_at_[n]];
@@ -292,6 +304,8 @@ void Profile::drop_from(NodeNumber n, const Hold& hold) {
   HeldNode& held = held_[held_at_[n]];
   std::erase_if(held.holds, [&](const auto& one) { return one.first == &hold; });
   if (!held.holds.empty()) return;
+  constexpr std::size_t kSpare = 64;
+  if (spare_.size() < kSpare) spare_.push_back(std::move(held.timeline));
   const std::uint32_t at = held_at_[n];
   held_at_[held_nodes_.back()] = at;
   held_at_[n] = kNotHeld;

@@ -180,6 +180,7 @@ class Profile {
   Timeline& licenses();
   Timeline make_licenses() const;
   Timeline steps_of(NodeNumber node);
+  void begin_steps(NodeNumber node, Timeline& timeline);
   Timeline part_by_part(NodeNumber node, const HeldNode& held);
   Timeline left_of_part(NodeNumber node, const HeldNode& held, const Hold& closure, std::vector<Amount> part);
   void confine(NodeNumber node, const HeldNode& held, Timeline& timeline);
@@ -201,6 +202,7 @@ class Profile {
   std::vector<std::uint32_t> held_at_;   // by node: position in held_nodes_ and held_
   std::vector<NodeNumber> held_nodes_;   // those with holds
   std::vector<HeldNode> held_;           // beside it
+  std::vector<Timeline> spare_;          // of nodes that are held no more: memory for the next ones
   std::vector<NodeNumber> started_on_;   // by starts of this call
   std::vector<bool> has_starts_;         // by node: and not refreshed since
   std::map<JobId, LicenseHolder> license_holders_;

@@ -7,8 +7,12 @@
 
 namespace spur::sched {
 
-Timeline::Timeline(std::size_t width, const Amount* free_now, Time now)
-    : width_(width), times_{now}, rows_(free_now, free_now + width) {}
+void Timeline::begin(std::size_t width, const Amount* free_now, Time now) {
+  width_ = width;
+  times_.assign(1, now);
+  rows_.assign(free_now, free_now + width);
+  falls_.clear();
+}
 
 void Timeline::append(const std::vector<Time>& at, const std::vector<Amount>& back, Time soonest) {
   SPUR_CHECK(steps() == 1 && soonest > times_.back());

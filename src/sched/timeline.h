@@ -15,7 +15,9 @@ namespace spur::sched {
 class Timeline {
  public:
   Timeline() = default;
-  Timeline(std::size_t width, const Amount* free_now, Time now);
+  Timeline(std::size_t width, const Amount* free_now, Time now) { begin(width, free_now, now); }
+  // From the beginning, with the memory that it has.
+  void begin(std::size_t width, const Amount* free_now, Time now);
 
   // Builds it up: at those moments, which ascend, so much has come back in all (a row each), but not before
   // `soonest`.

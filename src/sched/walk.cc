@@ -17,8 +17,10 @@ Walk::Walk(EngineState& state, Mode mode)
       mode_(mode),
       now_(state.profile.now()),
       cursors_(state.cursors),
-      holds_in_(state.view.partitions->size()) {
+      holds_in_(state.view.partitions->size()),
+      heap_(state.queue) {
   cursors_.resize(state.lanes.size());
+  heap_.clear();
   for (Cursor& cursor : cursors_) cursor.forget();
 }
 

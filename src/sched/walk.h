@@ -43,14 +43,7 @@ class Walk {
 
  private:
   using Cursor = LaneCursor;
-  // What comes next: of a lane, or one job by itself.
-  struct Item {
-    Position position;
-    std::uint32_t lane = 0, slot = 0;
-    std::uint32_t joined = 0;  // its lane then had joined so often
-    bool alone = false;
-    friend bool operator<(const Item& a, const Item& b) { return b.position < a.position; }  // a heap's top is first
-  };
+  using Item = QueueItem;
   // What this call did to a job.
   struct Done {
     bool started = false;               // wholly
@@ -134,7 +127,7 @@ class Walk {
   std::vector<Cursor>& cursors_;         // by lane
   bool behind_ = false;                  // the second part of the walk
   std::vector<std::uint32_t> holds_in_;  // by partition
-  std::vector<Item> heap_;
+  std::vector<Item>& heap_;
   std::optional<Position> last_;
   std::unordered_map<std::uint32_t, Done> done_;                                 // by slot; look-up only
   std::map<JobId, std::uint32_t> array_starts_;                                  // of arrays with a limit

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "replay/one_partition.h"
 #include "sched/explain.h"
 #include "sched/forward.h"
 #include "sched/plan.h"
@@ -31,28 +32,14 @@ double cpu_millis() {
 }
 
 model::View empty_cluster(std::uint32_t nodes) {
-  model::View view;
-  view.config = std::make_shared<model::ClusterConfig>();
-  auto names = std::make_shared<std::map<std::string, NodeIndex, std::less<>>>();
-  model::Partition partition;
-  partition.config.name = "all";
-  partition.config.is_default = true;
+  std::vector<std::shared_ptr<model::Node>> made;
   for (std::uint32_t n = 0; n < nodes; ++n) {
-    auto node = std::make_shared<model::Node>();
-    node->index = NodeIndex(n);
-    node->name = fmt::format("n{}", n + 1);
-    node->hardware.cpus = node->hardware.cores_per_socket = 64;
-    node->hardware.memory_mib = 256'000;
-    node->registered = true;
-    node->cpus_in_use.resize(1);
-    if (n % 4 == 0) node->features = node->active_features = {"big"};
-    names->emplace(node->name, node->index);
-    partition.nodes.push_back(node->index);
-    view.nodes.set(n, std::move(node));
+    auto& node = *made.emplace_back(std::make_shared<model::Node>());
+    node.hardware.cpus = node.hardware.cores_per_socket = 64;
+    node.hardware.memory_mib = 256'000;
+    if (n % 4 == 0) node.features = node.active_features = {"big"};
   }
-  view.node_by_name = std::move(names);
-  view.partitions = std::make_shared<std::vector<model::Partition>>(1, std::move(partition));
-  return view;
+  return replay::one_partition(std::make_shared<model::ClusterConfig>(), std::move(made));
 }
 
 std::vector<std::shared_ptr<const model::JobSpec>> shapes(sched::Dice& dice) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "replay/one_partition.h"
+
 namespace spur::replay {
 namespace {
 
@@ -24,35 +26,20 @@ std::uint32_t unit_of(const std::vector<OpenbNode>& nodes, const std::vector<Ope
 }
 
 model::View view_of(const std::vector<OpenbNode>& nodes, std::uint32_t cpu_unit) {
-  model::View view;
   auto config = std::make_shared<model::ClusterConfig>();
   config->memory_as = model::MemoryAs::Consumable;
-  view.config = std::move(config);
-  auto names = std::make_shared<std::map<std::string, NodeIndex, std::less<>>>();
-  model::Partition partition;
-  partition.config.name = "all";
-  partition.config.is_default = true;
-  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-    auto node = std::make_shared<model::Node>();
-    node->index = NodeIndex(n);
-    node->name = fmt::format("n{}", n + 1);  // the trace's may be anything
-    auto& hardware = node->hardware;
-    hardware.cpus = hardware.cores_per_socket = std::max(1u, nodes[n].cpu_milli / cpu_unit);
-    hardware.memory_mib = nodes[n].memory_mib;
-    if (nodes[n].gpus > 0) {
-      hardware.gres.push_back({"gpu", nodes[n].model, nodes[n].gpus, ""});
-      hardware.gres.push_back({"shard", "", std::uint64_t{nodes[n].gpus} * kMilliPerGpu, ""});
+  std::vector<std::shared_ptr<model::Node>> made;
+  for (const OpenbNode& from : nodes) {  // their names may be anything
+    auto& node = *made.emplace_back(std::make_shared<model::Node>());
+    node.hardware.cpus = node.hardware.cores_per_socket = std::max(1u, from.cpu_milli / cpu_unit);
+    node.hardware.memory_mib = from.memory_mib;
+    if (from.gpus > 0) {
+      node.hardware.gres.push_back({"gpu", from.model, from.gpus, ""});
+      node.hardware.gres.push_back({"shard", "", std::uint64_t{from.gpus} * kMilliPerGpu, ""});
     }
-    node->features = node->active_features = {nodes[n].model};
-    node->registered = true;
-    node->cpus_in_use.resize((hardware.cpus + 63) / 64);
-    names->emplace(node->name, node->index);
-    partition.nodes.push_back(node->index);
-    view.nodes.set(n, std::move(node));
+    node.features = node.active_features = {from.model};
   }
-  view.node_by_name = std::move(names);
-  view.partitions = std::make_shared<std::vector<model::Partition>>(1, std::move(partition));
-  return view;
+  return one_partition(std::move(config), std::move(made));
 }
 
 }  // namespace

@@ -133,10 +133,12 @@ void Agent::on(const model::ControllerEnd& end) {
     controller_.send(std::move(done));
     return;
   }
-  if (it->second.running)
+  if (it->second.running) {
+    if (on_run_ends) on_run_ends(end.run, false);
     launcher_.end(end.run, end.kill, end.why);
-  else
+  } else {
     report(end.run, it->second);
+  }
 }
 
 void Agent::on(const model::ControllerSignal& signal) {
@@ -172,6 +174,7 @@ void Agent::on_ended(const io::Launcher::Ended& ended) {
   Run& state = runs_[ended.run];
   if (!state.running) return;
   state.running = false;
+  if (on_run_ends) on_run_ends(ended.run, true);
   state.done = {.run = ended.run,
                 .exit = ended.exit,
                 .is_batch_host = state.is_batch_host,

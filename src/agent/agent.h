@@ -44,6 +44,8 @@ class Agent {
   void set_address(std::string address) { identity_.address = std::move(address); }
   // Filled into every heartbeat; set by the owner, may stay empty.
   std::function<void(model::AgentHeartbeat&)> measure;
+  // Told when a run is being ended (over = false) and when it is over; may stay empty.
+  std::function<void(const model::JobRun&, bool over)> on_run_ends;
   // From the controller's last welcome; empty before it. Verifies step tickets.
   const std::string& controller_public_key() const { return controller_public_key_; }
   const std::string& cluster_name() const { return cluster_name_; }

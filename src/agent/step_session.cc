@@ -9,20 +9,65 @@
 #include <utility>
 
 #include "model/distribution.h"
+#include "wire/id_codec.h"
+#include "wire/job_codec.h"
 #include "wire/spec_codec.h"
 
 namespace spur::agent {
+namespace {
 
-Result<std::vector<std::uint32_t>> lay_out_tasks(const model::Distribution& distribution, std::uint32_t tasks,
-                                                 const std::vector<std::uint32_t>& cpus, std::uint32_t cpus_per_task,
-                                                 bool overcommit) {
-  const auto nodes = static_cast<std::uint32_t>(cpus.size());
-  std::vector<std::uint32_t> room;
-  for (const auto c : cpus) room.push_back(std::max(1u, c / std::max(1u, cpus_per_task)));
-  const std::uint32_t capacity = std::accumulate(room.begin(), room.end(), 0u);
-  if (tasks < nodes) return fail(ErrorCode::InvalidNodeCount, "More nodes requested than tasks");
-  if (tasks > capacity && !overcommit) return fail(ErrorCode::StepTooLarge, "More processors requested than permitted");
-  return model::deal_tasks(distribution, tasks, room);
+constexpr std::uint32_t kMaxTasks = 1u << 24;
+
+void set_grant(const StepShare& share, v1::StepGrant& grant) {
+  wire::runs_to_proto(share.cpus, grant.mutable_cpus());
+  grant.set_memory_mib(share.memory_mib);
+  for (const auto& devices : share.devices) wire::to_proto(devices, grant.add_devices());
+}
+
+}  // namespace
+
+Result<StepAsk> ask_of(const v1::StepStart& start, const model::ControllerLaunch& launch) {
+  StepAsk ask;
+  if (start.nodes_size() == 0)
+    for (std::size_t i = 0; i < launch.parts.size(); ++i) ask.nodes.push_back(i);
+  for (const auto& name : start.nodes()) {
+    const auto it = std::ranges::find(launch.parts, name, &model::LaunchPart::node);
+    if (it == launch.parts.end())
+      return fail(ErrorCode::InvalidNode, fmt::format("node {} is not part of the job", name));
+    ask.nodes.push_back(static_cast<std::size_t>(it - launch.parts.begin()));
+  }
+  auto once = ask.nodes;
+  std::ranges::sort(once);
+  if (std::ranges::adjacent_find(once) != once.end())
+    return fail(ErrorCode::InvalidArgument, "a node is named twice");
+  ask.node_count = start.node_count() > 0 ? start.node_count() : ask.nodes.size();
+  ask.required = start.required_nodes();
+  if (ask.node_count > ask.nodes.size() || ask.required > ask.node_count)
+    return fail(ErrorCode::InvalidNodeCount, "More nodes requested than there are");
+  ask.tasks_per_node.assign(start.tasks_per_node().begin(), start.tasks_per_node().end());
+  ask.tasks = start.ntasks();
+  if (!ask.tasks_per_node.empty()) {
+    if (ask.tasks_per_node.size() != ask.nodes.size() || ask.node_count != ask.nodes.size())
+      return fail(ErrorCode::InvalidArgument, "tasks_per_node does not match the nodes");
+    const auto sum = std::accumulate(ask.tasks_per_node.begin(), ask.tasks_per_node.end(), std::uint64_t{0});
+    if (sum > kMaxTasks) return fail(ErrorCode::TooManyTasks, "too many tasks");
+    ask.tasks = static_cast<std::uint32_t>(sum);
+  }
+  ask.tasks = std::max(ask.tasks, 1u);
+  if (ask.tasks > kMaxTasks) return fail(ErrorCode::TooManyTasks, "too many tasks");
+  if (ask.tasks < ask.node_count) return fail(ErrorCode::InvalidNodeCount, "More nodes requested than tasks");
+  ask.max_tasks_per_node = start.max_tasks_per_node();
+  ask.cpus_per_task = std::max(1u, start.cpus_per_task());
+  ask.cpus_per_gpu = start.cpus_per_gpu();
+  ask.exact = start.exact();
+  ask.overlap = start.overlap();
+  ask.overcommit = start.overcommit() || launch.spec->overcommit;
+  ask.memory_per_node_mib = start.memory_mib_per_node();
+  ask.memory_per_cpu_mib = start.memory_mib_per_cpu();
+  if (start.gres_size() > 0 || start.no_gres()) ask.gres.emplace();
+  for (const auto& message : start.gres()) SPUR_TRY(wire::from_proto(message, &ask.gres->emplace_back()));
+  SPUR_TRY(wire::from_proto(start.distribution(), &ask.distribution));
+  return ask;
 }
 
 bool StepSession::Part::has(std::uint32_t rank) const {
@@ -32,10 +77,14 @@ bool StepSession::Part::has(std::uint32_t rank) const {
 
 StepSession::StepSession(StepContext& context, Events events) : context_(context), events_(std::move(events)) {}
 
-StepSession::~StepSession() { *alive_ = false; }
+StepSession::~StepSession() {
+  *alive_ = false;
+  parts_.clear();  // its tasks end before others get their place
+}
 
 void StepSession::finish(Status status) {
   if (std::exchange(finished_, true)) return;
+  place_.reset();
   events_.finished(std::move(status));
 }
 
@@ -48,6 +97,12 @@ void StepSession::input(v1::StepInput input, std::function<void()> taken) {
     return taken();
   }
   if (input.has_start()) return finish(fail(ErrorCode::InvalidArgument, "a step has one start"));
+  if (!waiting_) return pass_on(std::move(input), std::move(taken));
+  // Until the step starts its input waits with it, `taken` untold: so it is one message and what was under way.
+  early_.emplace_back(std::move(input), std::move(taken));
+}
+
+void StepSession::pass_on(v1::StepInput input, std::function<void()> taken) {
   if (input.has_stdin_data() && input.stdin_data().has_task()) {
     for (auto& part : parts_) {
       const std::uint32_t task = input.stdin_data().task();
@@ -78,59 +133,26 @@ void StepSession::pause(bool paused) {
     if (part->channel && !part->over) part->channel->pause(paused);
 }
 
-Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& start) const {
+Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& start) {
   SPUR_ASSIGN(const auto ticket, context_.verify(start.ticket()));
   if (ticket.kind != io::CredentialKind::StepTicket)
     return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
   const model::ControllerLaunch* launch = context_.agent.held(ticket.job);
-  if (!launch) return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not on node {}", ticket.job.value, context_.node));
-  if (launch->run.epoch != ticket.epoch) return fail(ErrorCode::StaleEpoch, "the ticket is for another run of the job");
+  if (!launch)
+    return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not on node {}", ticket.job.value, context_.node));
+  if (launch->run.epoch != ticket.epoch)
+    return fail(ErrorCode::StaleEpoch, "the ticket is for another run of the job");
   if (launch->spec->uid != ticket.uid) return fail(ErrorCode::PermissionDenied, "the ticket is for another user");
-  if (start.argv_size() == 0) return fail(ErrorCode::InvalidArgument, "No command given to execute.");
+  if (start.argv_size() == 0 && start.programs_size() == 0)
+    return fail(ErrorCode::InvalidArgument, "No command given to execute.");
+  job_ = ticket.job;
   return launch;
 }
 
-Status StepSession::lay_out(const v1::StepStart& start, const model::ControllerLaunch& launch) {
-  const auto find = [&](const std::string& name) {
-    return std::find_if(launch.parts.begin(), launch.parts.end(), [&](const auto& p) { return p.node == name; });
-  };
-  std::vector<std::uint32_t> cpus;
-  const auto add = [&](std::size_t i) {
-    auto part = std::make_unique<Part>();
-    part->node = launch.parts[i].node;
-    part->address = launch.addresses[i];
-    cpus.push_back(static_cast<std::uint32_t>(launch.parts[i].cpus.size()));
-    parts_.push_back(std::move(part));
-  };
-  if (start.nodes_size() == 0) {
-    for (std::size_t i = 0; i < launch.parts.size(); ++i) add(i);
-  } else {
-    for (const auto& name : start.nodes()) {
-      const auto it = find(name);
-      if (it == launch.parts.end()) return fail(ErrorCode::InvalidNode, fmt::format("node {} is not part of the job", name));
-      add(static_cast<std::size_t>(it - launch.parts.begin()));
-    }
-  }
-  model::Distribution distribution;
-  SPUR_TRY(wire::from_proto(start.distribution(), &distribution));
-  const std::uint32_t per_task = start.cpus_per_task() ? start.cpus_per_task() : std::max(1u, launch.spec->cpus_per_task);
-  std::vector<std::uint32_t> layout(start.tasks_per_node().begin(), start.tasks_per_node().end());
-  if (layout.empty()) {
-    SPUR_ASSIGN(layout, lay_out_tasks(distribution,
-                                      std::max<std::uint32_t>(start.ntasks(), static_cast<std::uint32_t>(parts_.size())), cpus,
-                                      per_task, launch.spec->overcommit));
-  }
-  if (layout.size() != parts_.size()) return fail(ErrorCode::InvalidArgument, "tasks_per_node does not match the nodes");
-  if (start.task_nodes_size() > 0 && !launch.spec->overcommit)
-    for (std::size_t i = 0; i < layout.size(); ++i)
-      if (layout[i] > std::max(1u, cpus[i] / per_task))
-        return fail(ErrorCode::StepTooLarge, "More processors requested than permitted");
-  return number(start, distribution, layout);
-}
-
 // Gives out the ranks. A node that no task is left for (tasks were packed) is not part of the step.
-Status StepSession::number(const v1::StepStart& start, const model::Distribution& distribution,
-                           const std::vector<std::uint32_t>& layout) {
+Status StepSession::number(const v1::StepStart& start, const model::Distribution& distribution) {
+  std::vector<std::uint32_t> layout;
+  for (const auto& part : parts_) layout.push_back(part->share.tasks);
   std::vector<std::vector<std::uint32_t>> ranks = model::task_numbers(distribution, layout);
   if (start.task_nodes_size() > 0) {
     const std::vector<std::uint32_t> of_task(start.task_nodes().begin(), start.task_nodes().end());
@@ -138,7 +160,8 @@ Status StepSession::number(const v1::StepStart& start, const model::Distribution
       return fail(ErrorCode::InvalidArgument, "a task is on none of the step's nodes");
     ranks = model::task_numbers(of_task, layout.size());
     for (std::size_t i = 0; i < layout.size(); ++i)
-      if (ranks[i].size() != layout[i]) return fail(ErrorCode::InvalidArgument, "tasks_per_node does not match the tasks");
+      if (ranks[i].size() != layout[i])
+        return fail(ErrorCode::InvalidArgument, "tasks_per_node does not match the tasks");
   }
   std::uint32_t rank = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -155,53 +178,88 @@ Status StepSession::number(const v1::StepStart& start, const model::Distribution
 Status StepSession::start(v1::StepStart start) {
   SPUR_ASSIGN(const auto* launch, admit(start));
   kill_on_bad_exit_ = start.kill_on_bad_exit();
-  if (start.forwarded()) {
+  if (start.forwarded()) return start_forwarded(start, *launch);
+  if (launch->this_part != 0)
+    return fail(ErrorCode::InvalidNode, fmt::format("steps of job {} are started by the first of its nodes, {}",
+                                                    launch->run.job.value, launch->whole.nodes));
+  return enter(start, *launch);
+}
+
+Status StepSession::start_forwarded(const v1::StepStart& start, const model::ControllerLaunch& launch) {
+  auto part = std::make_unique<Part>();
+  part->node = context_.node;
+  for (int i = 0; i < start.nodes_size(); ++i)
+    if (start.nodes(i) == context_.node && i < start.tasks_per_node_size()) part->tasks = start.tasks_per_node(i);
+  part->first_rank = start.first_rank();
+  part->ranks.assign(start.ranks().begin(), start.ranks().end());
+  if (part->tasks == 0) return fail(ErrorCode::InvalidArgument, "the step has no task on node " + context_.node);
+  parts_.push_back(std::move(part));
+  open_parts(start, launch);
+  return {};
+}
+
+Status StepSession::enter(const v1::StepStart& start, const model::ControllerLaunch& launch) {
+  SPUR_ASSIGN(auto ask, ask_of(start, launch));
+  StepBook::Events events{.granted = [this, start](StepBegin granted) { begin(start, std::move(granted)); },
+                          .waits =
+                              [this] {
+                                waiting_ = true;
+                                v1::StepOutput output;
+                                output.mutable_waiting()->set_code(static_cast<std::uint32_t>(ErrorCode::NodesBusy));
+                                events_.output(std::move(output));
+                              },
+                          .gone = [this](Error error) { finish(std::unexpected(std::move(error))); }};
+  SPUR_ASSIGN(place_, context_.book.enter(launch, std::move(ask), std::move(events)));
+  return {};
+}
+
+void StepSession::begin(v1::StepStart start, StepBegin granted) {
+  const model::ControllerLaunch* launch = context_.agent.held(job_);
+  if (!launch) return finish(fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed"));
+  for (StepShare& share : granted.shares) {
     auto part = std::make_unique<Part>();
-    part->node = context_.node;
+    part->node = launch->parts[share.node].node;
+    part->address = launch->addresses[share.node];
+    part->share = std::move(share);
     parts_.push_back(std::move(part));
-    for (int i = 0; i < start.nodes_size(); ++i)
-      if (start.nodes(i) == context_.node && i < start.tasks_per_node_size()) parts_[0]->tasks = start.tasks_per_node(i);
-    parts_[0]->first_rank = start.first_rank();
-    parts_[0]->ranks.assign(start.ranks().begin(), start.ranks().end());
-    if (parts_[0]->tasks == 0) return fail(ErrorCode::InvalidArgument, "the step has no task on node " + context_.node);
-  } else {
-    if (launch->this_part != 0)
-      return fail(ErrorCode::InvalidNode, fmt::format("steps of job {} are started by the first of its nodes, {}",
-                                                      launch->run.job.value, launch->whole.nodes));
-    SPUR_TRY(lay_out(start, *launch));
-    start.set_step(context_.next_step[launch->run.job]++);
-    start.set_ntasks(parts_.back()->first_rank + parts_.back()->tasks);
-    start.clear_nodes();
-    start.clear_tasks_per_node();
-    start.clear_addresses();
-    start.clear_task_nodes();
-    for (const auto& part : parts_) {
-      start.add_nodes(part->node);
-      start.add_tasks_per_node(part->tasks);
-      start.add_addresses(part->address);
-    }
+  }
+  model::Distribution distribution;
+  auto done = wire::from_proto(start.distribution(), &distribution);
+  if (done) done = number(start, distribution);
+  if (!done) return finish(std::move(done));
+  start.set_step(granted.step);
+  start.set_ntasks(parts_.back()->first_rank + parts_.back()->tasks);
+  start.clear_nodes();
+  start.clear_tasks_per_node();
+  start.clear_addresses();
+  start.clear_task_nodes();
+  for (const auto& part : parts_) {
+    start.add_nodes(part->node);
+    start.add_tasks_per_node(part->tasks);
+    start.add_addresses(part->address);
   }
   open_parts(start, *launch);
-  return {};
+  waiting_ = false;
+  for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
 }
 
 void StepSession::open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch) {
   for (auto& part : parts_) {
     Part* p = part.get();
-    io::StepChannel::Events events{
-        .on_output =
-            [this, p, alive = alive_](std::string bytes) {
-              if (*alive) on_output(*p, std::move(bytes));
-            },
-        .on_closed =
-            [this, p, alive = alive_](Status status) {
-              if (*alive) on_closed(*p, std::move(status));
-            }};
+    io::StepChannel::Events events{.on_output =
+                                       [this, p, alive = alive_](std::string bytes) {
+                                         if (*alive) on_output(*p, std::move(bytes));
+                                       },
+                                   .on_closed =
+                                       [this, p, alive = alive_](Status status) {
+                                         if (*alive) on_closed(*p, std::move(status));
+                                       }};
     v1::StepInput first;
     *first.mutable_start() = start;
     first.mutable_start()->set_first_rank(p->first_rank);
     first.mutable_start()->clear_ranks();
     for (const std::uint32_t rank : p->ranks) first.mutable_start()->add_ranks(rank);
+    if (!start.forwarded()) set_grant(p->share, *first.mutable_start()->mutable_grant());
     if (p->node == context_.node) {
       p->channel = context_.port.open_local(launch, start.step(), std::move(events));
     } else {

@@ -10,29 +10,6 @@
 namespace spur::agent {
 namespace {
 
-TEST(LayOutTasks, Table) {
-  struct Row {
-    std::uint32_t tasks;
-    std::vector<std::uint32_t> cpus;
-    std::uint32_t per_task;
-    bool overcommit;
-    std::vector<std::uint32_t> out;  // empty: refused
-  };
-  const Row rows[] = {
-      {1, {4}, 1, false, {1}},       {4, {4}, 1, false, {4}},
-      {5, {4}, 1, false, {}},        {5, {4}, 1, true, {5}},
-      {2, {4, 4}, 1, false, {1, 1}}, {5, {4, 4}, 1, false, {3, 2}},
-      {7, {4, 4}, 1, false, {4, 3}}, {1, {4, 4}, 1, false, {}},
-      {2, {4}, 2, false, {2}},       {3, {4}, 2, false, {}},
-      {4, {4, 4}, 2, false, {2, 2}}, {1, {1}, 4, false, {1}},
-      {10, {2, 2}, 1, true, {5, 5}}, {6, {1, 4, 2}, 1, false, {1, 3, 2}},
-  };
-  for (const Row& row : rows) {
-    const auto out = lay_out_tasks({}, row.tasks, row.cpus, row.per_task, row.overcommit);
-    EXPECT_EQ(out.value_or(std::vector<std::uint32_t>{}), row.out) << row.tasks << " tasks";
-  }
-}
-
 struct TestClock final : io::Clock {
   Time now() override { return {}; }
   Duration monotonic() override { return {}; }
@@ -159,8 +136,7 @@ class StepSessionTest : public testing::Test {
                        .verify = [this](std::string_view ticket) -> Result<io::Verified> {
                          if (ticket != "ticket") return fail(ErrorCode::Unauthenticated, "forged");
                          return ticket_;
-                       },
-                       .next_step = {}};
+                       }};
   std::unique_ptr<StepSession> session_;
   std::vector<v1::StepOutput> heard_;
   std::optional<Status> finished_;
@@ -227,6 +203,84 @@ TEST_F(StepSessionTest, RanksAreDealtOut) {
   begin(listed);
   ASSERT_TRUE(finished_ && !*finished_);
   EXPECT_EQ(finished_->error().code, ErrorCode::InvalidArgument);
+}
+
+TEST_F(StepSessionTest, TasksAreLaidOutByTheCpus) {
+  struct Row {
+    std::uint32_t tasks, per_task;
+    bool overcommit;
+    const char* out;  // tasks of each node
+  };
+  for (const Row& row :
+       {Row{2, 1, false, "1 1"}, Row{5, 1, false, "3 2"}, Row{8, 1, false, "4 4"}, Row{9, 1, false, ""},
+        Row{9, 1, true, "5 4"}, Row{4, 2, false, "2 2"}, Row{5, 2, false, ""}, Row{1, 1, false, ""}}) {
+    open();
+    auto start = start_of(row.tasks);
+    start.set_cpus_per_task(row.per_task);
+    start.set_overcommit(row.overcommit);
+    begin(start);
+    std::string out;
+    if (!port_.ends.empty())
+      for (const auto tasks : port_.ends[0]->got.at(0).start().tasks_per_node())
+        out += (out.empty() ? "" : " ") + std::to_string(tasks);
+    EXPECT_EQ(out, row.out) << row.tasks << " tasks of " << row.per_task;
+  }
+}
+
+TEST_F(StepSessionTest, AStepWaitsForRoomAndStartsWhenThereIs) {
+  begin(start_of(2));
+  auto first = std::move(session_);
+  open();
+  begin(start_of(2));
+  ASSERT_EQ(heard_.size(), 1u);
+  EXPECT_TRUE(heard_[0].has_waiting());
+  EXPECT_TRUE(port_.ends.empty());
+  v1::StepInput input;
+  input.mutable_stdin_data()->set_data("early");
+  bool taken = false;
+  session_->input(input, [&] { taken = true; });
+  EXPECT_FALSE(taken);
+  first.reset();
+  ASSERT_EQ(port_.ends.size(), 2u);
+  EXPECT_TRUE(taken);
+  ASSERT_EQ(port_.ends[0]->got.size(), 2u);
+  EXPECT_EQ(port_.ends[0]->got[0].start().step(), 1u);
+  EXPECT_EQ(port_.ends[0]->got[1].stdin_data().data(), "early");
+  EXPECT_EQ(port_.ends[1]->got[0].start().grant().cpus().bounds_size(), 2);
+}
+
+TEST_F(StepSessionTest, WhoeverWaitsHearsOfTheEndOfTheJob) {
+  begin(start_of(2));
+  auto first = std::move(session_);
+  open();
+  begin(start_of(2));
+  context_.book.ends({JobId{7}, Epoch{1}});
+  ASSERT_TRUE(finished_ && !*finished_);
+  EXPECT_EQ(finished_->error().code, ErrorCode::JobAlreadyDone);
+  first.reset();
+  EXPECT_TRUE(port_.ends.empty()) << "it must not start any more";
+  open();
+  begin(start_of(2));
+  ASSERT_TRUE(finished_ && !*finished_);
+  EXPECT_EQ(finished_->error().code, ErrorCode::JobAlreadyDone);
+}
+
+TEST_F(StepSessionTest, ExactStepsRunBesideEachOther) {
+  auto start = start_of(1);
+  start.add_nodes("n1");
+  start.add_nodes("n2");
+  start.set_node_count(1);
+  start.set_exact(true);
+  start.set_cpus_per_task(3);
+  std::vector<std::unique_ptr<StepSession>> running;
+  std::string where;
+  for (int i = 0; i < 3; ++i) {
+    open();
+    begin(start);
+    for (const auto& end : port_.ends) where += end->where + ";";
+    running.push_back(std::move(session_));
+  }
+  EXPECT_EQ(where, "local step 0;n2:2;");
 }
 
 TEST_F(StepSessionTest, StepsAreNumbered) {

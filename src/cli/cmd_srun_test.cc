@@ -434,13 +434,24 @@ TEST_F(Srun, RefusesBadLines) {
       {"--pty x", 1, "srun: error: --pty is not supported yet\n"},
       {"--mpi=pmix x", 1, "srun: error: --mpi=pmix is not supported yet\n"},
       {"--cpu-bind=cores x", 1, "srun: error: --cpu-bind=cores is not supported yet\n"},
-      {"--jobid=5 --exclusive x", 1, "srun: error: --exclusive of a job step is not supported yet\n"},
       {"--jobid=x x", 1, "srun: error: Invalid numeric value \"x\" for --jobid.\n"},
   };
   for (const ErrorCase& test : cases) {
     EXPECT_EQ(run(test.line, {}), test.status) << test.line;
     EXPECT_EQ(err_, test.message) << test.line;
   }
+}
+
+TEST_F(Srun, SaysThatAStepWaits) {
+  const auto busy = [](wire::StepEvents& events, FakeRunner&) { events.waiting(ErrorCode::NodesBusy); };
+  EXPECT_EQ(run("x", {busy, busy, started(), exit(0, 0)}), 0);
+  EXPECT_EQ(err_,
+            "srun: Job 101 step creation temporarily disabled, retrying (Requested nodes are busy)\n"
+            "srun: Step created for StepId=101.0\n");
+  now_ = kTestNow;
+  const auto later = [this](wire::StepEvents&, FakeRunner&) { now_ += seconds(2); };
+  EXPECT_EQ(run("-I x", {busy, later, started(), exit(0, 0)}), 1);
+  EXPECT_EQ(err_, "srun: error: Unable to create step for job 101: Requested nodes are busy\n");
 }
 
 TEST_F(Srun, KillsTheRestAfterTheWait) {

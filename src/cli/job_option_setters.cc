@@ -75,18 +75,23 @@ OptionStatus set_dependency(Request& r, Value v) {
   return set_dependencies(r.spec, v);
 }
 OptionStatus set_gres(Request& r, Value v) {
+  r.gres_given = true;
   return take(r.gres, gres_request(v));
 }
 OptionStatus set_gpus(Request& r, Value v) {
+  r.gres_given = true;
   return take(r.gpus, gpu_request(v, Per::Job));
 }
 OptionStatus set_gpus_per_node(Request& r, Value v) {
+  r.gres_given = true;
   return take(r.gpus_per_node, gpu_request(v, Per::Node));
 }
 OptionStatus set_gpus_per_task(Request& r, Value v) {
+  r.gres_given = true;
   return take(r.gpus_per_task, gpu_request(v, Per::Task));
 }
 OptionStatus set_gpus_per_socket(Request& r, Value v) {
+  r.gres_given = true;
   return take(r.gpus_per_socket, gpu_request(v, Per::Socket));
 }
 OptionStatus set_licenses(Request& r, Value v) {
@@ -427,6 +432,24 @@ OptionStatus set_job_id(Request& r, Value v) {
   const auto target = parse_job_target(v);
   if (!target || target->tasks) return bad_option(fmt::format("Invalid numeric value \"{}\" for --jobid.", v), 1);
   r.job_id = target->id;
+  return {};
+}
+
+OptionStatus set_relative(Request& r, Value v) {
+  const auto value = text::parse_decimal32(v);
+  if (!value) return bad_option(fmt::format("Invalid numeric value \"{}\" for --relative.", v), 1);
+  r.relative = *value;
+  return {};
+}
+
+OptionStatus set_exact(Request& r, Value) {
+  r.exact = true;
+  r.whole = false;
+  return {};
+}
+OptionStatus set_whole(Request& r, Value) {
+  r.whole = true;
+  r.exact = false;
   return {};
 }
 

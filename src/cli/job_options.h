@@ -32,6 +32,7 @@ struct JobRequest {
   std::optional<std::string> propagate;  // --propagate: names of limits; "" means all
   bool name_given = false;
 
+  bool gres_given = false;  // by any of the options, also for none
   // Generic resources by option: each option replaces only its own earlier value.
   std::vector<model::GresRequest> gres, gpus, gpus_per_node, gpus_per_task, gpus_per_socket;
 
@@ -46,6 +47,8 @@ struct JobRequest {
 
   // srun
   bool label = false, unbuffered = false, disable_status = false, quit_on_interrupt = false, overlap = false;
+  bool exact = false, whole = false;
+  std::optional<std::uint32_t> relative;  // -r: from that node of the job on
   std::optional<bool> kill_on_bad_exit;
   std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
   std::optional<JobId> job_id;                // --jobid

@@ -20,11 +20,16 @@ Result<std::vector<std::size_t>> usable_nodes(const std::vector<std::string>& no
     if (std::ranges::find(usable, position) == usable.end()) usable.push_back(position);
   }
   std::ranges::sort(usable);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
+  const std::size_t first = size.relative.value_or(0);
+  if (size.relative && first + size.nodes.value_or(1) > nodes.size())
+    return fail(ErrorCode::InvalidNodeCount,
+                fmt::format("--relative and --nodes option incompatible with count of allocated nodes ({}+{}>{})",
+                            first, size.nodes.value_or(1), nodes.size()));
+  for (std::size_t i = first; i < nodes.size(); ++i) {
     const bool excluded = std::ranges::find(size.excluded, nodes[i]) != size.excluded.end();
     if (!excluded && std::ranges::find(usable, i) == usable.end()) usable.push_back(i);
   }
-  if (usable.empty()) return fail(ErrorCode::NodeConfigUnavailable, "no node of the job is left");
+  if (usable.empty()) return fail(ErrorCode::InvalidNodeCount, "Hostlist is empty!  Can't run job.");
   return usable;
 }
 
@@ -69,6 +74,10 @@ Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std
     count = *size.tasks;
     layout.fewer_nodes = size.nodes.has_value();
   }
+  if (count < usable.size()) {
+    layout.candidates = usable;
+    layout.required = static_cast<std::uint32_t>(std::min(count, size.required.size()));
+  }
   usable.resize(count);
   std::ranges::sort(usable);
   layout.nodes = usable;
@@ -76,6 +85,7 @@ Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std
   const auto nodes_used = static_cast<std::uint32_t>(count);
   const bool fits = !size.tasks || static_cast<std::uint64_t>(size.tasks_per_node) * count >= *size.tasks;
   const std::uint32_t per_node = fits ? size.tasks_per_node : 0;
+  layout.max_tasks_per_node = per_node;
   layout.ignored_tasks_per_node = !fits && size.tasks_per_node > 0;
   std::uint32_t job_tasks = 0;
   for (const std::size_t node : usable) job_tasks += slot(node);

@@ -17,11 +17,16 @@ struct StepSize {
   std::optional<std::uint32_t> tasks, nodes;    // -n, -N as given for the step
   std::uint32_t tasks_per_node = 0;             // 0: not given
   std::vector<std::string> required, excluded;  // -w, -x
+  std::optional<std::uint32_t> relative{};      // -r: from that node of the job on
   model::Distribution distribution{};           // with an arbitrary one `required` names a node for every task
 };
 
 struct StepLayout {
-  std::vector<std::size_t> nodes;             // positions in the job's node list
+  std::vector<std::size_t> nodes;  // positions in the job's node list
+  // Where the step manager may take others because these are busy: all that it may take, the first `required` of
+  // which it must.
+  std::vector<std::size_t> candidates{};
+  std::uint32_t required = 0, max_tasks_per_node = 0;
   std::vector<std::uint32_t> tasks_per_node;  // parallel to nodes; empty: the step manager's choice
   std::vector<std::uint32_t> task_nodes;      // of an arbitrary distribution: by rank, a position in `nodes` here
   std::uint32_t tasks = 0;

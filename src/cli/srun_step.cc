@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/display.h"
 #include "cli/job_option_values.h"
 #include "cli/srun_exits.h"
 #include "cli/srun_layout.h"
@@ -31,6 +32,7 @@ Result<StepSize> step_size(const JobRequest& request) {
   size.tasks = spec.tasks;
   if (request.nodes_given) size.nodes = spec.min_nodes;
   size.tasks_per_node = spec.tasks_per_node;
+  size.relative = request.relative;
   size.distribution = spec.distribution;
   if (!spec.required_nodes.empty()) {
     SPUR_ASSIGN(size.required, text::expand_hostlist(spec.required_nodes));
@@ -68,6 +70,7 @@ class StepLoop {
     wire::StepEvents events;
     events.started = [this](const std::string&, std::uint32_t step, const std::vector<std::uint32_t>&) {
       step_ = step;
+      if (std::exchange(waiting_, false)) context_.info("Step created for StepId={}.{}", job_.value, step);
       started_ = true;
     };
     events.output = [this](std::uint32_t rank, std::string_view data, bool is_stderr) {
@@ -75,6 +78,7 @@ class StepLoop {
     };
     events.exited = [this](const wire::StepEvents::Exit& exit) { exits_.add(exit); };
     events.failed = [this](const std::string& node, const Error& error) { on_failure(node, error); };
+    events.waiting = [this](ErrorCode why) { on_waiting(why); };
     return events;
   }
 
@@ -88,6 +92,7 @@ class StepLoop {
       if (input_open_ && streams_.input < 0) end_input();
       while (const auto signal = SignalWatch::take()) on_signal(*signal);
       check_wait();
+      if (given_up_) return 1;
     }
     out_.finish();
     err_.finish();
@@ -98,6 +103,19 @@ class StepLoop {
   }
 
  private:
+  void on_waiting(ErrorCode why) {
+    if (waiting_) return;
+    waiting_ = true;
+    waits_since_ = context_.now();
+    if (request_.spec.immediate_seconds == 0)
+      context_.info("Job {} step creation temporarily disabled, retrying ({})", job_.value, slurm_message(why));
+  }
+
+  void give_up(ErrorCode why) {
+    given_up_ = true;
+    context_.error("Unable to create step for job {}: {}", job_.value, slurm_message(why));
+  }
+
   void on_failure(const std::string& node, const Error& error) {
     if (std::exchange(failed_, true) && !started_) return;  // every node refuses for the same reason
     if (!started_) {
@@ -153,6 +171,10 @@ class StepLoop {
   }
 
   void on_signal(int signal) {
+    if (waiting_ && signal != SIGCONT) {
+      context_.info("Cancelled pending job step with signal {}", signal);
+      return give_up(ErrorCode::JobAlreadyDone);
+    }
     switch (signal) {
       case SIGINT:
         return on_interrupt();
@@ -167,6 +189,9 @@ class StepLoop {
 
   // -W: the others have this long after the first task has ended.
   void check_wait() {
+    const std::uint32_t patience = request_.spec.immediate_seconds;
+    if (waiting_ && !given_up_ && patience > 0 && context_.now() - waits_since_ >= seconds(patience))
+      return give_up(ErrorCode::NodesBusy);
     if (exits_.count() == 0 || exits_.count() >= tasks_ || wait_over_) return;
     if (!is_set(first_exit_)) first_exit_ = context_.now();
     if (request_.wait_seconds.value_or(0) == 0 || context_.now() - first_exit_ < seconds(*request_.wait_seconds))
@@ -178,6 +203,7 @@ class StepLoop {
     runner_.send_signal(SIGKILL);
   }
   Duration next_timeout() const {
+    if (waiting_ && request_.spec.immediate_seconds > 0) return milliseconds(50);
     return request_.wait_seconds.value_or(0) != 0 && exits_.count() > 0 && !wait_over_ ? Duration(milliseconds(200))
                                                                                        : Duration(seconds(60));
   }
@@ -190,6 +216,8 @@ class StepLoop {
   std::uint32_t tasks_, first_rank_, step_ = 0;
   TaskOutput out_, err_;
   TaskExits exits_;
+  bool waiting_ = false, given_up_ = false;
+  Time waits_since_;
   bool started_ = false, failed_ = false, input_open_ = true, wait_over_ = false, told_of_kill_ = false;
   int interrupts_sent_ = 0;
   Time last_interrupt_, first_exit_;
@@ -215,11 +243,18 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   SPUR_ASSIGN(step.environment, step_environment(context, request));
   step.environment.insert(step.environment.end(), het_environment.begin(), het_environment.end());
   step.directory = spec.work_dir.empty() ? request.directory : spec.work_dir;
-  for (const std::size_t node : layout.nodes) {
+  // A step that is one of several has its place; another one may be put where there is room.
+  const bool anywhere = !het && !layout.candidates.empty() && layout.task_nodes.empty();
+  if (anywhere) {
+    step.node_count = static_cast<std::uint32_t>(layout.nodes.size());
+    step.required_nodes = layout.required;
+    step.max_tasks_per_node = layout.max_tasks_per_node;
+  }
+  for (const std::size_t node : anywhere ? layout.candidates : layout.nodes) {
     step.nodes.push_back(ticket.nodes[node]);
     step.addresses.push_back(node < ticket.addresses.size() ? ticket.addresses[node] : std::string());
   }
-  step.tasks_per_node = layout.tasks_per_node;
+  if (!anywhere) step.tasks_per_node = layout.tasks_per_node;
   step.distribution = spec.distribution;
   step.task_nodes = layout.task_nodes;
   step.tasks = layout.tasks;
@@ -231,7 +266,14 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.umask = spec.umask;
   step.rlimits = spec.rlimits;
   step.gres = spec.gres;
+  step.no_gres = request.gres_given && spec.gres.empty();
   step.memory_mib_per_node = spec.memory_per_node_mib.value_or(0);
+  step.memory_mib_per_cpu = spec.memory_per_cpu_mib.value_or(0);
+  step.cpus_per_gpu = spec.cpus_per_gpu;
+  step.overcommit = spec.overcommit;
+  // In a job --exclusive is about the step, and means that it shares nothing but takes no more than it needs.
+  const bool exclusive = request.job_id && spec.exclusive != model::Exclusive::No;
+  step.exact = !request.whole && (request.exact || exclusive || spec.cpus_per_task_given || spec.cpus_per_gpu > 0);
   if (request.time_given) step.time_limit = spec.time_limit;
   step.het = het;
   return step;
@@ -246,8 +288,6 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
   const JobRequest& request = *order.request;
   const JobId job = order.job;
   const auto refused = [&](const Error& error) { return std::unexpected(refuse(context, job, error)); };
-  if (request.job_id && request.spec.exclusive != model::Exclusive::No)
-    return std::unexpected(report_unsupported(context, "--exclusive of a job step"));
   auto ticket = controller.step_ticket(job);
   if (!ticket) {
     const ErrorCode code = ticket.error().code;

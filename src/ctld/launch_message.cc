@@ -27,11 +27,17 @@ void describe_array(model::ControllerLaunch& out, const model::Job& job) {
 void add_part(model::ControllerLaunch& out, const model::View& view, const model::NodeGrant& grant) {
   const auto* node = view.nodes.find(grant.node.value);
   SPUR_CHECK(node != nullptr);
+  const model::NodeHardware& hardware = (*node)->hardware;
+  // A declared number of CPUs that does not go with the rest: each counts as a core.
+  const bool regular = hardware.cpus == hardware.sockets * hardware.cores_per_socket * hardware.threads_per_core;
   out.parts.push_back({.node = (*node)->name,
                        .cpus = grant.cpus,
                        .memory_mib = grant.memory_mib,
                        .tasks = grant.tasks,
-                       .devices = grant.devices});
+                       .devices = grant.devices,
+                       .sockets = regular ? hardware.sockets : 1,
+                       .cores_per_socket = regular ? hardware.cores_per_socket : hardware.cpus,
+                       .threads_per_core = regular ? hardware.threads_per_core : 1});
   out.addresses.push_back((*node)->address);
 }
 

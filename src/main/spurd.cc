@@ -148,8 +148,10 @@ class Spurd {
         .clock = clock_,
         .port = *channels_,
         .node = node_,
-        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
-        .next_step = {}});
+        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); }});
+    agent_->on_run_ends = [this](const model::JobRun& run, bool over) {
+      over ? steps_->book.forget(run) : steps_->book.ends(run);
+    };
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
                                                     [this](std::function<void()> f) { loop_->post(std::move(f)); });
     const std::string listen =

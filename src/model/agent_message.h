@@ -67,6 +67,7 @@ struct LaunchPart {
   std::uint64_t memory_mib = 0;
   std::uint32_t tasks = 1;
   std::vector<DeviceGrant> devices;
+  std::uint32_t sockets = 1, cores_per_socket = 0, threads_per_core = 1;  // of the node, as CPUs are numbered
 };
 // What a node that is not the job's first must know of the others.
 struct WholeJob {

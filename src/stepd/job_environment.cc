@@ -82,17 +82,23 @@ Value array_value(const Source& s, std::uint32_t n) {
   return s.launch.array_task ? number(n) : Value{};
 }
 
-// Device numbers of the gpu grants here, "0,2,3".
-Value gpu_indices(const Source& s) {
+// Device numbers of the gpu grants, "0,2,3".
+Value gpu_numbers(const std::vector<model::DeviceGrant>& devices) {
   std::vector<std::uint32_t> all;
-  for (const auto& d : part(s).devices)
+  for (const auto& d : devices)
     if (d.gres == "gpu") all.insert(all.end(), d.indices.begin(), d.indices.end());
   std::ranges::sort(all);
   return text_if(fmt::format("{}", fmt::join(all, ",")));
 }
+const std::vector<model::DeviceGrant>& devices_of(const Source& s) {
+  return s.step ? s.step->devices : part(s).devices;
+}
+Value gpu_indices(const Source& s) {
+  return gpu_numbers(devices_of(s));
+}
 Value gpu_count(const Source& s) {
   std::size_t count = 0;
-  for (const auto& d : part(s).devices)
+  for (const auto& d : devices_of(s))
     if (d.gres == "gpu") count += d.indices.size();
   return count == 0 ? Value{} : number(count);
 }
@@ -199,7 +205,8 @@ constexpr Row kTable[] = {
     {"SLURM_NTASKS_PER_NODE",
      [](const Source& s) { return spec(s).tasks_per_node ? number(spec(s).tasks_per_node) : Value{}; }, Drop, kTwin},
     {"SLURM_CPUS_PER_TASK", cpus_per_task, Drop, kTwin},
-    {"SLURM_CPUS_ON_NODE", [](const Source& s) { return number(part(s).cpus.size()); }, Drop, kTwin},
+    {"SLURM_CPUS_ON_NODE", [](const Source& s) { return number((s.step ? s.step->cpus : part(s).cpus).size()); },
+     Drop, kTwin},
     {"SLURM_MEM_PER_NODE",
      [](const Source& s) { return spec(s).memory_per_node_mib ? number(*spec(s).memory_per_node_mib) : Value{}; },
      Drop, kTwin},
@@ -213,7 +220,7 @@ constexpr Row kTable[] = {
     {"SLURM_GPUS_PER_TASK", [](const Source& s) { return gpus_asked(s, Gres::Per::Task); }},
     {"SLURM_GPUS_PER_SOCKET", [](const Source& s) { return gpus_asked(s, Gres::Per::Socket); }},
     {"SLURM_GPUS_ON_NODE", gpu_count, Drop, kTwin},
-    {"SLURM_JOB_GPUS", gpu_indices, Drop, kTwin},
+    {"SLURM_JOB_GPUS", [](const Source& s) { return gpu_numbers(part(s).devices); }, Drop, kTwin},
     {"SLURM_STEP_GPUS", [](const Source& s) { return s.step ? gpu_indices(s) : Value{}; }},
     {"CUDA_VISIBLE_DEVICES", [](const Source& s) { return visible_to(s, GpuVendor::Nvidia); }, Keep},
     {"ROCR_VISIBLE_DEVICES", [](const Source& s) { return visible_to(s, GpuVendor::Amd); }, Keep},

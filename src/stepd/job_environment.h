@@ -31,6 +31,9 @@ struct StepLayout {
   std::uint32_t rank(std::uint32_t local_id) const { return ranks.empty() ? first_rank + local_id : ranks[local_id]; }
   std::uint32_t cpus_per_task = 0;  // 0: as the job
   std::uint32_t umask = 022;
+  // What the step has of this node's part of the job.
+  std::vector<model::CpuNumber> cpus{};
+  std::vector<model::DeviceGrant> devices{};
   JobId het_job = {};  // of a heterogeneous job: its first component, which all of its steps go by
 };
 

@@ -231,7 +231,9 @@ TEST(JobEnvironment, StepTasks) {
                         .ranks = {1, 3},
                         .distribution = *model::parse_distribution("cyclic", {}),
                         .cpus_per_task = 2,
-                        .umask = 077};
+                        .umask = 077,
+                        .cpus = {5},
+                        .devices = {}};
   c.step = &step;
   expect_all(c.make(), {{"SLURM_STEP_ID", "4"},
                         {"SLURM_STEPID", "4"},

@@ -10,6 +10,8 @@
 #include "spur/v1/agent.pb.h"
 #include "stepd/batch_plan.h"
 #include "stepd/job_message.h"
+#include "wire/id_codec.h"
+#include "wire/job_codec.h"
 #include "wire/spec_codec.h"
 
 namespace spur::stepd {
@@ -59,23 +61,28 @@ Result<StepLayout> told_layout(const v1::StepStart& start, const StepLayout& own
   return out;
 }
 
-// A step may ask for fewer GPUs than the job has here: it sees the first ones.
-Status narrow_devices(const v1::StepStart& start, model::LaunchPart& part) {
-  for (const auto& message : start.gres()) {
-    model::GresRequest wanted;
-    SPUR_TRY(wire::from_proto(message, &wanted));
-    if (wanted.per != model::GresRequest::Per::Node) continue;  // counted over the step by whoever laid it out
-    std::uint64_t left = wanted.count;
-    for (auto& grant : part.devices) {
-      if (grant.gres != wanted.name || (!wanted.type.empty() && grant.type != wanted.type)) continue;
-      const auto take = std::min<std::uint64_t>(left, grant.indices.size());
-      grant.indices.resize(static_cast<std::size_t>(take));
-      left -= take;
-    }
-    if (left > 0)
-      return fail(ErrorCode::InvalidGres,
-                  fmt::format("the job has fewer than {} {} on node {}", wanted.count, wanted.name, part.node));
-  }
+// The share that the step manager gave the step here. It is another node's word: what the job does not have here, the
+// step cannot get.
+Status take_share(const v1::StepStart& start, const model::LaunchPart& part, StepLayout& layout) {
+  layout.cpus = part.cpus;
+  layout.devices = part.devices;
+  if (!start.has_grant()) return {};
+  layout.cpus.clear();
+  layout.devices.clear();
+  SPUR_TRY(wire::runs_from_proto(start.grant().cpus(), &layout.cpus));
+  for (const auto& message : start.grant().devices())
+    SPUR_TRY(wire::from_proto(message, &layout.devices.emplace_back()));
+  const auto has = [&](const model::DeviceGrant& wanted, std::uint32_t index) {
+    return std::ranges::any_of(part.devices, [&](const model::DeviceGrant& d) {
+      return d.gres == wanted.gres && d.type == wanted.type && std::ranges::find(d.indices, index) != d.indices.end();
+    });
+  };
+  bool ours = std::ranges::includes(part.cpus, layout.cpus);
+  for (const auto& grant : layout.devices)
+    for (const auto index : grant.indices) ours = ours && has(grant, index);
+  if (!ours)
+    return fail(ErrorCode::PermissionDenied,
+                fmt::format("the step was given what the job does not have on {}", part.node));
   return {};
 }
 
@@ -102,11 +109,11 @@ Result<StepPlan> plan_step(const StepSource& source) {
   if (start.label() && !(start.std_out().empty() && start.std_err().empty()))
     return fail(ErrorCode::NotSupported, "labels in output files that are written on the nodes are not supported");
   StepPlan plan;
-  model::ControllerLaunch launch = source.launch;
+  const model::ControllerLaunch& launch = source.launch;
   plan.node = launch.parts.front().node;
   SPUR_ASSIGN(plan.layout, layout_of(start, plan.node));
-  SPUR_TRY(narrow_devices(start, launch.parts.front()));
-  const auto& devices = launch.parts.front().devices;
+  SPUR_TRY(take_share(start, launch.parts.front(), plan.layout));
+  const auto& devices = plan.layout.devices;
   const bool has_gpu = std::ranges::any_of(devices, [](const auto& d) { return d.gres == "gpu"; });
 
   TaskPlan common;

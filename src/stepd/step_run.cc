@@ -149,7 +149,7 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .of_node = input_.of_node,
                                     .token = os::run_token(input_.token, launch_.run)}));
   SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_),
-                                           launch_.parts.front().memory_mib, start.memory_mib_per_node()));
+                                           launch_.parts.front().memory_mib, start.grant().memory_mib()));
   SPUR_TRY(start_tasks(std::move(plan), start));
   v1::StepOutput message;
   auto* told = message.mutable_started();

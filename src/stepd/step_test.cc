@@ -344,13 +344,19 @@ TEST_P(Steps, BadStartsAreAnsweredNotObeyed) {
             "4000000000 tasks from rank 0 of 1 cannot be"},
         Row{"labels in files", [](auto& s) { s.set_label(true), s.set_std_out("x"); },
             "labels in output files that are written on the nodes are not supported"},
-        Row{"gpus nobody has",
+        Row{"a CPU of others",
             [](auto& s) {
-              auto* g = s.add_gres();
-              g->set_name("gpu");
-              g->set_count(2);
+              s.mutable_grant()->mutable_cpus()->add_bounds(1);
+              s.mutable_grant()->mutable_cpus()->add_bounds(2);
             },
-            "the job has fewer than 2 gpu on node n1"}}) {
+            "the step was given what the job does not have on n1"},
+        Row{"a GPU of others",
+            [](auto& s) {
+              auto* devices = s.mutable_grant()->add_devices();
+              devices->set_gres("gpu");
+              devices->add_indices(0);
+            },
+            "the step was given what the job does not have on n1"}}) {
     auto start = command("touch " + (dir_ / "out/ran"));
     row.change(start);
     run(start);

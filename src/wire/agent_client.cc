@@ -8,6 +8,7 @@
 
 #include "spur/v1/agent.pb.h"
 #include "wire/error_map.h"
+#include "wire/id_codec.h"
 #include "wire/lean_channel.h"
 #include "wire/lean_stream.h"
 #include "wire/spec_codec.h"
@@ -22,6 +23,33 @@ constexpr LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(30),
 
 Duration monotonic() {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+void add_wishes(const StepRequest& request, v1::StepStart& start) {
+  start.set_node_count(request.node_count);
+  start.set_required_nodes(request.required_nodes);
+  start.set_max_tasks_per_node(request.max_tasks_per_node);
+  start.set_exact(request.exact);
+  start.set_overcommit(request.overcommit);
+  start.set_memory_mib_per_cpu(request.memory_mib_per_cpu);
+  start.set_no_gres(request.no_gres);
+  start.set_cpus_per_gpu(request.cpus_per_gpu);
+  start.set_cpu_bind(request.cpu_bind);
+  start.set_gpu_bind(request.gpu_bind);
+  start.set_mem_bind(request.mem_bind);
+  for (const auto& program : request.programs) {
+    v1::StepProgram& out = *start.add_programs();
+    to_proto(program.ranks, out.mutable_ranks());
+    for (const auto& text : program.arguments) out.add_argv(text);
+  }
+  start.set_task_prolog(request.task_prolog);
+  start.set_task_epilog(request.task_epilog);
+  start.set_warn_signal(request.warn_signal);
+  start.set_warn_seconds(request.warn_seconds);
+  start.set_open_append(request.open_append);
+  start.set_distributed(request.distributed);
+  start.set_host(request.host);
+  start.set_pid(request.pid);
 }
 
 v1::StepInput start_message(const StepRequest& request) {
@@ -55,6 +83,7 @@ v1::StepInput start_message(const StepRequest& request) {
   start.set_std_in(request.std_in);
   start.set_std_out(request.std_out);
   start.set_std_err(request.std_err);
+  add_wishes(request, start);
   if (request.het) {
     v1::HetStep& het = *start.mutable_het();
     het.set_job(request.het->job.value);
@@ -97,6 +126,10 @@ struct AgentClient::Link {
         break;
       case v1::StepOutput::kDone:
         done = true;
+        break;
+      case v1::StepOutput::kWaiting:
+        if (events.waiting)
+          events.waiting(parse_error_number(std::to_string(message.waiting().code())).value_or(ErrorCode::NodesBusy));
         break;
       case v1::StepOutput::KIND_NOT_SET:
         break;  // a newer agent's news that the step does not depend on

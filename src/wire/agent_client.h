@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index_set.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "model/job_spec.h"
@@ -44,6 +45,24 @@ struct StepRequest {
   std::uint64_t memory_mib_per_node = 0;  // 0: as the job
   std::string std_in, std_out, std_err;   // patterns opened on the nodes; empty: over this stream
   std::optional<HetStep> het;             // what the tasks are told; ranks in events are the step's own
+
+  // What is asked of the step manager; see proto/spur/v1/agent.proto.
+  std::uint32_t node_count = 0, required_nodes = 0, max_tasks_per_node = 0, cpus_per_gpu = 0;
+  bool exact = false, overcommit = false, no_gres = false;
+  std::uint64_t memory_mib_per_cpu = 0;
+
+  struct Program {
+    IndexSet ranks;
+    std::vector<std::string> arguments;
+  };
+  std::vector<Program> programs;             // --multi-prog: instead of `arguments`
+  std::string cpu_bind, gpu_bind, mem_bind;  // as typed
+  std::string task_prolog, task_epilog;
+  std::int32_t warn_signal = 0;  // so many seconds before the end of the time limit
+  std::uint32_t warn_seconds = 0;
+  bool open_append = false, distributed = false;
+  std::string host;  // of the caller
+  std::uint32_t pid = 0;
 };
 
 struct StepEvents {
@@ -57,6 +76,7 @@ struct StepEvents {
   std::function<void(std::uint32_t rank, std::string_view data, bool is_stderr)> output;
   std::function<void(const Exit& exit)> exited;
   std::function<void(const std::string& node, const Error& error)> failed;
+  std::function<void(ErrorCode why)> waiting;  // the step fits into the job, but not now; may come again
 };
 
 class AgentClient {

@@ -67,7 +67,11 @@ static Status from_proto(const v1::ControllerWelcome& p, model::ControllerWelcom
   return {};
 }
 
-#define SPUR_LAUNCH_PART_FIELDS(F) F(PLAIN, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices)
+// clang-format off
+#define SPUR_LAUNCH_PART_FIELDS(F) \
+  F(PLAIN, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices) \
+  F(PLAIN, sockets) F(PLAIN, cores_per_socket) F(PLAIN, threads_per_core)
+// clang-format on
 static void to_proto(const model::LaunchPart& m, v1::LaunchPart* p) {
   SPUR_LAUNCH_PART_FIELDS(SPUR_TO)
 }

@@ -123,7 +123,7 @@ SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib)
 SPUR_STRUCT(model::AgentLaunched, run)
 SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error)
 SPUR_STRUCT(model::ControllerWelcome, cluster_name, lease, heartbeat, controller_public_key, unknown, hello_again)
-SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices)
+SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices, sockets, cores_per_socket, threads_per_core)
 SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
 SPUR_STRUCT(model::HetComponent, job, name, partition, nodes, node_count, cpus_per_node, tasks_per_node, tasks,
             cpus_per_task, memory_per_node_mib, memory_per_cpu_mib)

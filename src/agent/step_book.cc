@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/step_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spur::agent {
+
+StepBook::Place::Place(StepBook& book, std::shared_ptr<Job> job, std::list<Entry>::iterator entry)
+    : book_(book), job_(std::move(job)), entry_(entry) {}
+
+StepBook::Place::~Place() {
+  const bool held = entry_->holds;
+  if (held) job_->ledger.give_back(entry_->step);
+  job_->entries.erase(entry_);
+  if (held) book_.let_in(job_);
+}
+
+Result<std::unique_ptr<StepBook::Place>> StepBook::enter(const model::ControllerLaunch& launch, StepAsk ask,
+                                                         Events events) {
+  auto& job = jobs_[launch.run];
+  if (!job) job = std::make_shared<Job>(launch);
+  if (job->over) return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+  auto shares = job->ledger.grant(job->next_step, ask);
+  if (!shares && shares.error().code != ErrorCode::NodesBusy) return std::unexpected(std::move(shares.error()));
+  const auto entry = job->entries.insert(job->entries.end(), Entry{std::move(ask), std::move(events)});
+  auto place = std::make_unique<Place>(*this, job, entry);
+  if (!shares) {
+    entry->events.waits();
+    return place;
+  }
+  entry->holds = true;
+  entry->step = job->next_step++;
+  entry->events.granted({entry->step, std::move(*shares)});
+  return place;
+}
+
+// In the order they came, but what is too large for now does not hold up what is not. Many that wait ask for the
+// same: what has been refused to one is not tried for the next.
+void StepBook::let_in(const std::shared_ptr<Job>& job) {
+  if (job->over) return;
+  job->again = true;
+  if (std::exchange(job->letting_in, true)) return;  // one that was let in has left at once
+  while (std::exchange(job->again, false)) {
+    std::vector<const StepAsk*> refused;
+    for (auto it = job->entries.begin(); it != job->entries.end(); ++it) {
+      if (it->holds || std::ranges::any_of(refused, [&](const StepAsk* ask) { return *ask == it->ask; })) continue;
+      auto shares = job->ledger.grant(job->next_step, it->ask);
+      if (!shares) {
+        refused.push_back(&it->ask);
+        continue;
+      }
+      it->holds = true;
+      it->step = job->next_step++;
+      const auto granted = it->events.granted;  // a copy: the entry may go meanwhile
+      granted({it->step, std::move(*shares)});
+      if (job->again) break;
+    }
+  }
+  job->letting_in = false;
+}
+
+void StepBook::ends(const model::JobRun& run) {
+  const auto it = jobs_.find(run);
+  if (it == jobs_.end()) return;
+  const auto job = it->second;
+  job->over = true;
+  std::vector<std::function<void(Error)>> waiting;
+  for (const Entry& entry : job->entries)
+    if (!entry.holds) waiting.push_back(entry.events.gone);
+  for (const auto& gone : waiting) gone({ErrorCode::JobAlreadyDone, "Job/step already completing or completed"});
+}
+
+void StepBook::forget(const model::JobRun& run) {
+  ends(run);
+  jobs_.erase(run);
+}
+
+}  // namespace spur::agent

@@ -229,7 +229,9 @@ Amount tasks_by_cores(const Request& request, const NodeLayout& layout, const Am
     tasks = row[Columns::kCpu] / layout.unit * on_socket(layout.unit);
   else
     tasks = on_socket(row[Columns::kCpu]);
-  return request.overcommit ? tasks : std::min(tasks, cpus / each);
+  // Fewer than the sockets have where the partition or the memory bounds them.
+  if (request.overcommit) return cpus >= each ? tasks : 0;
+  return std::min(tasks, cpus / each);
 }
 
 void take_tasks_by_socket(const Request& request, const NodeLayout& layout, const SocketRows& rows,

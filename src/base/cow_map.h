@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A persistent ordered map from 32-bit keys: copying it is O(1), and a copy never changes. The core thread writes
 // its own copy; published views hold others. A write copies only the tree nodes on the path that somebody else
-// can still see; where nobody can, it writes in place. Six bits of the key per level, so at most six levels.
+// can still see; where nobody can, it writes in place. Six bits of the key per level, and as many levels as the
+// largest key needs: at most six.
 //
 // Threads: distinct copies may be used by distinct threads at once. One copy is not for two writers.
 #pragma once
@@ -29,10 +30,12 @@ class CowMap {
   CowMap(const CowMap&) = default;
   CowMap& operator=(const CowMap&) = default;
   // A moved-from map is empty.
-  CowMap(CowMap&& other) noexcept : root_(std::move(other.root_)), size_(std::exchange(other.size_, 0)) {}
+  CowMap(CowMap&& other) noexcept
+      : root_(std::move(other.root_)), size_(std::exchange(other.size_, 0)), top_(std::exchange(other.top_, 0)) {}
   CowMap& operator=(CowMap&& other) noexcept {
     root_ = std::move(other.root_);
     size_ = std::exchange(other.size_, 0);
+    top_ = std::exchange(other.top_, 0);
     return *this;
   }
 
@@ -42,8 +45,8 @@ class CowMap {
   // Null if absent. Valid until this copy is changed.
   const Value* find(Key key) const {
     const Node* node = root_.get();
-    if (!node) return nullptr;
-    for (int level = kLevels - 1; level > 0; --level) {
+    if (!node || top_of(key) > top_) return nullptr;
+    for (int level = top_; level > 0; --level) {
       const auto& branch = static_cast<const Branch&>(*node);
       node = branch.child(slot(key, level));
       if (!node) return nullptr;
@@ -61,31 +64,40 @@ class CowMap {
   // False if absent.
   bool erase(Key key) {
     if (!find(key)) return false;
-    erase_below(root_, key, kLevels - 1);
-    --size_;
+    erase_below(root_, key, top_);
+    if (--size_ == 0) top_ = 0;
     return true;
   }
 
-  void clear() { root_ = {}, size_ = 0; }
+  void clear() { root_ = {}, size_ = 0, top_ = 0; }
 
   // Calls f(key, value) in ascending order of keys; f may return void, or bool where false ends the walk.
   template <class F>
   void for_each(F&& f) const {
-    if (root_) walk(*root_, 0, kLevels - 1, f);
+    if (root_) walk(*root_, 0, top_, f);
   }
 
   // Calls f(key, before, after) in ascending order of keys for every key whose values differ (by ==); null where the
   // key is absent. What both copies share is skipped unseen, so it costs what was written between them.
   template <class F>
   static void diff(const CowMap& before, const CowMap& after, F&& f) {
-    diff_below(before.root_.get(), after.root_.get(), 0, kLevels - 1, f);
+    const Node* a = before.root_.get();
+    const Node* b = after.root_.get();
+    // What the lower tree has is below the first slots of the higher one; the rest of that is the higher one's alone.
+    if (before.top_ > after.top_)
+      diff_heights<true>(a, before.top_, b, after.top_, f);
+    else
+      diff_heights<false>(b, after.top_, a, before.top_, f);
   }
 
  private:
-  static constexpr int kBits = 6, kFan = 1 << kBits, kLevels = 6;  // 36 bits cover the key
+  static constexpr int kBits = 6, kFan = 1 << kBits;
   static constexpr unsigned slot(Key key, int level) {
     return static_cast<unsigned>((static_cast<std::uint64_t>(key) >> (level * kBits)) & (kFan - 1));
   }
+
+  // The level of a tree's root that has room for the key.
+  static constexpr int top_of(Key key) { return key == 0 ? 0 : (static_cast<int>(std::bit_width(key)) - 1) / kBits; }
 
   struct Node {
     virtual ~Node() = default;
@@ -138,9 +150,22 @@ class CowMap {
     return static_cast<N&>(*ref);
   }
 
+  // Makes the tree as high as the key needs.
+  void grow(Key key) {
+    const int top = top_of(key);
+    if (!root_) top_ = top;
+    for (; top_ < top; ++top_) {
+      auto above = std::make_shared<Branch>();
+      above->present = 1;
+      above->children.push_back(std::move(root_));
+      root_ = std::move(above);
+    }
+  }
+
   Leaf& leaf_for_writing(Key key) {
+    grow(key);
     Ref* ref = &root_;
-    for (int level = kLevels - 1; level > 0; --level) {
+    for (int level = top_; level > 0; --level) {
       auto& branch = own<Branch>(*ref);
       const unsigned s = slot(key, level);
       const std::size_t at = branch.rank(s);
@@ -199,36 +224,55 @@ class CowMap {
     });
   }
 
+  // Of trees of any height; `swapped` if the higher one is the one from before.
+  template <bool swapped, class F>
+  static void diff_heights(const Node* high, int high_top, const Node* low, int low_top, F& f) {
+    if (high_top == low_top || !high)
+      return swapped ? diff_below(high, low, 0, low_top, f) : diff_below(low, high, 0, low_top, f);
+    const auto& branch = static_cast<const Branch&>(*high);
+    diff_heights<swapped>(branch.child(0), high_top - 1, low, low_top, f);
+    std::size_t at = branch.present & 1;
+    for (std::uint64_t left = branch.present >> 1 << 1; left != 0; left &= left - 1, ++at) {
+      const Node* alone = branch.children[at].get();
+      const auto s = static_cast<std::uint64_t>(std::countr_zero(left));
+      swapped ? diff_below(alone, nullptr, s, high_top - 1, f) : diff_below(nullptr, alone, s, high_top - 1, f);
+    }
+  }
+
   // Either may be null.
   template <class F>
   static void diff_below(const Node* before, const Node* after, std::uint64_t prefix, int level, F& f) {
     if (before == after) return;
-    const auto each = [&](std::uint64_t present_before, std::uint64_t present_after, auto&& visit) {
-      for (std::uint64_t left = present_before | present_after; left != 0; left &= left - 1) {
-        const auto s = static_cast<unsigned>(std::countr_zero(left));
-        visit(s, (prefix << kBits) | s);
+    // Calls visit(key, item before, item after) for every slot that is in one of them; null where it is not.
+    const auto each = [&](std::uint64_t in_before, const auto* items_before, std::uint64_t in_after,
+                          const auto* items_after, auto&& visit) {
+      for (std::uint64_t left = in_before | in_after; left != 0; left &= left - 1) {
+        const std::uint64_t bit = left & (~left + 1);
+        const auto* a = in_before & bit ? items_before++ : nullptr;
+        const auto* b = in_after & bit ? items_after++ : nullptr;
+        visit((prefix << kBits) | static_cast<unsigned>(std::countr_zero(left)), a, b);
       }
     };
     if (level > 0) {
       const auto* a = static_cast<const Branch*>(before);
       const auto* b = static_cast<const Branch*>(after);
-      each(a ? a->present : 0, b ? b->present : 0, [&](unsigned s, std::uint64_t key) {
-        diff_below(a ? a->child(s) : nullptr, b ? b->child(s) : nullptr, key, level - 1, f);
-      });
+      each(a ? a->present : 0, a ? a->children.data() : nullptr, b ? b->present : 0, b ? b->children.data() : nullptr,
+           [&](std::uint64_t key, const Ref* x, const Ref* y) {
+             diff_below(x ? x->get() : nullptr, y ? y->get() : nullptr, key, level - 1, f);
+           });
       return;
     }
     const auto* a = static_cast<const Leaf*>(before);
     const auto* b = static_cast<const Leaf*>(after);
-    each(a ? a->present : 0, b ? b->present : 0, [&](unsigned s, std::uint64_t key) {
-      const Value* old_value = a ? a->find(s) : nullptr;
-      const Value* new_value = b ? b->find(s) : nullptr;
-      if (old_value && new_value && *old_value == *new_value) return;
-      f(static_cast<Key>(key), old_value, new_value);
-    });
+    each(a ? a->present : 0, a ? a->values.data() : nullptr, b ? b->present : 0, b ? b->values.data() : nullptr,
+         [&](std::uint64_t key, const Value* x, const Value* y) {
+           if (!x || !y || !(*x == *y)) f(static_cast<Key>(key), x, y);
+         });
   }
 
   Ref root_;
   std::size_t size_ = 0;
+  int top_ = 0;  // the root's level
 };
 
 }  // namespace spur

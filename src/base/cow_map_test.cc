@@ -56,11 +56,12 @@ TEST(CowMap, DiffTellsWhatChangedAndNothingElse) {
   std::mt19937 random(7);
   Map map;
   Model model;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 2000; ++round) {
+    if (round % 20 == 0) map.clear(), model.clear();  // so that trees of all heights meet
     const Map before = map;
     const Model model_before = model;
     for (std::uint32_t i = 0, count = random() % 8; i < count; ++i) {
-      const std::uint32_t key = random() % 3 ? random() % 300 : random();
+      const std::uint32_t key = random() % 3 ? random() % 300 : static_cast<std::uint32_t>(random()) >> random() % 32;
       if (random() % 3 == 0) {
         map.erase(key);
         model.erase(key);
@@ -84,6 +85,8 @@ TEST(CowMap, DiffTellsWhatChangedAndNothingElse) {
       found.push_back(std::to_string(key) + ' ' + (a ? *a : "-") + ' ' + (b ? *b : "-"));
     });
     ASSERT_EQ(found, expected);
+    ASSERT_NO_FATAL_FAILURE(expect_same(map, model));
+    ASSERT_NO_FATAL_FAILURE(expect_same(before, model_before));
   }
 }
 

@@ -90,8 +90,12 @@ std::vector<Share> Walk::fit_claim(const model::Allocation& claim, Lane& lane) {
   std::vector<Offer> offers;
   for (const model::NodeGrant& grant : claim.nodes) {
     const NodeNumber n = grant.node.value;
-    Offer offer = make_offer(request, s_.profile.capacity(), n, s_.profile.least(n, now_, end));
+    const Capacity& capacity = s_.profile.capacity();
+    const Amount* row = s_.profile.least(n, now_, end);
+    Offer offer = make_offer(request, capacity, n, row);
     if (offer.tasks == 0) return {};
+    if (heeds_fragments(request, capacity))
+      judge_growth(request, capacity, gpu_node(capacity.layout(n), capacity.memory_is_consumable(), row), offer);
     offers.push_back(offer);
   }
   return choose(request, offers);

@@ -16,12 +16,15 @@ int socket_count(const DeviceGroup& group, std::uint64_t mask) {
 // Compares choices; cheap tests first.
 class Better {
  public:
-  Better(const DeviceGroup& group, std::uint64_t free) : group_(group), free_(free) {}
+  Better(const DeviceGroup& group, std::uint64_t free, std::uint64_t rails)
+      : group_(group), free_(free), rails_(rails) {}
 
   bool operator()(std::uint64_t a, std::uint64_t b) const {
     if (b == 0) return true;
     if (const auto of_a = group_.links_within(a), of_b = group_.links_within(b); of_a != of_b) return of_a > of_b;
     if (const int of_a = socket_count(group_, a), of_b = socket_count(group_, b); of_a != of_b) return of_a < of_b;
+    if (const int of_a = std::popcount(a & rails_), of_b = std::popcount(b & rails_); of_a != of_b)
+      return of_a > of_b;
     const auto rest_a = group_.links_within(free_ & ~a), rest_b = group_.links_within(free_ & ~b);
     if (rest_a != rest_b) return rest_a > rest_b;
     const std::uint64_t differ = a ^ b;
@@ -30,14 +33,15 @@ class Better {
 
  private:
   const DeviceGroup& group_;
-  std::uint64_t free_;
+  std::uint64_t free_, rails_;
 };
 
-std::uint64_t lowest(std::uint64_t free, std::span<const DeviceWish> wishes) {
+std::uint64_t lowest(std::uint64_t free, std::span<const DeviceWish> wishes, std::uint64_t rails) {
   std::uint64_t chosen = 0;
   for (const auto& wish : wishes) {
-    std::uint64_t left = free & wish.allowed;
-    for (std::uint32_t i = 0; i < wish.count; ++i, left &= left - 1) chosen |= left & (~left + 1);
+    std::uint32_t missing = wish.count;
+    for (std::uint64_t left : {free & wish.allowed & rails, free & wish.allowed & ~rails})
+      for (; missing > 0 && left != 0; --missing, left &= left - 1) chosen |= left & (~left + 1);
   }
   return chosen;
 }
@@ -49,8 +53,8 @@ bool satisfies(std::uint64_t mask, std::span<const DeviceWish> wishes) {
 }
 
 std::uint64_t enumerate(const DeviceGroup& group, std::uint64_t free, std::span<const DeviceWish> wishes,
-                        std::uint32_t total) {
-  const Better better(group, free);
+                        std::uint32_t total, std::uint64_t rails) {
+  const Better better(group, free, rails);
   std::uint64_t best = 0;
   for (std::uint64_t mask = free; mask != 0; mask = (mask - 1) & free)
     if (static_cast<std::uint32_t>(std::popcount(mask)) == total && satisfies(mask, wishes) && better(mask, best))
@@ -60,8 +64,9 @@ std::uint64_t enumerate(const DeviceGroup& group, std::uint64_t free, std::span<
 
 class Greedy {
  public:
-  Greedy(const DeviceGroup& group, std::uint64_t free, std::span<const DeviceWish> wishes, std::uint32_t total)
-      : group_(group), free_(free), wishes_(wishes), total_(total), better_(group, free) {}
+  Greedy(const DeviceGroup& group, std::uint64_t free, std::span<const DeviceWish> wishes, std::uint32_t total,
+         std::uint64_t rails)
+      : group_(group), free_(free), wishes_(wishes), total_(total), better_(group, free, rails) {}
 
   std::uint64_t choose() const {
     std::uint64_t best = 0;
@@ -115,16 +120,17 @@ class Greedy {
 
 }  // namespace
 
-std::uint64_t choose_devices(const DeviceGroup& group, std::uint64_t free, std::span<const DeviceWish> wishes) {
+std::uint64_t choose_devices(const DeviceGroup& group, std::uint64_t free, std::span<const DeviceWish> wishes,
+                             std::uint64_t rails) {
   std::uint32_t total = 0;
   for (const auto& wish : wishes) {
     if (static_cast<std::uint32_t>(std::popcount(free & wish.allowed)) < wish.count) return 0;
     total += wish.count;
   }
   if (total == 0) return 0;
-  if (group.all_equal) return lowest(free, wishes);
-  if (group.devices.size() <= kMaxEnumerated) return enumerate(group, free, wishes, total);
-  return Greedy(group, free, wishes, total).choose();
+  if (group.all_equal) return lowest(free, wishes, rails);
+  if (group.devices.size() <= kMaxEnumerated) return enumerate(group, free, wishes, total, rails);
+  return Greedy(group, free, wishes, total, rails).choose();
 }
 
 }  // namespace spur::sched

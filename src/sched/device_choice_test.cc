@@ -76,7 +76,8 @@ TEST(DeviceChoice, IsTheBestOfAll) {
       if (draw % 3 == 0)
         wishes = {{of_a, static_cast<std::uint32_t>(dice() % 3)}, {~of_a, static_cast<std::uint32_t>(dice() % 3)}};
 
-      using Score = std::tuple<int, std::size_t, int, std::vector<std::size_t>>;
+      const std::uint64_t rails = draw % 2 ? kAllRails : dice();
+      using Score = std::tuple<int, std::size_t, int, int, std::vector<std::size_t>>;
       std::optional<std::pair<Score, std::uint64_t>> best;
       for (std::uint64_t mask = 1; mask < std::uint64_t{1} << devices; ++mask) {
         bool right = (mask & ~free) == 0;
@@ -90,10 +91,11 @@ TEST(DeviceChoice, IsTheBestOfAll) {
         std::vector<std::size_t> numbers;
         for (std::size_t d = 0; d < devices; ++d)
           if (mask >> d & 1) sockets.insert(machine.socket[d]), numbers.push_back(d);
-        const Score score{-links_of(machine, mask), sockets.size(), -links_of(machine, free & ~mask), numbers};
+        const Score score{-links_of(machine, mask), sockets.size(), -std::popcount(mask & rails),
+                          -links_of(machine, free & ~mask), numbers};
         if (!best || score < best->first) best = {score, mask};
       }
-      ASSERT_EQ(choose_devices(group, free, wishes), best ? best->second : 0) << "round " << round;
+      ASSERT_EQ(choose_devices(group, free, wishes, rails), best ? best->second : 0) << "round " << round;
       choices += best.has_value();
     }
   }

@@ -70,6 +70,7 @@ void Engine::rebuild(const model::View& view) {
   auto fresh = std::make_unique<EngineState>(view, params_);
   state_ = std::move(fresh);
   EngineState& s = *state_;
+  for (const JobPtr& job : beside_) s.popular.count(*job, 1);
   s.view.active.for_each([&](std::uint32_t, const JobPtr& job) {
     if (job->allocation && !job->spec->licenses.empty()) s.profile.set_license_holder(*job);
     if (counts_as_array_task(*job)) s.backlog.count_array_task(job->array_job, 1);

@@ -44,6 +44,9 @@ class Engine {
   Engine& operator=(Engine&&) noexcept;
 
   void see(const model::View& view);
+  // Before that: jobs that are not in the views that it sees, and yet count for what GPU jobs usually ask for. Who
+  // leaves out jobs that nothing else depends on gets the same plans then.
+  void count_beside(std::vector<model::JobPtr> jobs) { beside_ = std::move(jobs); }
 
   // `now` is mostly not before that of the last call; if it is, everything is looked at anew.
   Plan plan(Time now);
@@ -84,6 +87,7 @@ class Engine {
   bool is_lost();
 
   Params params_;
+  std::vector<model::JobPtr> beside_;
   std::unique_ptr<EngineState> state_;
   Time last_now_, last_full_;
   bool full_cycle_done_ = false;

@@ -182,8 +182,8 @@ GpuPart gpu_part(const Request& request, const Offer& offer, Amount capacity) {
   return part;
 }
 
-void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row,
-                   Amount* take) {
+void take_of_share(const Request& request, const Capacity& capacity, const Share& share, std::uint64_t rails,
+                   const Amount* row, Amount* take) {
   std::fill(take, take + capacity.width(), 0);
   const NodeLayout& layout = capacity.layout(share.node);
   const Amount* total = capacity.total(share.node);
@@ -204,7 +204,7 @@ void take_of_share(const Request& request, const Capacity& capacity, const Share
     return;
   }
   std::uint64_t near = ~std::uint64_t{0};
-  if (request.wants_gres()) near = take_gres(request, layout, total, share, row, take);
+  if (request.wants_gres()) near = take_gres(request, layout, total, share, rails, row, take);
   if (!layout.first_socket) return;
   const SocketRows rows{capacity.free(share.node), total, row};
   if (request.tasks_per_socket > 0) take_tasks_by_socket(request, layout, rows, share.tasks, near, take);

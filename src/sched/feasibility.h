@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sched/capacity.h"
+#include "sched/device_choice.h"
 #include "sched/node_shares.h"
 #include "sched/popular_gpus.h"
 #include "sched/request.h"
@@ -40,7 +42,17 @@ GpuPart gpu_part(const Request& request, const Offer& offer, Amount capacity);
 Amount cpus_for(const Request& request, Amount unit, std::uint32_t tasks, const JobGres& job_gres);
 
 // What the share takes from its node, out of `row`: which devices, and how many CPUs of which socket (node_shares.h).
-void take_of_share(const Request& request, const Capacity& capacity, const Share& share, const Amount* row,
-                   Amount* take);
+void take_of_share(const Request& request, const Capacity& capacity, const Share& share, std::uint64_t rails,
+                   const Amount* row, Amount* take);
+// The numbers of GPUs that all nodes of a job can give it; row_of(share) is what is free there.
+template <class RowOf>
+std::uint64_t common_rails(const Request& request, const Capacity& capacity, std::span<const Share> shares,
+                           RowOf row_of) {
+  if (shares.size() < 2 || request.exclusive || !request.wants_gres()) return kAllRails;
+  std::uint64_t rails = kAllRails;
+  for (const Share& share : shares)
+    rails &= free_gpus(capacity.layout(share.node), capacity.total(share.node), row_of(share));
+  return rails;
+}
 
 }  // namespace spur::sched

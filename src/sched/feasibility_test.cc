@@ -130,7 +130,7 @@ TEST(Feasibility, WhatAShareTakes) {
     const auto request = make_request(one.view, capacity.columns(), spec, 0, {});
     ASSERT_TRUE(request) << row.what;
     std::vector<Amount> take(capacity.width());
-    take_of_share(*request, capacity, row.share, capacity.free(0), take.data());
+    take_of_share(*request, capacity, row.share, kAllRails, capacity.free(0), take.data());
     EXPECT_EQ(take, widen(row.take)) << row.what;
   }
 }

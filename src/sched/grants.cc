@@ -52,22 +52,28 @@ class CoreTaker {
   }
 
  private:
+  // Jobs of ten thousands of CPUs are dealt out here: numbers are written without a look at the room for each.
   Amount take_singles(std::uint32_t first, std::uint32_t last, Amount count) {
+    const std::size_t had = taken_.size();
+    taken_.resize(had + static_cast<std::size_t>(std::clamp<Amount>(count, 0, last - first)));
+    model::CpuNumber* out = taken_.data() + had;
     for (std::uint32_t w = first / 64; count > 0 && w * 64 < last; ++w) {
       std::uint64_t free = ~used_[w];
       if (w * 64 < first) free &= ~std::uint64_t{0} << (first - w * 64);
       if ((w + 1) * 64 > last) free &= ~std::uint64_t{0} >> ((w + 1) * 64 - last);
       if (free == ~std::uint64_t{0} && count >= 64) {
         used_[w] = free;
-        for (std::uint32_t cpu = w * 64; cpu < w * 64 + 64; ++cpu) taken_.push_back(cpu);
+        for (std::uint32_t cpu = 0; cpu < 64; ++cpu) out[cpu] = w * 64 + cpu;
+        out += 64;
         count -= 64;
         continue;
       }
       for (; free != 0 && count > 0; free &= free - 1, --count) {
         used_[w] |= free & -free;
-        taken_.push_back(w * 64 + static_cast<std::uint32_t>(std::countr_zero(free)));
+        *out++ = w * 64 + static_cast<std::uint32_t>(std::countr_zero(free));
       }
     }
+    taken_.resize(static_cast<std::size_t>(out - taken_.data()));
     return count;
   }
 

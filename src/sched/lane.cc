@@ -329,6 +329,7 @@ std::optional<Hold> Lane::fit_after(Profile& profile, Time from) {
   if (!asker_) return search(profile, from, Time::max());
   std::optional<Hold> best;
   for (const Reservations::Open& one : open(profile)) {
+    if (from >= one.until) continue;  // the search would try `from` all the same
     const Entered inside(profile, one.entry);
     auto hold = search(profile, from, one.until);
     if (hold && (!best || hold->start < best->start)) best = std::move(hold);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "sched/placement.h"
 
@@ -73,7 +74,26 @@ class LeafPicker {
       const auto tasks = request_.tasks_fixed ? 1 : request_.tasks_per_node;
       return fit_key(request_, *a, tasks, {}) < fit_key(request_, *b, tasks, {});
     });
+    if (!request_.features.counts.empty()) needed_first(leaf.offers);
     leaf.offers.resize(keep);
+  }
+  // Behind those asked for by name: nodes with features that too few before them have, most of them first.
+  void needed_first(OfferList& offers) const {
+    auto done = std::ranges::find_if(
+        offers, [&](const Offer* o) { return !std::ranges::binary_search(request_.required, o->node); });
+    for (; done != offers.end(); ++done) {
+      FeatureBits missing = 0;
+      for (std::size_t i = 0; i < request_.features.counts.size(); ++i) {
+        const FeatureBits bit = FeatureBits{1} << (16 + i);
+        const auto has =
+            std::count_if(offers.begin(), done, [&](const Offer* o) { return (o->features & bit) != 0; });
+        if (has < std::int64_t{request_.features.counts[i].nodes}) missing |= bit;
+      }
+      const auto found = [&](const Offer* o) { return std::popcount(o->features & missing); };
+      const auto best = std::ranges::max_element(done, offers.end(), {}, found);
+      if (found(*best) == 0) return;
+      std::rotate(done, best, best + 1);
+    }
   }
 
   bool enough(std::int64_t nodes, std::int64_t tasks, const std::array<std::int64_t, kMaxJobGres>& gres) const {

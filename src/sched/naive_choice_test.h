@@ -136,8 +136,8 @@ class NaiveChoice : protected NaiveNode {
     for (const auto& need : request.gres_per_task)
       gres -= need.is_shares() ? 0 : need.count * std::max<Amount>(tasks, 1);
     for (std::size_t i = 0; i < here.size(); ++i) gres -= request.gres_per_job[i].is_shares() ? 0 : here[i];
-    return {weight_of(request, offer.node), growth_on(request, offer), gres, request.least_loaded ? -cpus : cpus,
-            offer.node};
+    return {weight_of(request, offer.node), on_empty_ ? 0 : growth_on(request, offer), gres,
+            request.least_loaded ? -cpus : cpus, offer.node};
   }
 
   std::vector<Part> choose(const Request& request, const std::vector<Offer>& offers) {
@@ -312,6 +312,25 @@ class NaiveChoice : protected NaiveNode {
         return std::tuple(!is_required(request, offer), request.tasks_fixed ? -offer.tasks : 0,
                           fit(request, offer, tasks, none));
       });
+      // Each feature that so many nodes must have, as far as this leaf goes.
+      std::vector<Offer> kept, rest;
+      for (const auto& offer : offers) (is_required(request, offer) ? kept : rest).push_back(offer);
+      const auto missing = [&](const Offer& offer) {
+        Amount found = 0;
+        for (const auto& count : request.features.counts) {
+          const auto has = [&](const Offer& one) { return holds(request.features, count.term, one.node); };
+          found += has(offer) && std::ranges::count_if(kept, has) < Amount{count.nodes};
+        }
+        return found;
+      };
+      while (!rest.empty()) {
+        std::size_t best = 0;
+        for (std::size_t i = 1; i < rest.size(); ++i)
+          if (missing(rest[i]) > missing(rest[best])) best = i;
+        kept.push_back(rest[best]);
+        rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(best));
+      }
+      offers = kept;
       offers.resize(offers.size() / request.segment * request.segment);
     }
     std::erase_if(leaves, [](const auto& leaf) { return leaf.second.empty(); });
@@ -420,6 +439,8 @@ class NaiveChoice : protected NaiveNode {
     }
     return parts;
   }
+
+  bool on_empty_ = false;  // whether it could run at all: then it does not matter what becomes of GPUs
 };
 
 }  // namespace spur::sched

@@ -213,8 +213,24 @@ class NaiveNode : protected NaiveWorld {
     return tasks;
   }
 
+  // Of a job of several nodes: the numbers of GPUs that all of them can give.
+  using Rails = std::optional<std::set<std::uint32_t>>;
+  template <class FreeOn>
+  Rails rails_of(const std::vector<Part>& parts, FreeOn free_on) const {
+    if (parts.size() < 2) return {};
+    std::map<std::uint32_t, std::size_t> nodes;  // that have it
+    for (const Part& part : parts) {
+      const Amounts free = free_on(part.node);
+      for (const auto& [name, left] : free.device)
+        nodes[name.second] += name.first == "gpu" && left == nodes_[part.node].total.device.at(name);
+    }
+    Rails rails = std::set<std::uint32_t>{};
+    for (const auto& [number, count] : nodes)
+      if (count == parts.size()) rails->insert(number);
+    return rails;
+  }
   // What a part takes out of `free`.
-  Amounts amounts_of(const Request& request, const Part& part, const Amounts& free) {
+  Amounts amounts_of(const Request& request, const Part& part, const Rails& rails, const Amounts& free) {
     const Node& node = nodes_[part.node];
     Amounts take;
     const Amount cpus = cpus_needed(request, node, part.tasks, part.job_gres);
@@ -246,7 +262,7 @@ class NaiveNode : protected NaiveWorld {
     for (const auto& need : request.gres_per_node) want(need, need.count, 1);
     for (const auto& need : request.gres_per_task) want(need, need.count, tasks);
     for (std::size_t g = 0; g < part.job_gres.size(); ++g) want(request.gres_per_job[g], part.job_gres[g], 1);
-    for (const auto& [name, wishes] : whole) take_devices(name, wishes, node, free, take);
+    for (const auto& [name, wishes] : whole) take_devices(name, wishes, node, rails, free, take);
     take_sockets(request, node, part, free, take);
     return take;
   }
@@ -267,7 +283,7 @@ class NaiveNode : protected NaiveWorld {
   }
   // Every choice of so many devices, and the best of them; what is counted comes first.
   void take_devices(const std::string& name, const std::vector<std::pair<const GresNeed*, Amount>>& wishes,
-                    const Node& node, const Amounts& free, Amounts& take) const {
+                    const Node& node, const Rails& rails, const Amounts& free, Amounts& take) const {
     std::vector<Amount> left;
     for (const auto& [need, count] : wishes) {
       left.push_back(count);
@@ -280,7 +296,7 @@ class NaiveNode : protected NaiveWorld {
     for (const auto& [device, what] : node.devices)
       if (device.first == name && free.device.at(device) == node.total.device.at(device))
         open.push_back(device.second);
-    using Score = std::tuple<int, std::size_t, int, std::vector<std::uint32_t>>;
+    using Score = std::tuple<int, std::size_t, std::ptrdiff_t, int, std::vector<std::uint32_t>>;
     std::optional<Score> best;
     for (std::uint32_t mask = 1; mask < 1u << open.size(); ++mask) {
       std::vector<std::uint32_t> in, out;
@@ -300,11 +316,13 @@ class NaiveNode : protected NaiveWorld {
         sockets.insert(near.begin(), near.end());
         for (int s = 0; near.empty() && s < 64; ++s) sockets.insert(s);
       }
-      const Score score{-links(name, node, in), sockets.size(), -links(name, node, out), in};
+      const auto on_rails =
+          std::ranges::count_if(in, [&](std::uint32_t d) { return name == "gpu" && rails && rails->contains(d); });
+      const Score score{-links(name, node, in), sockets.size(), -on_rails, -links(name, node, out), in};
       if (!best || score < *best) best = score;
     }
     if (best)
-      for (const auto d : std::get<3>(*best)) take.device[{name, d}] = node.total.device.at({name, d});
+      for (const auto d : std::get<4>(*best)) take.device[{name, d}] = node.total.device.at({name, d});
   }
   static int links(const std::string& name, const Node& node, const std::vector<std::uint32_t>& devices) {
     const auto told = [&](std::uint32_t from, std::uint32_t to) {

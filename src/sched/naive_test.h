@@ -13,32 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "sched/eligibility.h"
-#include "sched/naive_choice_test.h"
-#include "sched/plan.h"
-#include "sched/priority.h"
-#include "sched/request.h"
-#include "sched/turn.h"
+#include "sched/naive_groups_test.h"
 
 namespace spur::sched {
 
-// A hold and whose it is, as the naive scheduler keeps it from one call to the next.
-struct NaiveHold {
-  model::JobSpec spec;  // as it was then
-  TimeLimit limit;
-  std::string partition;
-  Time from, to;
-  std::vector<NaiveWorld::Held> nodes;
-  std::vector<NaiveWorld::HeldLicenses> licenses;
-  std::string reservation{};
-  std::shared_ptr<const model::Allocation> claim = {};  // what it is made of, if the job has one
-  bool follows = false;                                 // of a component behind the first
-};
-using NaiveHolds = std::map<JobId, NaiveHold>;
-
-class Naive : NaiveChoice {
+class Naive : NaiveGroups {
  public:
-  Naive(const model::View& view, const Params& params, Time now) : NaiveChoice(view, now), params_(params) {}
+  Naive(const model::View& view, const Params& params, Time now) : NaiveGroups(view, params, now) {}
 
   // The full cycle.
   Plan run() {
@@ -63,13 +44,6 @@ class Naive : NaiveChoice {
   const NaiveHolds& holds() const { return holds_; }
 
  private:
-  struct Record {
-    const model::Job* job;
-    const model::Partition* partition;
-    std::uint32_t tier, priority;
-    std::int64_t order;
-    std::uint32_t nth;
-  };
   Plan walk() {
     const auto records = queue();
     bool going = visit_claims(records);
@@ -108,16 +82,6 @@ class Naive : NaiveChoice {
   }
 
   // ---- the policy
-  std::size_t holds_in(const model::Partition& partition) const {
-    std::size_t count = 0;
-    for (const auto& [id, hold] : holds_)
-      count += !hold.claim && !hold.follows && hold.partition == partition.config.name;
-    return count;
-  }
-  bool is_old(const Record& record) const {
-    const Time since = PriorityScale(view_).ages_since(record.order);
-    return params_.patience == Duration{0} || (is_set(since) && now_ - since > params_.patience);
-  }
   bool comes_later(const Record& record) const {
     return params_.backfill == model::BackfillOrder::Smallest && holds_in(*record.partition) > 0 && !is_old(record) &&
            !holds_.contains(record.job->id);
@@ -136,14 +100,6 @@ class Naive : NaiveChoice {
   }
 
   // ---- the queue
-  static std::vector<const model::Partition*> partitions_of(const model::View& view, const model::Job& job) {
-    std::vector<const model::Partition*> found;
-    if (job.spec->partitions.empty() && model::default_partition(view))
-      found.push_back(model::default_partition(view));
-    for (const auto& name : job.spec->partitions)
-      if (const auto* partition = model::find_partition(view, name)) found.push_back(partition);
-    return found;
-  }
   std::vector<Record> queue() {
     std::vector<Record> records;
     const PriorityScale scale(view_);
@@ -169,25 +125,6 @@ class Naive : NaiveChoice {
     });
     return records;
   }
-  Result<Request> request_of(const Record& record) const {
-    const auto number = static_cast<std::size_t>(record.partition - view_.partitions->data());
-    auto request = make_request(view_, columns_, *record.job->spec, number, record.job->time_limit);
-    if (request && relaxes_at(view_, *record.job) <= now_) request->most_leaves = 0;
-    return request;
-  }
-  // The requests to try: for the whole limit, then for the shortest run that will do.
-  static std::vector<Request> versions(const Request& request) {
-    std::vector<Request> list{request};
-    if (request.least_limit.is_finite()) {
-      list.push_back(request);
-      list.back().limit = TimeLimit::of_minutes(std::max(1u, request.least_limit.minutes_value()));
-    }
-    return list;
-  }
-  bool at_array_limit(const model::Job& job) {
-    return job.array_job && job.array_max_running && array_running_[job.array_job] >= job.array_max_running;
-  }
-
   bool visit(const Record& record) {
     if (record.job->het_job) return visit_group(record);
     const model::Job& job = *record.job;
@@ -257,14 +194,6 @@ class Naive : NaiveChoice {
       holds_ = holds;
     }
     return expected;
-  }
-
-  static std::vector<const Record*> records_of(const model::Job& job, const std::vector<Record>& records) {
-    std::vector<const Record*> found;
-    for (const Record& record : records)
-      if (record.job == &job) found.push_back(&record);
-    std::ranges::sort(found, {}, [](const Record* r) { return std::pair(~r->tier, r->nth); });
-    return found;
   }
 
   // ---- those for whom others had to go come first, for what was promised to them
@@ -404,404 +333,6 @@ class Naive : NaiveChoice {
     return first;
   }
 
-  // ---- why never
-  model::Reason never_runs(const Record& record, const Result<Request>& request) {
-    using model::Reason;
-    const auto& config = record.partition->config;
-    if (config.state == model::PartitionState::Down) return Reason::PartitionDown;
-    if (config.state == model::PartitionState::Inactive) return Reason::PartitionInactive;
-    if (request && request->min_nodes > request->max_nodes) return Reason::PartitionNodeLimit;
-    const TimeLimit limit = request ? request->limit : limit_in(config, record.job->time_limit);
-    if (config.max_time.is_finite() &&
-        (!limit.is_finite() || limit.minutes_value() > config.max_time.minutes_value()))
-      return Reason::PartitionTimeLimit;
-    if (!request) return Reason::BadConstraints;
-    if (!ends_in_time(versions(*request).back(), now_)) return Reason::DeadLine;
-    if (open_to(*record.job).empty()) return Reason::Reservation;
-    if (!place_on_empty(record, *request, true).empty()) return Reason::None;
-    Request size = *request;
-    size.memory = MemoryNeed::None;
-    size.tmp_disk_mib = 0;
-    size.min_sockets = size.min_cores = size.min_threads = 0;
-    size.features = {};
-    size.contiguous = false;
-    size.most_leaves = size.segment = 0;
-    size.required = size.excluded = size.task_nodes = {};
-    size.gres_per_node = size.gres_per_task = size.gres_per_job = {};
-    if (place_on_empty(record, size, false).empty()) return Reason::PartitionConfig;
-    if (place_on_empty(record, *request, false).empty()) return Reason::BadConstraints;
-    return Reason::ReqNodeNotAvail;
-  }
-  static bool ends_in_time(const Request& request, Time start) {
-    if (!is_set(request.deadline)) return true;
-    if (!request.limit.is_finite()) return start < request.deadline;
-    return request.end_of_run(start) <= request.deadline;
-  }
-
-  // ---- all nodes
-  std::vector<Part> place_on_empty(const Record& record, const Request& request, bool usable_only) {
-    std::vector<Offer> offers;
-    for (const auto index : record.partition->nodes) {
-      const Node& node = nodes_[index.value];
-      if ((usable_only && !node.record->usable()) || !allowed(request, index.value)) continue;
-      if (const Amount tasks = most_tasks(request, node, node.total))
-        offers.push_back({index.value, tasks, node.total, node.total});
-    }
-    return choose_by_weight(request, offers);
-  }
-  // In each reservation for the whole limit, then for a short run.
-  std::vector<Part> place_now(const Record& record, const Request& request, Request& chosen) {
-    for (const auto& one : open_to(*record.job))
-      for (const Request& version : versions(request)) {
-        entry_ = one.entry;
-        chosen = version;
-        if (!ends_in_time(version, now_)) continue;
-        if (auto parts = place_here(record, version, now_); !parts.empty()) return parts;
-      }
-    return {};
-  }
-  std::vector<Reservations::Open> open_to(const model::Job& job) const {
-    return Reservations(view_, now_, reservation_horizon(now_)).open_now(*job.spec);
-  }
-  bool licensed_now(const Record& record, const Request& request) {
-    const auto open = open_to(*record.job);
-    return std::ranges::any_of(open, [&](const auto& one) {
-      entry_ = one.entry;
-      return licensed(request, now_, versions(request).back().end_of_run(now_));
-    });
-  }
-  std::vector<Part> place_here(const Record& record, const Request& request, Time when) {
-    const Time end = request.end_of_run(when);
-    if (!licensed(request, when, end)) return {};
-    std::vector<Offer> offers;
-    for (const auto index : record.partition->nodes) {
-      const Node& node = nodes_[index.value];
-      if (!node.record->usable() || !allowed(request, index.value)) continue;
-      if (Reservations::confined(entry_) && !Reservations::reserved_part(entry_, index)) continue;
-      if (taken_by_others(request, index.value, when, end)) continue;
-      Amounts free = free_during(index.value, when, end);
-      if (const Amount tasks = most_tasks(request, node, free)) offers.push_back({index.value, tasks, free, free});
-    }
-    return choose_by_weight(request, offers);
-  }
-
-  // ---- heterogeneous jobs
-  struct Found {
-    Time when;
-    std::vector<Part> parts;
-    Request request;
-    const model::Reservation* entry;
-  };
-  struct Placed {
-    Record record;
-    Found found;
-  };
-  // Null where a component does not wait. None for any other job.
-  std::vector<const model::Job*> components(const model::Job& job) const {
-    std::vector<const model::Job*> found;
-    for (std::uint32_t i = 0; job.het_job && i < job.het_size; ++i) {
-      const auto* other = view_.pending.find(job.het_job.value + i);
-      found.push_back(other && (*other)->het_job == job.het_job ? other->get() : nullptr);
-    }
-    return found;
-  }
-  // Where a component can run, the partition that speaks for it first.
-  std::vector<Record> places_of(const model::Job& job) {
-    std::vector<Record> found;
-    std::uint32_t nth = 0;
-    for (const auto* partition : partitions_of(view_, job)) {
-      const Record record{&job, partition, partition->config.priority_tier, 0, 0, nth++};
-      if (never_runs(record, request_of(record)) == model::Reason::None) found.push_back(record);
-    }
-    std::ranges::stable_sort(found, {}, [](const Record& r) { return ~r.tier; });
-    return found;
-  }
-  model::Reason never_in_any(const model::Job& job) {
-    if (!places_of(job).empty()) return model::Reason::None;
-    std::vector<Record> all;
-    for (const auto* partition : partitions_of(view_, job))
-      all.push_back({&job, partition, partition->config.priority_tier, 0, 0, 0});
-    std::ranges::stable_sort(all, {}, [](const Record& r) { return ~r.tier; });
-    return all.empty() ? model::Reason::PartitionConfig : never_runs(all[0], request_of(all[0]));
-  }
-  // What keeps the whole from starting, whatever is free.
-  model::Reason blocked_by(const model::Job& job) {
-    using model::Reason;
-    for (const model::Job* one : components(job)) {
-      if (!one) return Reason::Cleaning;
-      if (own_reason(*one, now_) != Reason::None) return own_reason(*one, now_);
-    }
-    for (const model::Job* one : components(job))
-      if (const Reason never = never_in_any(*one); never != Reason::None) return never;
-    return Reason::None;
-  }
-  bool licensed_group(const model::Job& job) {
-    return std::ranges::all_of(components(job), [&](const model::Job* one) {
-      const Record place = places_of(*one).front();
-      return licensed_now(place, *request_of(place));
-    });
-  }
-  std::int64_t size_of_group(const model::Job& job) const {
-    std::int64_t size = 0;
-    for (const model::Job* one : components(job)) {
-      const Record place = const_cast<Naive*>(this)->places_of(*one).front();
-      size += size_in(view_, *place.partition, *request_of(place));
-    }
-    return size;
-  }
-  model::Reason reason_in_group(const model::Job& job, const std::map<std::string, JobId>& first) {
-    using model::Reason;
-    if (const Reason never = never_in_any(job); never != Reason::None) return never;
-    if (const Reason blocked = blocked_by(job); blocked != Reason::None) return blocked;
-    if (!licensed_group(job)) return Reason::Licenses;
-    const auto at = first.find(places_of(*components(job)[0]).front().partition->config.name);
-    return at != first.end() && at->second == job.het_job ? Reason::Resources : Reason::Priority;
-  }
-  // One component after the other, each on other nodes than those before; whoever finds no room comes first next
-  // time.
-  std::vector<Placed> place_group(const Record& first, Time when) {
-    const auto all = components(*first.job);
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < all.size(); ++i) order.push_back(i);
-    std::set<std::size_t> came_first;
-    while (true) {
-      std::map<std::size_t, Placed> placed;
-      std::set<std::uint32_t> taken;
-      for (const std::size_t i : order) {
-        const auto places = i == 0 ? std::vector<Record>{first} : places_of(*all[i]);
-        for (const Record& place : places)
-          if (!placed.contains(i))
-            if (auto found = place_component(place, when, taken)) placed.emplace(i, Placed{place, *found});
-        if (!placed.contains(i)) break;
-        const Found& found = placed.at(i).found;
-        for (const Part& part : found.parts) taken.insert(part.node);
-        held_licenses_.push_back({when,
-                                  found.request.end_of_run(when),
-                                  {found.request.licenses.begin(), found.request.licenses.end()},
-                                  kTrial});
-      }
-      std::erase_if(held_licenses_, [](const HeldLicenses& held) { return held.planned_for == kTrial; });
-      if (placed.size() == all.size()) {
-        std::vector<Placed> list;
-        for (auto& [i, one] : placed) list.push_back(std::move(one));
-        return list;
-      }
-      const std::size_t failed = placed.size();
-      if (failed == 0 || !came_first.insert(order[failed]).second) return {};
-      const std::size_t component = order[failed];
-      order.erase(order.begin() + static_cast<std::ptrdiff_t>(failed));
-      order.insert(order.begin(), component);
-    }
-  }
-  std::optional<Found> place_component(const Record& place, Time when, const std::set<std::uint32_t>& taken) {
-    const auto request = request_of(place);
-    for (const auto& one : open_to(*place.job)) {
-      if (when >= one.until) continue;
-      for (Request version : versions(*request)) {
-        if (!ends_in_time(version, when)) continue;
-        Request other = version;
-        std::set<std::uint32_t> excluded(taken);
-        excluded.insert(version.excluded.begin(), version.excluded.end());
-        other.excluded.assign(excluded.begin(), excluded.end());
-        entry_ = one.entry;
-        if (auto parts = place_here(place, other, when); !parts.empty())
-          return Found{when, std::move(parts), std::move(version), entry_};
-      }
-    }
-    return std::nullopt;
-  }
-  std::vector<Placed> earliest_group(const Record& first) {
-    bool licenses = false;
-    for (const model::Job* one : components(*first.job)) licenses |= !one->spec->licenses.empty();
-    std::set<Time> moments{now_};
-    for (const auto& held : held_)
-      if (nodes_[held.node].record->usable()) moments.insert(held.to);
-    for (const auto& held : held_licenses_)
-      if (licenses && !held.what.empty()) moments.insert(held.from), moments.insert(held.to);
-    for (const Time t : moments) {
-      if (t < now_) continue;
-      if (auto placed = place_group(first, t); !placed.empty()) return placed;
-    }
-    return {};
-  }
-  bool visit_group(const Record& record) {
-    const model::Job& leader = *record.job;
-    if (gone_.contains(leader.id)) return true;
-    std::vector<std::pair<JobId, NaiveHold>> old;
-    for (const model::Job* one : components(leader))
-      if (holds_.contains(one->id)) old.emplace_back(one->id, holds_.at(one->id));
-    const auto restore = [&] {
-      for (const auto& [id, hold] : old) plan_again(id, hold);
-      return true;
-    };
-    for (const auto& [id, hold] : old) unplan(id);
-    const auto placed = place_group(record, now_);
-    if (!placed.empty()) {
-      if (!starts_.empty() && starts_.size() + placed.size() > params_.max_starts) {
-        restore();
-        return !(more_ = true);
-      }
-      for (const auto& [where, found] : placed) {
-        entry_ = found.entry;
-        start(where, found.request, *request_of(where), found.parts);
-        starts_.back().group = leader.id;
-      }
-      return true;
-    }
-    if (quick_ && (!old.empty() || leader.reason != model::Reason::None)) return restore();
-    if (old.empty()) {
-      const std::size_t holds = holds_in(*record.partition);
-      if (behind_ || holds >= params_.promises || (holds > 0 && !is_old(record))) return true;
-    }
-    const auto later = earliest_group(record);
-    if (later.empty() || (!old.empty() && later[0].found.when >= old[0].second.from)) return restore();
-    for (const auto& [where, found] : later) {
-      plan_later(where, found);
-      holds_[where.job->id].follows = where.job->is_het_follower();
-    }
-    return true;
-  }
-  void foretell_group(const Record& record, const std::vector<Record>& records, NaiveHolds& expected) {
-    std::vector<Placed> best;
-    for (const Record* first : records_of(*record.job, records)) {
-      auto later = earliest_group(*first);
-      if (!later.empty() && (best.empty() || later[0].found.when < best[0].found.when)) best = std::move(later);
-    }
-    const auto holds = holds_;
-    for (const auto& [where, found] : best) {
-      plan_later(where, found);
-      expected[where.job->id] = holds_.at(where.job->id);
-    }
-    holds_ = holds;
-  }
-
-  // ---- starting and planning
-  void start(const Record& record, const Request& request, const Request& whole, const std::vector<Part>& parts) {
-    const model::Job& job = *record.job;
-    Time end = request.end_of_run(now_);
-    auto allocation = std::make_shared<model::Allocation>();
-    allocation->partition = record.partition->config.name;
-    if (entry_) allocation->reservation = entry_->name;
-    std::vector<Held> taken;
-    for (const auto& part : parts) {
-      const Amounts take = amounts_of(request, part, free_during(part.node, now_, end));
-      taken.push_back({part.node, now_, end, take, {}, allocation->reservation, request.user, request.user_alone});
-      allocation->nodes.push_back(grant(request, part, take));
-    }
-    number(request, allocation->nodes);
-    TimeLimit limit;
-    if (request.least_limit.is_finite()) {
-      limit = request.limit == whole.limit ? whole.limit : limit_until(whole, now_, lasts(whole, taken));
-      Request run = request;
-      run.limit = limit;
-      end = run.end_of_run(now_);
-      for (auto& one : taken) one.to = end;
-    }
-    held_.insert(held_.end(), taken.begin(), taken.end());
-    held_licenses_.push_back({now_, end, {request.licenses.begin(), request.licenses.end()}, {}});
-    std::optional<std::uint32_t> task;
-    if (job.is_array_rest()) {
-      task = tasks_[job.id].lowest();
-      tasks_[job.id].erase(*task);
-    }
-    if (job.array_job) ++array_running_[job.array_job];
-    if (!task || tasks_[job.id].empty()) gone_.insert(job.id);
-    starts_.push_back({job.id, task, std::move(allocation), limit});
-  }
-  // Until when all of that stays free.
-  Time lasts(const Request& request, const std::vector<Held>& taken) const {
-    std::set<Time> moments;
-    for (const auto& held : held_) moments.insert({held.from, held.to});
-    for (const auto& held : held_licenses_) moments.insert({held.from, held.to});
-    for (const Time t : moments) {
-      if (t <= now_) continue;
-      bool there = licensed(request, t, t + Duration(1));
-      for (const auto& one : taken)
-        there = there && has_at_least(free_at(one.node, t), one.what) &&
-                !taken_by_others(request, one.node, t, t + Duration(1));
-      if (!there) return is_set(request.deadline) ? std::min(t, request.deadline) : t;
-    }
-    return is_set(request.deadline) ? request.deadline : Time::max();
-  }
-  static bool has_at_least(const Amounts& free, const Amounts& take) {
-    const auto enough = [](const auto& have, const auto& want) {
-      for (const auto& [key, n] : want)
-        if (n > 0 && (!have.contains(key) || have.at(key) < n)) return false;
-      return true;
-    };
-    return (take.cpu <= 0 || free.cpu >= take.cpu) && (take.mem <= 0 || free.mem >= take.mem) &&
-           enough(free.socket, take.socket) && enough(free.device, take.device) && enough(free.gres, take.gres) &&
-           enough(free.partition_cpu, take.partition_cpu);
-  }
-  // One task, or a plane of them, for each node in turn, as long as the node has room.
-  static void number(const Request& request, std::vector<model::NodeGrant>& nodes) {
-    using Nodes = model::Distribution::Nodes;
-    const auto way = request.distribution.nodes;
-    std::uint32_t task = 0;
-    for (const auto n : request.task_nodes)
-      for (std::uint32_t i = 0; i < request.lot; ++i, ++task)
-        for (auto& grant : nodes)
-          if (grant.node.value == n && nodes.size() > 1) grant.task_ids.push_back(task);
-    if ((way != Nodes::Cyclic && way != Nodes::Plane) || nodes.size() == 1) return;
-    const std::uint32_t step = way == Nodes::Cyclic ? 1 : std::max(1u, request.distribution.plane_size);
-    std::uint32_t all = 0, next = 0;
-    for (const auto& grant : nodes) all += grant.tasks;
-    while (next < all)
-      for (auto& grant : nodes)
-        for (std::uint32_t i = 0; i < step && grant.task_ids.size() < grant.tasks; ++i)
-          grant.task_ids.push_back(next++);
-  }
-
-  // In whichever reservation and for whichever limit it is the soonest.
-  std::optional<Found> earliest(const Record& record, const Request& request) {
-    std::optional<Found> later;
-    for (const auto& one : open_to(*record.job)) {
-      std::optional<Found> here;
-      for (const Request& version : versions(request))
-        if (auto found = earliest(record, version, one); found && (!here || found->when < here->when)) here = found;
-      if (here && (!later || here->when < later->when)) later = here;
-    }
-    return later;
-  }
-  std::optional<Found> earliest(const Record& record, const Request& request, const Reservations::Open& open) {
-    entry_ = open.entry;
-    std::set<Time> moments{now_};
-    for (const auto& held : held_)
-      if (nodes_[held.node].record->usable()) moments.insert(held.to);
-    for (const auto& held : held_licenses_)
-      if (!request.licenses.empty() && !held.what.empty()) moments.insert(held.from), moments.insert(held.to);
-    for (const Time t : moments) {
-      if (!ends_in_time(request, t) || t >= open.until) return std::nullopt;
-      if (auto parts = place_here(record, request, t); !parts.empty())
-        return Found{t, std::move(parts), request, entry_};
-    }
-    return std::nullopt;
-  }
-  void plan_later(const Record& record, const Found& found) {
-    const auto& [when, parts, request, entry] = found;
-    const JobId job = record.job->id;
-    entry_ = entry;
-    const Time end = request.end_of_run(when);
-    NaiveHold hold{
-        *record.job->spec, record.job->time_limit, record.partition->config.name, when, end, {}, {}, {}, {}};
-    if (entry_) hold.reservation = entry_->name;
-    for (const auto& part : parts)
-      hold.nodes.push_back({part.node, when, end, amounts_of(request, part, free_during(part.node, when, end)), job,
-                            hold.reservation, request.user, request.user_alone});
-    hold.licenses.push_back({when, end, {request.licenses.begin(), request.licenses.end()}, job});
-    plan_again(job, hold);
-  }
-  // What should have begun by now is kept from now on.
-  void plan_again(JobId job, const NaiveHold& hold) {
-    holds_[job] = hold;
-    for (auto held : hold.nodes) held.from = std::max(held.from, now_), held_.push_back(held);
-    for (auto held : hold.licenses) held.from = std::max(held.from, now_), held_licenses_.push_back(held);
-  }
-  void unplan(JobId job) {
-    holds_.erase(job);
-    std::erase_if(held_, [&](const Held& held) { return held.planned_for == job; });
-    std::erase_if(held_licenses_, [&](const HeldLicenses& held) { return held.planned_for == job; });
-  }
   bool still_stands(JobId id, const NaiveHold& hold) {
     const auto* job = view_.pending.find(id.value);
     if (!job || own_reason(**job, now_) != model::Reason::None || at_array_limit(**job)) return false;
@@ -817,16 +348,6 @@ class Naive : NaiveChoice {
     }
     return false;
   }
-
-  static constexpr JobId kTrial{0xfffffff0u};
-  const Params& params_;
-  NaiveHolds holds_;
-  bool quick_ = false;
-  bool behind_ = false;
-  std::map<JobId, IndexSet> tasks_;
-  std::set<JobId> gone_;
-  std::vector<Start> starts_;
-  bool more_ = false;
 };
 
 }  // namespace spur::sched

@@ -54,6 +54,13 @@ void take_shares(const GresNeed& need, const NodeLayout& layout, Amount count, b
   take[device] += count;
 }
 
+std::uint64_t wholly_free(const DeviceGroup& group, const Amount* total, const Amount* row) {
+  std::uint64_t mask = 0;
+  for (std::size_t d = 0; d < group.devices.size(); ++d)
+    if (row[group.devices[d].column] >= total[group.devices[d].column]) mask |= std::uint64_t{1} << d;
+  return mask;
+}
+
 // All wishes of a share for whole devices, by the group that serves them.
 class WholeDevices {
  public:
@@ -82,7 +89,7 @@ class WholeDevices {
   }
 
   // Chooses for all groups; returns the sockets near what was chosen.
-  std::uint64_t take() {
+  std::uint64_t take(std::uint64_t rails) {
     std::uint64_t near = 0;
     for (std::uint32_t g = 0; g < layout_.groups.size(); ++g) {
       std::array<DeviceWish, kMostWishes> wishes;
@@ -90,11 +97,12 @@ class WholeDevices {
       for (std::size_t w = 0; w < wishes_; ++w)
         if (group_[w] == g) wishes[count++] = wish_[w];
       if (count == 0) continue;
-      const auto& devices = layout_.groups[g].devices;
-      std::uint64_t chosen = choose_devices(layout_.groups[g], free_of(g), {wishes.data(), count});
+      const DeviceGroup& group = layout_.groups[g];
+      std::uint64_t chosen = choose_devices(group, wholly_free(group, total_, row_), {wishes.data(), count},
+                                            group.name == "gpu" ? rails : kAllRails);
       SPUR_CHECK_MSG(chosen != 0, "a share fits into the row it was made for");
       for (; chosen != 0; chosen &= chosen - 1) {
-        const Device& device = devices[static_cast<std::size_t>(std::countr_zero(chosen))];
+        const Device& device = group.devices[static_cast<std::size_t>(std::countr_zero(chosen))];
         take_[device.column] += device.capacity;
         near |= device.sockets;
       }
@@ -110,13 +118,6 @@ class WholeDevices {
     const auto& devices = layout_.groups[group].devices;
     for (std::size_t d = 0; d < devices.size(); ++d)
       if (std::ranges::find(need.gres, devices[d].gres) != need.gres.end()) mask |= std::uint64_t{1} << d;
-    return mask;
-  }
-  std::uint64_t free_of(std::uint32_t group) const {
-    std::uint64_t mask = 0;
-    const auto& devices = layout_.groups[group].devices;
-    for (std::size_t d = 0; d < devices.size(); ++d)
-      if (row_[devices[d].column] >= total_[devices[d].column]) mask |= std::uint64_t{1} << d;
     return mask;
   }
 
@@ -167,8 +168,13 @@ Amount devices_to_break(const Request& request, const NodeLayout& layout, const 
   return broken;
 }
 
+std::uint64_t free_gpus(const NodeLayout& layout, const Amount* total, const Amount* row) {
+  const DeviceGroup* group = layout.group("gpu");
+  return group ? wholly_free(*group, total, row) : 0;
+}
+
 std::uint64_t take_gres(const Request& request, const NodeLayout& layout, const Amount* total, const Share& share,
-                        const Amount* row, Amount* take) {
+                        std::uint64_t rails, const Amount* row, Amount* take) {
   const auto tasks = std::max<Amount>(1, share.tasks);
   WholeDevices whole(layout, total, row, take);
   std::uint64_t near = 0;
@@ -195,7 +201,7 @@ std::uint64_t take_gres(const Request& request, const NodeLayout& layout, const 
   for (const auto* needs : {&request.gres_per_node, &request.gres_per_task, &request.gres_per_job})
     for (const auto& need : *needs)
       if (need.is_shares()) note_near(need);
-  near |= whole.take();
+  near |= whole.take(rails);
   return near == 0 ? ~std::uint64_t{0} : near;
 }
 
@@ -229,7 +235,9 @@ Amount tasks_by_cores(const Request& request, const NodeLayout& layout, const Am
     tasks = row[Columns::kCpu] / layout.unit * on_socket(layout.unit);
   else
     tasks = on_socket(row[Columns::kCpu]);
-  return request.overcommit ? tasks : std::min(tasks, cpus / each);
+  // Fewer than the sockets have where the partition or the memory bounds them.
+  if (request.overcommit) return cpus >= each ? tasks : 0;
+  return std::min(tasks, cpus / each);
 }
 
 void take_tasks_by_socket(const Request& request, const NodeLayout& layout, const SocketRows& rows,

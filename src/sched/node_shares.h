@@ -27,9 +27,12 @@ Amount free_gres(const NodeLayout& layout, const Amount* total, const Amount* ro
 // Whole devices that the shares per node would begin: 1 if no device in use has them, else 0.
 Amount devices_to_break(const Request& request, const NodeLayout& layout, const Amount* total, const Amount* row);
 
-// Takes all GRES of the share and returns the sockets near the devices, a bit each (all, if no device says).
+// Takes all GRES of the share and returns the sockets near the devices, a bit each (all, if no device says). Of GPUs
+// those on `rails` first (device_choice.h).
 std::uint64_t take_gres(const Request& request, const NodeLayout& layout, const Amount* total, const Share& share,
-                        const Amount* row, Amount* take);
+                        std::uint64_t rails, const Amount* row, Amount* take);
+// The GPUs that are wholly free, a bit each.
+std::uint64_t free_gpus(const NodeLayout& layout, const Amount* total, const Amount* row);
 
 // CPUs of the cores that so many tasks need, where a core takes only so many threads or tasks. With a limit per
 // socket every task has cores of its own, so that it does not matter which socket it is on.

@@ -142,23 +142,27 @@ FitKey Offers::best_alone() const {
   return best;
 }
 
+void judge_growth(const Request& request, const Capacity& capacity, const std::optional<GpuNode>& gpus,
+                  Offer& offer) {
+  if (!gpus) return;
+  const Amount shares = capacity.layout(offer.node).group("gpu")->devices.front().capacity;
+  offer.growth = growth(*gpus, gpu_part(request, offer, shares), capacity.popular());
+}
+
 // Only now: most looks end before anything is placed.
-void Offers::judge_growth() {
+void Offers::judge_all() {
   const Capacity& capacity = profile_.capacity();
-  const auto judge = [&](const std::optional<GpuNode>& gpus, Offer& offer) {
-    if (!gpus) return;
-    const Amount shares = capacity.layout(offer.node).group("gpu")->devices.front().capacity;
-    offer.growth = growth(*gpus, gpu_part(request_, offer, shares), capacity.popular());
-  };
   for (auto& group : groups_)
-    judge(gpu_node(capacity.layout(group.offer.node), capacity.memory_is_consumable(), group.row), group.offer);
+    judge_growth(request_, capacity,
+                 gpu_node(capacity.layout(group.offer.node), capacity.memory_is_consumable(), group.row),
+                 group.offer);
   for (std::size_t i = 0; i < singles_.size(); ++i)
-    if (singles_[i].tasks > 0) judge(single_gpus_[i], singles_[i]);
+    if (singles_[i].tasks > 0) judge_growth(request_, capacity, single_gpus_[i], singles_[i]);
 }
 
 std::vector<Share> Offers::place() {
   if (!may_suffice()) return {};
-  if (heeds_fragments_) judge_growth();
+  if (heeds_fragments_) judge_all();
   if (prefers_one_node(request_, profile_.capacity().one_weight())) {
     if (const FitKey best = best_alone(); !best.is_none()) return {Share{best.node(), request_.tasks, {}}};
     if (!request_.tasks_fixed || request_.tasks == 1 || request_.max_nodes == 1) return {};

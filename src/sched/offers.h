@@ -21,6 +21,13 @@ struct Reach {
   std::int32_t least = kNoUse;     // of all of them
 };
 
+// Whether it matters to the choice of nodes what stays of their GPUs; and how much the offer of a node as it is now
+// would cost there.
+inline bool heeds_fragments(const Request& request, const Capacity& capacity) {
+  return !request.exclusive && !capacity.popular().empty();
+}
+void judge_growth(const Request& request, const Capacity& capacity, const std::optional<GpuNode>& gpus, Offer& offer);
+
 // One at a time: they share the profile's marks.
 class Offers {
  public:
@@ -29,7 +36,7 @@ class Offers {
         reach_(reach),
         profile_(profile),
         marks_(profile.marks()),
-        heeds_fragments_(!request.exclusive && !profile.capacity().popular().empty()) {
+        heeds_fragments_(heeds_fragments(request, profile.capacity())) {
     marks_.clear();
   }
 
@@ -53,7 +60,7 @@ class Offers {
     Offer offer;
     const Amount* row;
   };
-  void judge_growth();
+  void judge_all();
   Offer offer_of(NodeNumber n, const Amount* row) const;
   void count(const Offer& offer, std::int64_t times);
   std::uint64_t most_tasks(std::uint32_t nodes) const;

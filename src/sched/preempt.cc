@@ -287,10 +287,12 @@ Preemption Preemptor::make(const Place& place, PreemptRoom& room, const std::vec
   auto allocation = std::make_shared<model::Allocation>();
   allocation->partition = (*s_.view.partitions)[record.partition].config.name;
   std::vector<Amount> take(capacity.width());
+  const std::uint64_t rails =
+      common_rails(request, capacity, shares, [&](const Share& share) { return room.row(share.node); });
   for (const Share& share : shares) {
     auto more = room.given_back(share.node);
     s_.profile.pretend_free(share.node, more);
-    take_of_share(request, capacity, share, room.row(share.node), take.data());
+    take_of_share(request, capacity, share, rails, room.row(share.node), take.data());
     for (Amount& amount : more) amount = -amount;
     s_.profile.pretend_free(share.node, more);
     allocation->nodes.push_back(grants_.grant(request, share, take.data()));

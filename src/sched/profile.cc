@@ -268,10 +268,11 @@ Hold Profile::make_hold(const Request& request, Time start, std::vector<Share> s
   hold.user = request.user;
   hold.user_alone = request.user_alone;
   hold.rows.resize(hold.shares.size() * capacity_.width());
-  for (std::size_t i = 0; i < hold.shares.size(); ++i) {
-    const Amount* row = least(hold.shares[i].node, hold.start, hold.end);
-    take_of_share(request, capacity_, hold.shares[i], row, &hold.rows[i * capacity_.width()]);
-  }
+  const auto row_of = [&](const Share& share) { return least(share.node, hold.start, hold.end); };
+  const std::uint64_t rails = common_rails(request, capacity_, hold.shares, row_of);
+  for (std::size_t i = 0; i < hold.shares.size(); ++i)
+    take_of_share(request, capacity_, hold.shares[i], rails, row_of(hold.shares[i]),
+                  &hold.rows[i * capacity_.width()]);
   return hold;
 }
 

@@ -106,7 +106,7 @@ TEST_F(ProfileTest, StartsTakeFromNowOn) {
   const std::vector<Share> shares{{1, 3, {}}};
   const Capacity& capacity = profile_->capacity();
   std::vector<Amount> rows(capacity.width());
-  take_of_share(wish, capacity, shares[0], capacity.free(1), rows.data());
+  take_of_share(wish, capacity, shares[0], kAllRails, capacity.free(1), rows.data());
   profile_->start(wish, shares, rows);
   EXPECT_EQ(free_cpus(1, 10, 11), 0);
   EXPECT_EQ(free_cpus(1, 25, 26), 3);

@@ -40,20 +40,22 @@ bool Answer::sooner_than(const Answer& other) const {
 
 Question::Question(const model::View& view, const Params& params, const model::Job& job, Time now, std::uint32_t most)
     : job_(job), now_(now), params_(settled(params, *view.config)), most_(most), base_(view) {
-  const std::size_t place = sort_out_others(view);
+  std::vector<model::JobPtr> beside;
+  const std::size_t place = sort_out_others(view, beside);
   params_.max_starts = 0xffffffffu;
   params_.forecasts = 0;
   decides_ = Engine(params_);
   decides_alone_ = Engine(params_);
   if (place < kMostPlanned) params_.forecasts = static_cast<std::uint32_t>(place + 1);
   expects_ = Engine(params_);
+  for (Engine* engine : {&decides_, &decides_alone_, &expects_}) engine->count_beside(beside);
   alone_ = base_;
   for (const JobId id : ahead_) alone_.pending.erase(id.value);
 }
 
 // By its best tier another job may come first, by our worst one we may come last: whoever could be looked at before
-// this job in any partition stays. How many come first in the queue.
-std::size_t Question::sort_out_others(const model::View& view) {
+// this job in any partition stays; the others go beside. How many come first in the queue.
+std::size_t Question::sort_out_others(const model::View& view, std::vector<model::JobPtr>& beside) {
   using Place = std::tuple<std::uint32_t, std::uint32_t, std::int64_t, std::uint32_t>;
   const PriorityScale scale(view);
   const auto rank = [&](const model::Job& job, std::uint32_t tier, Time now) {
@@ -70,7 +72,6 @@ std::size_t Question::sort_out_others(const model::View& view) {
   const bool all_stay = params_.backfill == model::BackfillOrder::Smallest;
   std::size_t first = 0;
   std::vector<std::pair<Place, JobId>> ahead;
-  std::vector<JobId> later;
   view.pending.for_each([&](std::uint32_t, const model::JobPtr& other) {
     if (other->id == job_.id) return;
     const Place theirs = rank(*other, highest_tier(view, *other), now_);
@@ -79,11 +80,11 @@ std::size_t Question::sort_out_others(const model::View& view) {
     if (waits && (all_stay || theirs < ours))
       ahead.emplace_back(theirs, other->id);
     else
-      later.push_back(other->id);
+      beside.push_back(other);
   });
   std::ranges::sort(ahead);
   for (const auto& [where, id] : ahead) ahead_.push_back(id);
-  for (const JobId id : later) base_.pending.erase(id.value);
+  for (const model::JobPtr& other : beside) base_.pending.erase(other->id.value);
   return first;
 }
 

@@ -43,7 +43,7 @@ class Question {
   Answer answer_now(const Edit& edit, Queue queue = Queue::AsItIs);
 
  private:
-  std::size_t sort_out_others(const model::View& view);
+  std::size_t sort_out_others(const model::View& view, std::vector<model::JobPtr>& beside);
   Answer ask(Engine& engine, const model::View& base, const Edit& edit);
 
   const model::Job& job_;

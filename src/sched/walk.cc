@@ -185,12 +185,14 @@ void Walk::put_off(const Item& item) {
 void Walk::put_off_all(std::size_t partition) {
   if (behind_ || s_.params.backfill != model::BackfillOrder::Smallest || s_.params.patience == Duration{0}) return;
   const auto gone = std::ranges::partition(heap_, [&](const Item& item) { return !is_put_off(item, partition); });
-  const std::vector<Item> lanes(gone.begin(), gone.end());
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> alone;  // lane, slot
+  if (!held_of_class_.empty())
+    for (const Item& item : gone)
+      if (const auto held = held_of_class_.find(s_.lanes[item.lane]->of_class); held != held_of_class_.end())
+        for (const std::uint32_t slot : held->second) alone.emplace_back(item.lane, slot);
   heap_.erase(gone.begin(), gone.end());
   std::make_heap(heap_.begin(), heap_.end());
-  for (const Item& item : lanes)
-    if (const auto held = held_of_class_.find(s_.lanes[item.lane]->of_class); held != held_of_class_.end())
-      for (const std::uint32_t slot : held->second) push_alone(item.lane, slot);
+  for (const auto& [lane, slot] : alone) push_alone(lane, slot);
 }
 
 bool Walk::is_put_off(const Item& item, std::size_t partition) {
@@ -397,9 +399,11 @@ void Walk::start(const Item& item, const std::vector<Share>& shares) {
   allocation->nodes.reserve(shares.size());
   rows_.resize(shares.size() * width);
   const Time end = request.end_of_run(now_);
+  const auto row_of = [&](const Share& share) { return s_.profile.least(share.node, now_, end); };
+  const std::uint64_t rails = common_rails(request, capacity, shares, row_of);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     Amount* take = &rows_[i * width];
-    take_of_share(request, capacity, shares[i], s_.profile.least(shares[i].node, now_, end), take);
+    take_of_share(request, capacity, shares[i], rails, row_of(shares[i]), take);
     allocation->nodes.push_back(grants_->grant(request, shares[i], take));
   }
   number_tasks(request, allocation->nodes);

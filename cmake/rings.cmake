@@ -1,6 +1,6 @@
 # The one table of dependencies between folders of src/. An include that points outward fails the build
 # (cmake/check_includes.cmake); a library links exactly what its row names.
-set(SPUR_RINGS base text model config state sched replay io os wire ctld agent stepd sim cli main)
+set(SPUR_RINGS base text model config state sched replay io os wire ctld agent stepd pmix sim cli main)
 set(SPUR_DEPS_base)
 set(SPUR_DEPS_text base)
 set(SPUR_DEPS_model base text)
@@ -17,6 +17,8 @@ set(SPUR_DEPS_ctld base text model config state sched io wire)
 set(SPUR_DEPS_agent base text model config io wire)
 # spurstepd is itself the far side of the launcher door, so it may use os/.
 set(SPUR_DEPS_stepd base text model io wire os)
+# A program of its own, because the PMIx library has threads and wants to be loaded.
+set(SPUR_DEPS_pmix base text model wire)
 set(SPUR_DEPS_sim base text model state sched io wire ctld agent)
 set(SPUR_DEPS_cli base text model config state sched replay wire)
-set(SPUR_DEPS_main base text model config state sched replay io os wire ctld agent stepd sim cli)
+set(SPUR_DEPS_main base text model config state sched replay io os wire ctld agent stepd pmix sim cli)

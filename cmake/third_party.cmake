@@ -13,9 +13,10 @@ spur_uses(wire spur_proto ${NGHTTP2_LINK_LIBRARIES})
 spur_uses(os ${SQLITE_LINK_LIBRARIES} ${HWLOC_LINK_LIBRARIES} ${OPENSSL_LINK_LIBRARIES} Threads::Threads)
 spur_uses(ctld spur_proto_grpc Threads::Threads)
 spur_uses(agent spur_proto_grpc Threads::Threads)
+spur_uses(pmix PkgConfig::PMIX Threads::Threads)
 # The wire's tests talk to a stock grpc++ server and client.
 if(TARGET spur_wire_test)
   target_link_libraries(spur_wire_test PRIVATE spur_proto_grpc Threads::Threads)
 endif()
 # tests/fuzz also feeds the wire's decoders.
-list(APPEND SPUR_FUZZ_LIBRARIES spur_wire)
+list(APPEND SPUR_FUZZ_LIBRARIES spur_wire spur_stepd)

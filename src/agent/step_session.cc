@@ -186,6 +186,7 @@ Status StepSession::start(v1::StepStart start) {
 }
 
 Status StepSession::start_forwarded(const v1::StepStart& start, const model::ControllerLaunch& launch) {
+  forwarded_ = true;
   auto part = std::make_unique<Part>();
   part->node = context_.node;
   for (int i = 0; i < start.nodes_size(); ++i)
@@ -233,6 +234,7 @@ void StepSession::begin(v1::StepStart start, StepBegin granted) {
   start.clear_tasks_per_node();
   start.clear_addresses();
   start.clear_task_nodes();
+  if (!start.mpi().empty()) start.set_process_mapping(mapping());
   for (const auto& part : parts_) {
     start.add_nodes(part->node);
     start.add_tasks_per_node(part->tasks);
@@ -241,6 +243,16 @@ void StepSession::begin(v1::StepStart start, StepBegin granted) {
   open_parts(start, *launch);
   waiting_ = false;
   for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
+}
+
+std::string StepSession::mapping() const {
+  std::vector<std::vector<std::uint32_t>> ranks;
+  for (const auto& part : parts_) {
+    ranks.push_back(part->ranks);
+    for (std::uint32_t i = 0; part->ranks.empty() && i < part->tasks; ++i)
+      ranks.back().push_back(part->first_rank + i);
+  }
+  return model::process_mapping(ranks);
 }
 
 void StepSession::open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch) {
@@ -275,13 +287,37 @@ void StepSession::on_output(Part& part, std::string bytes) {
   if (finished_ || part.over) return;
   if (!output.ParseFromString(bytes)) return on_closed(part, fail(ErrorCode::Corrupt, "garbled step output"));
   if (output.has_done()) return part_over(part);
+  if (output.has_fence() && !forwarded_) return on_fence(part, std::move(*output.mutable_fence()->mutable_data()));
   const bool bad = output.has_task_exit() && (output.task_exit().code() != 0 || output.task_exit().signal() != 0);
+  const bool ends = (bad && kill_on_bad_exit_) || output.has_abort();
   events_.output(std::move(output));
-  if (bad && kill_on_bad_exit_ && !std::exchange(killed_, true)) {
-    v1::StepInput kill;
-    kill.mutable_signal()->set_signal(SIGKILL);
-    send_all(kill, {});
+  if (ends && !forwarded_) kill_all();
+}
+
+void StepSession::kill_all() {
+  if (std::exchange(killed_, true)) return;
+  v1::StepInput kill;
+  kill.mutable_signal()->set_signal(SIGKILL);
+  send_all(kill, {});
+}
+
+// The nodes pass it when all have come; a node whose tasks are over keeps nobody waiting.
+void StepSession::on_fence(Part& part, std::string data) {
+  part.at_fence = std::move(data);
+  pass_fence();
+}
+
+void StepSession::pass_fence() {
+  const auto here = [](const auto& part) { return part->over || part->at_fence; };
+  if (!std::ranges::all_of(parts_, here)) return;
+  v1::StepInput all;
+  std::string& data = *all.mutable_fence()->mutable_data();
+  bool any = false;
+  for (auto& part : parts_) {
+    any |= part->at_fence.has_value();
+    if (part->at_fence) data += *std::exchange(part->at_fence, std::nullopt);
   }
+  if (any) send_all(all, {});
 }
 
 void StepSession::on_closed(Part& part, Status status) {
@@ -297,6 +333,8 @@ void StepSession::on_closed(Part& part, Status status) {
 
 void StepSession::part_over(Part& part) {
   part.over = true;
+  part.at_fence.reset();
+  pass_fence();
   if (!std::all_of(parts_.begin(), parts_.end(), [](const auto& p) { return p->over; })) return;
   v1::StepOutput output;
   output.mutable_done();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ class StepSession {
     bool has(std::uint32_t rank) const;
     std::unique_ptr<io::StepChannel> channel;
     bool over = false;
+    std::optional<std::string> at_fence;  // what its tasks have to tell the others
   };
   Status start(v1::StepStart start);
   Result<const model::ControllerLaunch*> admit(const v1::StepStart& start);
@@ -67,6 +69,10 @@ class StepSession {
   Status number(const v1::StepStart& start, const model::Distribution& distribution);
   void open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch);
   void on_output(Part& part, std::string bytes);
+  void on_fence(Part& part, std::string data);
+  void pass_fence();
+  std::string mapping() const;
+  void kill_all();
   void on_closed(Part& part, Status status);
   void part_over(Part& part);
   void pass_on(v1::StepInput input, std::function<void()> taken);
@@ -80,6 +86,7 @@ class StepSession {
   std::vector<std::pair<v1::StepInput, std::function<void()>>> early_;  // what came while the step waited
   JobId job_;
   bool started_ = false, waiting_ = false, finished_ = false, kill_on_bad_exit_ = false, killed_ = false;
+  bool forwarded_ = false;  // of a step that another node manages
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

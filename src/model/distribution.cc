@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/distribution.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "text/decimal.h"
@@ -161,6 +164,65 @@ std::vector<std::vector<std::uint32_t>> task_numbers(std::span<const std::uint32
   std::vector<std::vector<std::uint32_t>> numbers(nodes);
   for (std::uint32_t task = 0; task < node_of_task.size(); ++task) numbers[node_of_task[task]].push_back(task);
   return numbers;
+}
+
+std::string process_mapping(const std::vector<std::vector<std::uint32_t>>& ranks) {
+  std::size_t count = 0;
+  for (const auto& of_node : ranks) count += of_node.size();
+  std::vector<std::uint32_t> task_nodes(count);
+  for (std::uint32_t node = 0; node < ranks.size(); ++node)
+    for (const std::uint32_t rank : ranks[node]) task_nodes.at(rank) = node;
+  struct Block {
+    std::uint32_t first_node, nodes, tasks;
+  };
+  std::vector<Block> blocks;
+  for (std::size_t at = 0; at < task_nodes.size();) {
+    std::size_t end = at;
+    while (end < task_nodes.size() && task_nodes[end] == task_nodes[at]) ++end;
+    const auto tasks = static_cast<std::uint32_t>(end - at);
+    if (!blocks.empty() && blocks.back().tasks == tasks &&
+        blocks.back().first_node + blocks.back().nodes == task_nodes[at])
+      ++blocks.back().nodes;
+    else
+      blocks.push_back({task_nodes[at], 1, tasks});
+    at = end;
+  }
+  std::string text = "(vector";
+  for (const Block& block : blocks) text += fmt::format(",({},{},{})", block.first_node, block.nodes, block.tasks);
+  return text + ')';
+}
+
+std::optional<std::vector<std::vector<std::uint32_t>>> parse_process_mapping(std::string_view text, std::size_t nodes,
+                                                                             std::size_t most) {
+  const auto skip = [&](std::string_view word) {
+    const bool there = text.starts_with(word);
+    if (there) text.remove_prefix(word.size());
+    return there;
+  };
+  const auto number = [&]() -> std::optional<std::uint32_t> {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{}) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return value;
+  };
+  std::vector<std::vector<std::uint32_t>> ranks(nodes);
+  std::uint32_t rank = 0;
+  if (!skip("(vector")) return std::nullopt;
+  while (skip(",(")) {
+    const auto first = number();
+    const auto count = skip(",") ? number() : std::nullopt;
+    const auto tasks = skip(",") ? number() : std::nullopt;
+    if (!first || !count || !tasks || !skip(")")) return std::nullopt;
+    if (*first > nodes || *count > nodes - *first || *tasks > most) return std::nullopt;
+    for (std::uint32_t node = *first; node < *first + *count; ++node)
+      for (std::uint32_t i = 0; i < *tasks; ++i) {
+        if (rank >= most) return std::nullopt;
+        ranks[node].push_back(rank++);
+      }
+  }
+  if (text != ")") return std::nullopt;
+  return ranks;
 }
 
 }  // namespace spur::model

@@ -35,4 +35,11 @@ std::vector<std::vector<std::uint32_t>> task_numbers(const Distribution& distrib
 // The same where it is said of each task on which of so many nodes it is.
 std::vector<std::vector<std::uint32_t>> task_numbers(std::span<const std::uint32_t> node_of_task, std::size_t nodes);
 
+// "(vector,(0,2,4))": which ranks share a node, as MPI libraries want it told; here two nodes of four ranks each,
+// from node 0 on. `ranks`: of each node.
+std::string process_mapping(const std::vector<std::vector<std::uint32_t>>& ranks);
+// The ranks of each node again; nothing if it is no mapping, or one of more than `most` ranks.
+std::optional<std::vector<std::vector<std::uint32_t>>> parse_process_mapping(std::string_view text, std::size_t nodes,
+                                                                             std::size_t most);
+
 }  // namespace spur::model

@@ -73,5 +73,22 @@ TEST(Distribution, NumbersTasks) {
   EXPECT_EQ(fmt::format("{}", task_numbers(std::vector<std::uint32_t>{2, 0, 2, 1}, 3)), "[[1], [3], [0, 2]]");
 }
 
+TEST(ProcessMapping, IsReadAgain) {
+  const std::vector<std::vector<std::uint32_t>> ranks{{0, 1, 5}, {2, 3, 6}, {4}};
+  EXPECT_EQ(parse_process_mapping(process_mapping(ranks), 3, 7), ranks);
+  EXPECT_EQ(parse_process_mapping(process_mapping(ranks), 3, 6), std::nullopt);
+  EXPECT_EQ(parse_process_mapping(process_mapping(ranks), 2, 7), std::nullopt);
+  for (const char* text : {"", "(vector", "(vector,(0,1)", "(vector,(0,1,1)", "(vector,(0,1,1))x", "(vector,(-1,1,1))",
+                           "(vector,(0,4294967295,1))", "(vector,(0,1,4294967295))", "(vector,(9,0,1))"})
+    EXPECT_EQ(parse_process_mapping(text, 3, 100), std::nullopt) << text;
+}
+
+TEST(ProcessMapping, TellsWhichRanksShareANode) {
+  EXPECT_EQ(process_mapping({{0, 1}, {2, 3}, {4, 5}}), "(vector,(0,3,2))");
+  EXPECT_EQ(process_mapping({{0, 2}, {1, 3}}), "(vector,(0,2,1),(0,2,1))");
+  EXPECT_EQ(process_mapping({{0, 1, 2}, {3}}), "(vector,(0,1,3),(1,1,1))");
+  EXPECT_EQ(process_mapping({{0}}), "(vector,(0,1,1))");
+}
+
 }  // namespace
 }  // namespace spur::model

@@ -38,30 +38,9 @@ std::optional<std::string_view> cut_text(std::string_view& in) {
 
 }  // namespace
 
-std::string pmi_process_mapping(const std::vector<std::uint32_t>& task_nodes) {
-  struct Block {
-    std::uint32_t first_node, nodes, tasks;
-  };
-  std::vector<Block> blocks;
-  for (std::size_t at = 0; at < task_nodes.size();) {
-    std::size_t end = at;
-    while (end < task_nodes.size() && task_nodes[end] == task_nodes[at]) ++end;
-    const auto tasks = static_cast<std::uint32_t>(end - at);
-    if (!blocks.empty() && blocks.back().tasks == tasks &&
-        blocks.back().first_node + blocks.back().nodes == task_nodes[at])
-      ++blocks.back().nodes;
-    else
-      blocks.push_back({task_nodes[at], 1, tasks});
-    at = end;
-  }
-  std::string text = "(vector";
-  for (const Block& block : blocks) text += fmt::format(",({},{},{})", block.first_node, block.nodes, block.tasks);
-  return text + ')';
-}
-
 PmiServer::PmiServer(PmiStep step, std::vector<std::uint32_t> ranks) : step_(std::move(step)) {
   for (const std::uint32_t rank : ranks) tasks_.push_back({.rank = rank});
-  pairs_["PMI_process_mapping"] = pmi_process_mapping(step_.task_nodes);
+  pairs_["PMI_process_mapping"] = step_.mapping;
 }
 
 Status PmiServer::receive(std::size_t task, std::string_view bytes) {
@@ -102,7 +81,7 @@ Status PmiServer::handle_1(std::size_t task, const PmiCommand& command) {
   } else if (name == "get_appnum") {
     reply(task, {{{"cmd", "appnum"}, {"appnum", "0"}}});
   } else if (name == "get_universe_size") {
-    reply(task, {{{"cmd", "universe_size"}, {"size", std::to_string(step_.task_nodes.size())}}});
+    reply(task, {{{"cmd", "universe_size"}, {"size", std::to_string(step_.size)}}});
   } else if (name == "get_my_kvsname") {
     reply(task, {{{"cmd", "my_kvsname"}, {"kvsname", step_.name}}});
   } else if (name == "put") {
@@ -150,7 +129,7 @@ Status PmiServer::handle_2(std::size_t task, const PmiCommand& command) {
             {{"pmi-version", "2"},
              {"pmi-subversion", "0"},
              {"rank", std::to_string(who.rank)},
-             {"size", std::to_string(step_.task_nodes.size())},
+             {"size", std::to_string(step_.size)},
              {"appnum", "0"},
              {"debugged", "FALSE"},
              {"pmiverbose", "FALSE"},
@@ -189,7 +168,7 @@ Status PmiServer::handle_2(std::size_t task, const PmiCommand& command) {
 
 std::optional<std::string> PmiServer::job_attribute(std::string_view key) const {
   if (key == "PMI_process_mapping") return pairs_.find(key)->second;
-  if (key == "universeSize") return std::to_string(step_.task_nodes.size());
+  if (key == "universeSize") return std::to_string(step_.size);
   return std::nullopt;
 }
 

@@ -19,12 +19,10 @@ namespace spur::stepd {
 
 // What all tasks of the step have in common.
 struct PmiStep {
-  std::string name;                       // of its key space: unique in the cluster
-  std::vector<std::uint32_t> task_nodes;  // of each rank, the number of its node in the step
+  std::string name;  // of its key space: unique in the cluster
+  std::uint32_t size = 0;
+  std::string mapping;  // pmi_process_mapping
 };
-
-// "(vector,(0,2,4))": which ranks share a node, as MPICH wants it told.
-std::string pmi_process_mapping(const std::vector<std::uint32_t>& task_nodes);
 
 class PmiServer {
  public:

@@ -8,7 +8,7 @@ namespace spur::stepd {
 SPUR_FUZZ(pmi, "cmd=init pmi_version=1 pmi_subversion=1\ncmd=put key=a value=b\ncmd=get key=a\ncmd=barrier_in\n",
           "cmd=init pmi_version=2 pmi_subversion=0\n    16cmd=kvs-put;key=", "cmd=abort exitcode=9\n",
           "cmd=init pmi_version=2\n    13cmd=kvs-fence;     9cmd=spawn") {
-  PmiServer server({"1.0", {0, 0}}, {0, 1});
+  PmiServer server({"1.0", 2, "(vector,(0,1,2))"}, {0, 1});
   const std::size_t half = input.size() / 2;
   if (!server.receive(0, input.substr(0, half)) || !server.receive(0, input.substr(half))) return;
   (void)server.receive(1, "cmd=init pmi_version=1 pmi_subversion=1\ncmd=barrier_in\n");

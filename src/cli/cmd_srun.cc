@@ -10,6 +10,7 @@
 #include <functional>
 #include <thread>
 
+#include "cli/allocation.h"
 #include "cli/commands.h"
 #include "cli/display.h"
 #include "cli/het_components.h"
@@ -36,63 +37,6 @@ constexpr std::string_view kUsage =
     "            [--reservation=name] [--export=env_vars|NONE]\n"
     "            executable [args...]\n";
 
-// The job as it stands, or an error when it is gone.
-Result<model::JobPtr> look(Controller& controller, JobId id) {
-  wire::JobFilter filter;
-  filter.jobs = {{id, std::nullopt}};
-  filter.all_states = true;
-  SPUR_ASSIGN(const auto table, controller.jobs(filter));
-  if (table.jobs.empty()) return fail(ErrorCode::InvalidJobId);
-  return table.jobs.front();
-}
-
-bool is_waiting(const model::Job& job) {
-  return job.state == model::JobState::Pending;
-}
-
-bool partition_cannot(model::Reason reason) {
-  using enum model::Reason;
-  return reason == PartitionNodeLimit || reason == PartitionTimeLimit || reason == PartitionConfig ||
-         reason == PartitionDown || reason == PartitionInactive;
-}
-
-// Until the job runs or is over. A job that starts at once says nothing; one that has to wait says so.
-Result<model::JobPtr> wait_for_start(Context& context, Controller& controller, JobId id) {
-  static constexpr std::array kGlances{0, 3, 6, 12, 25, 50, 100};  // milliseconds; most jobs start within the first
-  model::JobPtr job;
-  for (const int pause : kGlances) {
-    std::this_thread::sleep_for(milliseconds(pause));
-    SPUR_ASSIGN(job, look(controller, id));
-    if (!is_waiting(*job)) return job;
-    if (interrupted()) break;
-  }
-  if (partition_cannot(job->reason)) context.info("{}", slurm_message(ErrorCode::PartitionConfigUnavailable));
-  context.info("job {} queued and waiting for resources", id.value);
-  SPUR_ASSIGN(job, controller.wait_job(id, false));
-  if (!is_waiting(*job) && !model::is_final(job->state))
-    context.info("job {} has been allocated resources", id.value);
-  return job;
-}
-
-// For what must be done before srun ends: a signal cuts a call short, and an impatient user sends several.
-Status despite_signals(const std::function<Status()>& call) {
-  constexpr int kTries = 10;
-  Status done;
-  for (int i = 0; i < kTries; ++i) {
-    while (SignalWatch::take()) {
-    }
-    done = call();
-    if (done || !interrupted()) break;
-  }
-  return done;
-}
-
-// Over already: cancelled, out of time, or by our own call whose answer was cut off.
-bool is_gone(const Status& status) {
-  return !status &&
-         (status.error().code == ErrorCode::JobAlreadyDone || status.error().code == ErrorCode::InvalidJobId);
-}
-
 // A component: its options and the program that runs in it.
 struct Component {
   JobRequest request;
@@ -106,37 +50,6 @@ std::vector<model::JobSpec> specs_of(const std::vector<Component>& components) {
   return specs;
 }
 
-// The allocation to run in, or the exit status.
-std::expected<JobId, int> allocate(Context& context, Controller& controller,
-                                   const std::vector<Component>& components) {
-  const JobRequest& request = components.front().request;
-  const auto specs = specs_of(components);
-  const auto id = controller.submit(specs, make_token());
-  if (!id) return std::unexpected(report_refusal(context, "Unable to allocate resources", specs, id.error()));
-  const auto job = wait_for_start(context, controller, *id);
-  if (job && model::is_active((*job)->state)) return *id;
-  if (!job || is_waiting(**job)) {
-    // Interrupted, or out of touch: the job must not start later with nobody there.
-    const bool asked_to = interrupted();
-    const Status gone = despite_signals([&] { return controller.cancel({*id, std::nullopt}, 0, false, false); });
-    if (!gone && !is_gone(gone)) context.error("{}", words(gone.error()));
-    if (!job && !asked_to) context.error("Unable to allocate resources: {}", words(job.error()));
-    context.info("Job allocation {} has been revoked", id->value);
-    return std::unexpected(1);
-  }
-  if (request.spec.immediate_seconds > 0) {
-    context.error("Unable to allocate resources: {}", slurm_message(ErrorCode::NodesBusy));
-  } else {
-    context.info("Job allocation {} has been revoked", id->value);
-  }
-  return std::unexpected(1);
-}
-
-model::ExitStatus exit_status(int status) {
-  if (status > 128) return {0, static_cast<std::uint16_t>(status - 128)};
-  return {static_cast<std::uint16_t>(status), 0};
-}
-
 // The steps in a job that is there already: of a heterogeneous one, in the components that --het-group names; without
 // it the first program runs in the first component, and so on.
 std::expected<std::vector<StepOrder>, int> orders_in(Context& context, Controller& controller,
@@ -144,7 +57,7 @@ std::expected<std::vector<StepOrder>, int> orders_in(Context& context, Controlle
   std::vector<StepOrder> orders;
   const bool plain = components.size() == 1 && !components.front().request.het_groups;
   if (plain) return std::vector{StepOrder{&components.front().request, components.front().program, job}};
-  const auto record = look(controller, job);
+  const auto record = look_at_job(controller, job);
   if (!record) {
     context.error("Unable to confirm allocation for job {}: {}", job.value, words(record.error()));
     return std::unexpected(1);
@@ -181,16 +94,13 @@ int run_programs(Context& context, const std::vector<Component>& components) {
     const auto orders = orders_in(context, **controller, components, *request.job_id);
     return orders ? run_steps(context, **controller, *orders, *request.job_id) : orders.error();
   }
-  const auto job = allocate(context, **controller, components);
+  const auto job = allocate(context, **controller, specs_of(components));
   if (!job) return job.error();
   std::vector<StepOrder> orders;
   for (std::uint32_t i = 0; i < components.size(); ++i)
     orders.push_back({&components[i].request, components[i].program, JobId{job->value + i}});
   const int status = run_steps(context, **controller, orders, *job);
-  const Status given_back =
-      despite_signals([&] { return (*controller)->complete_allocation(*job, exit_status(status)); });
-  if (!given_back && !is_gone(given_back))
-    context.error("Job allocation {} was not given back: {}", job->value, words(given_back.error()));
+  give_back(context, **controller, *job, status);
   return status;
 }
 

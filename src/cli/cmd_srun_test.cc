@@ -12,6 +12,7 @@
 #include "cli/fake_cluster.h"
 #include "cli/srun_exits.h"
 #include "cli/srun_layout.h"
+#include "cli/srun_multi_prog.h"
 #include "cli/srun_output.h"
 #include "cli/step_runner.h"
 #include "text/directives.h"
@@ -185,6 +186,7 @@ class FakeRunner : public StepRunner {
   void end_input() override { seen_.input_ended = true; }
   bool input_is_full() const override { return false; }
   void send_signal(int signal) override { seen_.signals.push_back(signal); }
+  void resize(std::uint32_t, std::uint32_t) override {}
 
  private:
   std::vector<Event> script_;
@@ -431,15 +433,44 @@ TEST_F(Srun, RefusesBadLines) {
       {"-p nosuch x", 1,
        "srun: error: invalid partition specified: nosuch\nsrun: error: Unable to allocate resources: Invalid "
        "partition name specified\n"},
-      {"--pty x", 1, "srun: error: --pty is not supported yet\n"},
+      {"--bcast x", 1, "srun: error: --bcast is not supported yet\n"},
       {"--mpi=pmix x", 1, "srun: error: --mpi=pmix is not supported yet\n"},
-      {"--cpu-bind=cores x", 1, "srun: error: --cpu-bind=cores is not supported yet\n"},
+      {"--cpu-bind=foo x", 1, "srun: error: unrecognized --cpu-bind argument \"foo\"\n"},
+      {"--gpu-bind=closest x", 1, "srun: error: --gpu-bind=closest is not supported yet\n"},
+      {"--multi-prog /nonexistent", 1, "srun: error: Could not open multi_prog config file /nonexistent\n"},
       {"--jobid=x x", 1, "srun: error: Invalid numeric value \"x\" for --jobid.\n"},
   };
   for (const ErrorCase& test : cases) {
     EXPECT_EQ(run(test.line, {}), test.status) << test.line;
     EXPECT_EQ(err_, test.message) << test.line;
   }
+}
+
+TEST(MultiProg, Files) {
+  const auto parsed = parse_multi_prog("# which does what\n0 a b  c\n\n2-3 d %t %o\n* e\n", "f", 5);
+  ASSERT_TRUE(parsed);
+  ASSERT_EQ(parsed->size(), 3u);
+  EXPECT_EQ((*parsed)[0].arguments, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ((*parsed)[1].ranks.to_string(), "2-3");
+  EXPECT_EQ((*parsed)[2].ranks.to_string(), "1,4");
+  EXPECT_EQ(parse_multi_prog("0 a\n", "f", 2).error(), "Configuration file f invalid, no record for task id 1");
+  EXPECT_EQ(parse_multi_prog("0 a\n0-1 b\n", "f", 2).error(),
+            "Duplicate record for task 0\nLine 2 of configuration file f invalid");
+  EXPECT_EQ(parse_multi_prog("foo a\n", "f", 2).error(),
+            "Invalid task range specification (foo)\nLine 1 of configuration file f invalid");
+  EXPECT_FALSE(parse_multi_prog("0\n", "f", 1));
+}
+
+TEST_F(Srun, SaysThatTasksCannotBeBound) {
+  const auto refused = [](wire::StepEvents& events, FakeRunner&) {
+    events.not_bound("n1", 3, "CPU binding outside.");
+  };
+  EXPECT_EQ(run("--cpu-bind=map_cpu:99 x", {refused}), 192);
+  EXPECT_EQ(err_,
+            "srun: error: CPU binding outside.\n"
+            "srun: error: Task launch for StepId=101.3 failed on node n1: Unable to satisfy cpu bind request\n"
+            "srun: error: Application launch failed: Unable to satisfy cpu bind request\n"
+            "srun: Job step aborted\n");
 }
 
 TEST_F(Srun, SaysThatAStepWaits) {

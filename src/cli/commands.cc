@@ -7,8 +7,8 @@ namespace spur::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"sbatch", cmd_sbatch}, {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol}, {"sinfo", cmd_sinfo},
-    {"sprio", cmd_sprio},   {"squeue", cmd_squeue},   {"srun", cmd_srun},
+    {"salloc", cmd_salloc}, {"sbatch", cmd_sbatch}, {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol},
+    {"sinfo", cmd_sinfo},   {"sprio", cmd_sprio},   {"squeue", cmd_squeue},   {"srun", cmd_srun},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "cli/job_option_setters.h"
 
 #include <algorithm>
+#include <csignal>
 #include <limits>
 
 #include "cli/job_option_values.h"
@@ -9,9 +10,11 @@
 #include "cli/users.h"
 #include "model/distribution.h"
 #include "text/array_spec.h"
+#include "text/bind_spec.h"
 #include "text/decimal.h"
 #include "text/mail_type.h"
 #include "text/memory_size.h"
+#include "text/signal_name.h"
 #include "text/time_limit.h"
 #include "text/words.h"
 
@@ -420,9 +423,22 @@ OptionStatus set_thread_spec(Request& r, Value v) {
 }
 
 // Only what Spur does by itself; anything else would be a promise not kept.
-OptionStatus set_cpu_bind(Request&, Value v) {
-  const bool plain = v == "none" || v == "no" || v == "q" || v == "quiet";
-  return plain ? OptionStatus() : unsupported(fmt::format("--cpu-bind={}", v));
+OptionStatus set_cpu_bind(Request& r, Value v) {
+  if (const auto parsed = text::parse_cpu_bind(v); !parsed) return bad_option(parsed.error(), 1);
+  r.cpu_bind = std::string(v);
+  return {};
+}
+OptionStatus set_mem_bind(Request& r, Value v) {
+  if (const auto parsed = text::parse_mem_bind(v); !parsed) return bad_option(parsed.error(), 255);
+  r.mem_bind = std::string(v);
+  return {};
+}
+OptionStatus set_gpu_bind(Request& r, Value v) {
+  const auto parsed = text::parse_gpu_bind(v);
+  if (!parsed) return bad_option(parsed.error(), 255);
+  if (parsed->kind == text::GpuBind::Kind::Closest) return unsupported("--gpu-bind=closest");
+  r.gpu_bind = std::string(v);
+  return {};
 }
 OptionStatus set_mpi(Request&, Value v) {
   return v == "none" ? OptionStatus() : unsupported(fmt::format("--mpi={}", v));
@@ -432,6 +448,21 @@ OptionStatus set_job_id(Request& r, Value v) {
   const auto target = parse_job_target(v);
   if (!target || target->tasks) return bad_option(fmt::format("Invalid numeric value \"{}\" for --jobid.", v), 1);
   r.job_id = target->id;
+  return {};
+}
+
+OptionStatus set_bell(Request& r, Value) {
+  r.bell = Request::Bell::Always;
+  return {};
+}
+OptionStatus set_no_bell(Request& r, Value) {
+  r.bell = Request::Bell::Never;
+  return {};
+}
+OptionStatus set_kill_command(Request& r, Value v) {
+  const auto signal = v.empty() ? Result<int>(SIGTERM) : text::parse_signal(v);
+  if (!signal) return bad_option(fmt::format("Invalid signal name {}", v), 1);
+  r.kill_signal = *signal;
   return {};
 }
 

@@ -20,7 +20,7 @@ using Spec = model::JobSpec;
 constexpr auto V = Takes::Value;
 constexpr auto N = Takes::Nothing;
 constexpr auto M = Takes::Maybe;
-constexpr unsigned kBoth = kSbatch | kSrun;
+constexpr unsigned kBoth = kSbatch | kSrun | kSalloc;  // that is, all
 
 // clang-format off
 constexpr JobOption kOptions[] = {
@@ -32,6 +32,7 @@ constexpr JobOption kOptions[] = {
     {{{"bbf", 0, V}}, kBoth},
     {{{"bcast", 0, M}}, kSrun, nullptr, "SLURM_BCAST"},
     {{{"bcast-exclude", 0, V}}, kSrun, nullptr, "SLURM_BCAST_EXCLUDE"},
+    {{{"bell", 0, N, nullptr, "ring the terminal bell when the job is allocated"}, set_bell}, kSalloc, "SBATCH_BELL"},
     {{{"begin", 'b', V, "time", "defer job until HH:MM MM/DD/YY"}, set_begin}},
     {{{"chdir", 'D', V, "directory", "set working directory of the job"}, set_chdir}, kBoth, nullptr, "SLURM_WORKING_DIR"},
     {{{"cluster-constraint", 0, V}}},
@@ -45,7 +46,7 @@ constexpr JobOption kOptions[] = {
     {{{"contiguous", 0, N, nullptr, "demand a contiguous range of nodes"}, set_flag<&Spec::contiguous>}},
     {{{"core-spec", 'S', V, "cores", "count of cores per node kept for the system"}, set_core_spec}, kBoth, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC"},
     {{{"cores-per-socket", 0, V, "n", "number of cores per socket to allocate"}, set_cores_per_socket}},
-    {{{"cpu-bind", 0, V, "type", "bind tasks to CPUs: only none and quiet yet"}, set_cpu_bind}, kSrun},
+    {{{"cpu-bind", 0, V, "type", "bind tasks to CPUs: none, rank, map_cpu:<list>,\nmask_cpu:<list>, rank_ldom, map_ldom:<list>,\nmask_ldom:<list>, sockets, cores, threads, ldoms;\nbefore it: quiet or verbose"}, set_cpu_bind}, kSrun, nullptr, "SLURM_CPU_BIND"},
     {{{"cpu-freq", 0, V}}, kBoth, "SBATCH_CPU_FREQ_REQ", "SLURM_CPU_FREQ_REQ"},
     {{{"cpus-per-gpu", 0, V, "n", "number of CPUs required per allocated GPU"}, set_cpus_per_gpu}, kBoth, "SBATCH_CPUS_PER_GPU", "SLURM_CPUS_PER_GPU"},
     {{{"cpus-per-task", 'c', V, "ncpus", "number of cpus required per task"}, set_cpus_per_task}, kBoth, nullptr, "SRUN_CPUS_PER_TASK"},
@@ -53,8 +54,9 @@ constexpr JobOption kOptions[] = {
     {{{"delay-boot", 0, V}}, kBoth, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT"},
     {{{"dependency", 'd', V, "type:jobid[+time]", "defer job until condition on jobid is satisfied"}, set_dependency}, kBoth, nullptr, "SLURM_DEPENDENCY"},
     {{{"disable-status", 'X', N, nullptr, "a single Ctrl-C goes to the tasks at once"}, set_request_flag<&JobRequest::disable_status>}, kSrun, nullptr, "SLURM_DISABLE_STATUS"},
+    {{{"distributed", 0, N, nullptr, "tell tasks how to find each other: MASTER_ADDR,\nMASTER_PORT, WORLD_SIZE, RANK, LOCAL_RANK"}, set_request_flag<&JobRequest::distributed>}, kSrun, nullptr, "SPUR_DISTRIBUTED"},
     {{{"distribution", 'm', V, "type", "distribution of tasks to nodes and of CPUs to sockets:\nblock, cyclic, plane=size or arbitrary"}, set_distribution}, kBoth, "SBATCH_DISTRIBUTION", "SLURM_DISTRIBUTION"},
-    {{{"epilog", 0, V}}, kSrun, nullptr, "SLURM_EPILOG"},
+    {{{"epilog", 0, V, "program", "run \"program\" after launching job step"}, set_request_text<&JobRequest::epilog>}, kSrun, nullptr, "SLURM_EPILOG"},
     {{{"error", 'e', V, "err", "file for standard error"}, set_error}, kBoth, "SBATCH_ERROR", "SLURM_STDERRMODE"},
     {{{"exact", 0, N, nullptr, "give the step just what its tasks need, so that others\nrun beside it"}, set_exact}, kSrun, nullptr, "SLURM_EXACT"},
     {{{"exclude", 'x', V, "hosts...", "exclude a specific list of hosts"}, set_exclude}},
@@ -66,7 +68,8 @@ constexpr JobOption kOptions[] = {
     {{{"extra-node-info", 'B', V, "S[:C[:T]]", "sockets per node, cores per socket and threads per\ncore that nodes must have"}, set_extra_node_info}},
     {{{"get-user-env", 0, M}}, kSbatch, "SBATCH_GET_USER_ENV"},
     {{{"gid", 0, V, "group_id", "group ID to run job as (user root only)"}, set_gid}},
-    {{{"gpu-bind", 0, V}}, kBoth, "SBATCH_GPU_BIND", "SLURM_GPU_BIND"},
+    {{{"gpu-bind", 0, V}}, kSbatch | kSalloc, "SBATCH_GPU_BIND"},
+    {{{"gpu-bind", 0, V, "type", "bind tasks to GPUs: none, single:<tasks>,\nper_task:<gpus>, map_gpu:<list>, mask_gpu:<list>"}, set_gpu_bind}, kSrun, nullptr, "SLURM_GPU_BIND"},
     {{{"gpu-freq", 0, V}}, kBoth, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ"},
     {{{"gpus", 'G', V, "n", "count of GPUs required for the job"}, set_gpus}, kBoth, "SBATCH_GPUS", "SLURM_GPUS"},
     {{{"gpus-per-node", 0, V, "n", "number of GPUs required per allocated node"}, set_gpus_per_node}, kBoth, "SBATCH_GPUS_PER_NODE", "SLURM_GPUS_PER_NODE"},
@@ -78,10 +81,11 @@ constexpr JobOption kOptions[] = {
     {{{"hint", 0, V, "type", "compute_bound, multithread or nomultithread"}, set_hint}, kBoth, "SBATCH_HINT", "SLURM_HINT"},
     {{{"hold", 'H', N, nullptr, "submit job in held state"}, set_flag<&Spec::hold>}},
     {{{"ignore-pbs", 0, N, nullptr, "ignore #PBS and #BSUB options in the batch script"}, set_request_flag<&JobRequest::ignore_pbs>}, kSbatch, "SBATCH_IGNORE_PBS"},
-    {{{"immediate", 'I', M, "secs", "exit if resources not available in \"secs\""}, set_immediate}, kSrun, nullptr, "SLURM_IMMEDIATE"},
+    {{{"immediate", 'I', M, "secs", "exit if resources not available in \"secs\""}, set_immediate}, kSrun | kSalloc, nullptr, "SLURM_IMMEDIATE"},
     {{{"input", 'i', V, "in", "file for standard input"}, set_input}, kBoth, "SBATCH_INPUT", "SLURM_STDINMODE"},
     {{{"job-name", 'J', V, "jobname", "name of job"}, set_job_name}, kBoth, "SBATCH_JOB_NAME", "SLURM_JOB_NAME"},
     {{{"jobid", 0, V, "id", "run under already allocated job"}, set_job_id}, kSrun, nullptr, "SLURM_JOB_ID"},
+    {{{"kill-command", 'K', M, "signal", "signal to send terminating job"}, set_kill_command}, kSalloc, "SBATCH_KILL_CMD"},
     {{{"kill-on-bad-exit", 'K', M, "0|1", "kill the step if any task terminates\nwith a non-zero exit code"}, set_kill_on_bad_exit}, kSrun, nullptr, "SLURM_KILL_BAD_EXIT"},
     {{{"kill-on-invalid-dep", 0, V, "yes|no", "terminate job if its dependency can never\nbe satisfied"}, set_kill_on_invalid_dep}, kSbatch},
     {{{"label", 'l', N, nullptr, "prepend task number to lines of stdout/err"}, set_request_flag<&JobRequest::label>}, kSrun, nullptr, "SLURM_LABELIO"},
@@ -90,15 +94,18 @@ constexpr JobOption kOptions[] = {
     {{{"mail-user", 0, V, "user", "who to send email notification for job state\nchanges"}, set_text<&Spec::mail_user>}},
     {{{"mcs-label", 0, V}}},
     {{{"mem", 0, V, "MB", "minimum amount of real memory"}, set_mem}, kBoth, "SBATCH_MEM_PER_NODE", "SLURM_MEM_PER_NODE"},
-    {{{"mem-bind", 0, V}}, kBoth, "SBATCH_MEM_BIND", "SLURM_MEM_BIND"},
+    {{{"mem-bind", 0, V}}, kSbatch | kSalloc, "SBATCH_MEM_BIND"},
+    {{{"mem-bind", 0, V, "type", "bind memory to NUMA nodes: none, rank, local,\nmap_mem:<list>, mask_mem:<list>; before it: prefer,\nquiet or verbose"}, set_mem_bind}, kSrun, nullptr, "SLURM_MEM_BIND"},
     {{{"mem-per-cpu", 0, V, "MB", "maximum amount of real memory per allocated cpu\nrequired by the job"}, set_mem_per_cpu}, kBoth, "SBATCH_MEM_PER_CPU", "SLURM_MEM_PER_CPU"},
     {{{"mem-per-gpu", 0, V, "MB", "real memory required per allocated GPU"}, set_mem_per_gpu}, kBoth, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU"},
     {{{"mincpus", 0, V, "n", "minimum number of logical processors per node"}, set_mincpus}},
     {{{"mpi", 0, V, "type", "type of MPI being used: only none yet"}, set_mpi}, kSrun, nullptr, "SLURM_MPI_TYPE"},
     {{{"msg-timeout", 0, V}}, kSrun},
-    {{{"multi-prog", 0, N}}, kSrun},
+    {{{"multi-prog", 0, N, nullptr, "if set the program name specified is the\nconfiguration specification for multiple programs"}, set_request_flag<&JobRequest::multi_prog>}, kSrun},
     {{{"network", 0, V}}, kBoth, "SBATCH_NETWORK", "SLURM_NETWORK"},
     {{{"nice", 0, M, "value", "decrease scheduling priority by value"}, set_nice}},
+    {{{"no-bell", 0, N, nullptr, "do NOT ring the terminal bell"}, set_no_bell}, kSalloc, "SBATCH_NO_BELL"},
+    {{{"no-shell", 0, N, nullptr, "keep the allocation without running anything in it"}, set_request_flag<&JobRequest::no_shell>}, kSalloc},
     {{{"no-allocate", 'Z', N}}, kSrun},
     {{{"no-kill", 'k', M}}, kBoth, "SBATCH_NO_KILL", "SLURM_NO_KILL"},
     {{{"no-requeue", 0, N, nullptr, "if set, do not permit the job to be requeued"}, set_no_requeue}, kSbatch, "SBATCH_NO_REQUEUE"},
@@ -122,9 +129,9 @@ constexpr JobOption kOptions[] = {
     {{{"preserve-env", 'E', N}}, kSrun},
     {{{"priority", 0, V, "value", "set the priority of the job to value"}, set_priority}},
     {{{"profile", 0, V}}, kBoth, "SBATCH_PROFILE", "SLURM_PROFILE"},
-    {{{"prolog", 0, V}}, kSrun, nullptr, "SLURM_PROLOG"},
+    {{{"prolog", 0, V, "program", "run \"program\" before launching job step"}, set_request_text<&JobRequest::prolog>}, kSrun, nullptr, "SLURM_PROLOG"},
     {{{"propagate", 0, M, "rlimits", "propagate all [or specific list of] rlimits"}, set_propagate}},
-    {{{"pty", 0, M}}, kSrun},
+    {{{"pty", 0, N, nullptr, "run task zero in pseudo terminal"}, set_request_flag<&JobRequest::pty>}, kSrun},
     {{{"qos", 'q', V, "qos", "quality of service"}, set_text<&Spec::qos>}, kBoth, "SBATCH_QOS", "SLURM_QOS"},
     {{{"quiet", 'Q', N, nullptr, "quiet mode (suppress informational messages)"}, set_request_flag<&JobRequest::quiet>}},
     {{{"quit-on-interrupt", 0, N, nullptr, "quit on single Ctrl-C"}, set_request_flag<&JobRequest::quit_on_interrupt>}, kSrun},
@@ -142,8 +149,8 @@ constexpr JobOption kOptions[] = {
     {{{"spread-segments", 0, N}}, kBoth},
     {{{"stepmgr", 0, N}}, kBoth},
     {{{"switches", 0, V, "max-switches{@max-time-to-wait}", "optimum switches and max time to wait for optimum"}, set_switches}, kBoth, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH"},
-    {{{"task-epilog", 0, V}}, kSrun, nullptr, "SLURM_TASK_EPILOG"},
-    {{{"task-prolog", 0, V}}, kSrun, nullptr, "SLURM_TASK_PROLOG"},
+    {{{"task-epilog", 0, V, "program", "run \"program\" after each task"}, set_request_text<&JobRequest::task_epilog>}, kSrun, nullptr, "SLURM_TASK_EPILOG"},
+    {{{"task-prolog", 0, V, "program", "run \"program\" before each task"}, set_request_text<&JobRequest::task_prolog>}, kSrun, nullptr, "SLURM_TASK_PROLOG"},
     {{{"test-only", 0, N, nullptr, "validate the request and say when it would start"}, set_request_flag<&JobRequest::test_only>}},
     {{{"thread-spec", 0, V, "threads", "count of threads per node kept for the system"}, set_thread_spec}, kBoth, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC"},
     {{{"threads", 'T', V}}, kSrun, nullptr, "SLURM_THREADS"},
@@ -154,7 +161,7 @@ constexpr JobOption kOptions[] = {
     {{{"treewidth", 0, V}}, kSrun},
     {{{"tres-bind", 0, V}}, kBoth, "SBATCH_TRES_BIND", "SLURM_TRES_BIND"},
     {{{"tres-per-task", 0, V}}, kBoth, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK"},
-    {{{"uid", 0, V, "user_id", "user ID to run job as (user root only)"}, set_uid}, kSbatch},
+    {{{"uid", 0, V, "user_id", "user ID to run job as (user root only)"}, set_uid}, kSbatch | kSalloc},
     {{{"unbuffered", 'u', N, nullptr, "do not line-buffer stdout/err"}, set_request_flag<&JobRequest::unbuffered>}, kSrun, nullptr, "SLURM_UNBUFFEREDIO"},
     {{{"use-min-nodes", 0, N, nullptr, "if a range of node counts is given, prefer the\nsmaller count"}, set_flag<&Spec::fewest_nodes>}, kBoth, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES"},
     {{{"verbose", 'v', N, nullptr, "verbose mode (multiple -v's increase verbosity)"}, set_verbose}, kBoth, "SBATCH_DEBUG", "SLURM_DEBUG"},
@@ -189,8 +196,10 @@ int apply_job_environment(Context& context, JobCommand command, JobRequest& requ
   request.begin_source();
   request.plane_size = text::parse_decimal32(context.env("SLURM_DIST_PLANESIZE").value_or(""));
   for (const JobOption& row : kOptions) {
-    const char* name = command == kSbatch ? row.sbatch_env : row.srun_env;
+    const char* name = command == kSrun ? row.srun_env : row.sbatch_env;
     if (name == nullptr || (row.commands & command) == 0) continue;
+    const std::string of_salloc = command == kSalloc ? "SALLOC_" + std::string(name).substr(7) : std::string();
+    if (command == kSalloc) name = of_salloc.c_str();
     const auto value = context.env(name);
     if (!value) continue;
     if (row.option.set == nullptr) return report_unsupported(context, name);

@@ -45,9 +45,18 @@ struct JobRequest {
   bool parsable = false, wait = false, ignore_pbs = false;
   std::optional<std::string> wrap;
 
+  // salloc
+  enum class Bell : std::uint8_t { AfterDelay, Always, Never };
+  Bell bell = Bell::AfterDelay;
+  bool no_shell = false;
+  std::optional<int> kill_signal;  // -K: for the command when the allocation is taken away
+
   // srun
   bool label = false, unbuffered = false, disable_status = false, quit_on_interrupt = false, overlap = false;
   bool exact = false, whole = false;
+  bool pty = false, multi_prog = false, distributed = false;
+  std::optional<std::string> cpu_bind, gpu_bind, mem_bind;  // as typed, checked
+  std::optional<std::string> task_prolog, task_epilog, prolog, epilog;
   std::optional<std::uint32_t> relative;  // -r: from that node of the job on
   std::optional<bool> kill_on_bad_exit;
   std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
@@ -62,13 +71,13 @@ struct JobRequest {
   void finish();
 };
 
-enum JobCommand : unsigned { kSbatch = 1, kSrun = 2 };
+enum JobCommand : unsigned { kSbatch = 1, kSrun = 2, kSalloc = 4 };
 
 // A row of the table, for help and for reading the environment.
 struct JobOption {
   Option<JobRequest> option;
-  unsigned commands = kSbatch | kSrun;
-  const char* sbatch_env = nullptr;
+  unsigned commands = kSbatch | kSrun | kSalloc;
+  const char* sbatch_env = nullptr;  // SBATCH_X is SALLOC_X for salloc
   const char* srun_env = nullptr;
 };
 

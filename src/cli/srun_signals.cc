@@ -9,7 +9,7 @@
 namespace spur::cli {
 namespace {
 
-constexpr int kWatched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
+constexpr int kWatched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH};
 volatile std::sig_atomic_t noted[65];
 
 void note(int signal) {

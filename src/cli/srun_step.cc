@@ -14,17 +14,24 @@
 
 #include "cli/display.h"
 #include "cli/job_option_values.h"
+#include "cli/read_file.h"
 #include "cli/srun_exits.h"
 #include "cli/srun_layout.h"
+#include "cli/srun_multi_prog.h"
 #include "cli/srun_output.h"
 #include "cli/srun_signals.h"
 #include "cli/srun_streams.h"
+#include "cli/srun_terminal.h"
 #include "cli/step_runner.h"
 #include "text/export_spec.h"
 #include "text/hostlist.h"
+#include "text/words.h"
 
 namespace spur::cli {
 namespace {
+
+constexpr std::string_view kCannotBind = "Unable to satisfy cpu bind request";
+constexpr int kNotBoundStatus = 192;  // Slurm's
 
 Result<StepSize> step_size(const JobRequest& request) {
   const model::JobSpec& spec = request.spec;
@@ -78,6 +85,12 @@ class StepLoop {
     };
     events.exited = [this](const wire::StepEvents::Exit& exit) { exits_.add(exit); };
     events.failed = [this](const std::string& node, const Error& error) { on_failure(node, error); };
+    events.not_bound = [this](const std::string& node, std::uint32_t step, const std::string& text) {
+      step_ = step;
+      context_.error("{}", text);
+      context_.error("Task launch for StepId={} failed on node {}: {}", step_name(), node, kCannotBind);
+      not_bound_ = true;
+    };
     events.waiting = [this](ErrorCode why) { on_waiting(why); };
     return events;
   }
@@ -97,6 +110,11 @@ class StepLoop {
     out_.finish();
     err_.finish();
     exits_.report(context_);
+    if (not_bound_) {
+      context_.error("Application launch failed: {}", kCannotBind);
+      context_.info("Job step aborted");
+      return kNotBoundStatus;
+    }
     if (exits_.any_killed()) context_.info("Force Terminated StepId={}.{}", job_.value, step_);
     if (const Status ended = runner_.result(); !ended && !failed_) on_failure("", ended.error());
     return failed_ && exits_.status() == 0 ? 1 : exits_.status();
@@ -171,6 +189,11 @@ class StepLoop {
   }
 
   void on_signal(int signal) {
+    if (signal == SIGWINCH) {
+      if (const auto size = request_.pty ? window_size(streams_.input) : std::nullopt)
+        runner_.resize(size->rows, size->columns);
+      return;
+    }
     if (waiting_ && signal != SIGCONT) {
       context_.info("Cancelled pending job step with signal {}", signal);
       return give_up(ErrorCode::JobAlreadyDone);
@@ -216,7 +239,7 @@ class StepLoop {
   std::uint32_t tasks_, first_rank_, step_ = 0;
   TaskOutput out_, err_;
   TaskExits exits_;
-  bool waiting_ = false, given_up_ = false;
+  bool not_bound_ = false, waiting_ = false, given_up_ = false;
   Time waits_since_;
   bool started_ = false, failed_ = false, input_open_ = true, wait_over_ = false, told_of_kill_ = false;
   int interrupts_sent_ = 0;
@@ -231,6 +254,50 @@ struct Prepared {
   std::optional<wire::HetStep> het;
   std::vector<std::string> het_environment;  // of an allocation made for it
 };
+
+std::string absolute(const JobRequest& request, const std::optional<std::string>& path) {
+  if (!path || path->empty() || path->starts_with('/')) return path.value_or("");
+  return request.directory + "/" + *path;
+}
+
+// --prolog and --epilog: programs that run here.
+void run_here(Context& context, const std::optional<std::string>& program) {
+  if (!program || program->empty()) return;
+  if (::access(program->c_str(), R_OK | X_OK) != 0) {
+    context.info("Access denied for {}: {}", *program, std::system_category().message(errno));
+    return;
+  }
+  context.out.flush();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char* argv[] = {const_cast<char*>(program->c_str()), nullptr};
+    ::execve(program->c_str(), argv, const_cast<char* const*>(context.environment));
+    ::_exit(127);
+  }
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0)
+    context.error("{} exited with status {}", *program,
+                  WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+// The terminal, unless there is none: then --pty is as if it had not been given.
+std::optional<WindowSize> find_terminal(Context& context, int input) {
+  const auto size = window_size(input);
+  if (!size) {
+    context.error("ioctl(TIOCGWINSZ): {}", std::system_category().message(errno));
+    context.error("Not using a pseudo-terminal, disregarding --pty option");
+  }
+  return size;
+}
+
+std::expected<std::vector<wire::StepRequest::Program>, std::string> read_programs(const Prepared& prepared) {
+  const std::string& path = prepared.order.program.front();
+  const auto content = read_file(path);
+  if (!content) return std::unexpected("Could not open multi_prog config file " + path);
+  return parse_multi_prog(*content, path, prepared.layout.tasks);
+}
 
 Result<wire::StepRequest> make_request(const Context& context, const Prepared& prepared) {
   const JobRequest& request = *prepared.order.request;
@@ -275,6 +342,19 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   const bool exclusive = request.job_id && spec.exclusive != model::Exclusive::No;
   step.exact = !request.whole && (request.exact || exclusive || spec.cpus_per_task_given || spec.cpus_per_gpu > 0);
   if (request.time_given) step.time_limit = spec.time_limit;
+  if (request.job_id && spec.signal.signal != 0) {
+    step.warn_signal = spec.signal.signal;
+    step.warn_seconds = spec.signal.seconds_before;
+  }
+  step.cpu_bind = request.cpu_bind.value_or("");
+  step.gpu_bind = request.gpu_bind.value_or("");
+  step.mem_bind = request.mem_bind.value_or("");
+  step.task_prolog = absolute(request, request.task_prolog);
+  step.task_epilog = absolute(request, request.task_epilog);
+  step.open_append = spec.open_append;
+  step.distributed = request.distributed;
+  step.pid = static_cast<std::uint32_t>(::getpid());
+  step.host = spec.submit_host;
   step.het = het;
   return step;
 }
@@ -333,11 +413,37 @@ int run(Context& context, const Prepared& prepared) {
   step->std_out = streams->remote_out;
   step->std_err = streams->remote_err;
 
+  if (request.multi_prog) {
+    auto programs = read_programs(prepared);
+    if (!programs) {
+      for (const auto line : text::split(programs.error(), '\n')) context.error("{}", line);
+      return 1;
+    }
+    step->programs = *std::move(programs);
+    step->arguments.clear();
+  }
+  std::optional<RawTerminal> raw;
+  if (const auto size = request.pty ? find_terminal(context, streams->input) : std::nullopt) {
+    step->pty = true;
+    step->pty_rows = size->rows;
+    step->pty_columns = size->columns;
+    step->environment.push_back(fmt::format("SLURM_PTY_WIN_ROW={}", size->rows));
+    step->environment.push_back(fmt::format("SLURM_PTY_WIN_COL={}", size->columns));
+    streams->only_out = streams->only_err = 0;
+    raw.emplace(streams->input);
+  }
+  run_here(context, request.prolog);
+
   const std::unique_ptr<StepRunner> runner = context.make_step_runner();
   StepLoop loop(context, request, *runner, *streams, job, prepared.layout.tasks, prepared.het);
-  if (const Status started = runner->start(prepared.ticket.addresses.front(), *step, loop.events()); !started)
+  if (const Status started = runner->start(prepared.ticket.addresses.front(), *step, loop.events()); !started) {
+    raw.reset();
     return refuse(context, job, started.error());
-  return loop.run();
+  }
+  const int status = loop.run();
+  raw.reset();
+  run_here(context, request.epilog);
+  return status;
 }
 
 // Where each step stands in the whole. The layout must be known for that: where it was left to the step manager, one

@@ -30,6 +30,7 @@ class StepRunner {
   virtual void end_input() = 0;
   virtual bool input_is_full() const = 0;
   virtual void send_signal(int signal) = 0;
+  virtual void resize(std::uint32_t rows, std::uint32_t columns) = 0;  // of the terminal, with pty
 };
 
 std::unique_ptr<StepRunner> make_wire_step_runner();

@@ -21,6 +21,7 @@ class WireStepRunner final : public StepRunner {
   void end_input() override { client().end_input(); }
   bool input_is_full() const override { return client().input_is_full(); }
   void send_signal(int signal) override { client().send_signal(signal); }
+  void resize(std::uint32_t rows, std::uint32_t columns) override { client().resize(rows, columns); }
 
  private:
   wire::AgentClient& client() const {

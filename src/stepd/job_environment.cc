@@ -149,6 +149,14 @@ Value batch_only(const Source& s, std::string value) {
   return s.step ? Value{} : Value(std::move(value));
 }
 
+bool is_distributed(const Source& s) {
+  return s.step && !s.step->master.empty();
+}
+// The same on all nodes of a step, hardly the same for two steps; below the ports that kernels hand out.
+std::uint32_t master_port(const Source& s) {
+  return 20000 + (s.launch.run.job.value * 97 + s.step->step) % 12000;
+}
+
 // What becomes of the user's own entry when the row has no value.
 enum class Otherwise : std::uint8_t { Drop, Keep };
 enum Marks : std::uint8_t {
@@ -253,6 +261,14 @@ constexpr Row kTable[] = {
     {"SLURM_DISTRIBUTION", distribution},
     {"SLURM_DIST_PLANESIZE", plane_size},
     {"SLURM_UMASK", [](const Source& s) { return s.step ? Value(fmt::format("{:04o}", s.step->umask)) : Value{}; }},
+    // for PyTorch and its like, where asked for
+    {"MASTER_ADDR", [](const Source& s) { return is_distributed(s) ? Value(s.step->master) : Value{}; }, Keep},
+    {"MASTER_PORT", [](const Source& s) { return is_distributed(s) ? number(master_port(s)) : Value{}; }, Keep},
+    {"WORLD_SIZE", [](const Source& s) { return is_distributed(s) ? number(s.step->task_count) : Value{}; }, Keep},
+    {"LOCAL_WORLD_SIZE",
+     [](const Source& s) { return is_distributed(s) ? number(s.step->tasks_per_node[s.step->node_id]) : Value{}; },
+     Keep},
+    {"NODE_RANK", [](const Source& s) { return is_distributed(s) ? number(s.step->node_id) : Value{}; }, Keep},
     // set per task; named here so that an outer job's are dropped
     {"SLURM_PROCID", [](const Source&) { return Value{}; }, Drop, kTwin},
     {"SLURM_LOCALID", [](const Source&) { return Value{}; }, Drop, kTwin},
@@ -365,6 +381,15 @@ std::vector<std::string> job_environment(const EnvironmentSource& source, const 
     if ((source.step || !is_of_component(name_of(entry))) && taken.emplace(name_of(entry)).second)
       out.push_back(entry);  // the first of several wins, as for getenv
   out.insert(out.end(), std::make_move_iterator(ours.begin()), std::make_move_iterator(ours.end()));
+  return out;
+}
+
+std::vector<std::string> gpu_entries(GpuVendor vendor, const std::vector<std::uint32_t>& numbers) {
+  const std::string list = fmt::format("{}", fmt::join(numbers, ","));
+  std::vector<std::string> out{"GPU_DEVICE_ORDINAL=" + list};
+  if (vendor == GpuVendor::Nvidia || vendor == GpuVendor::Unknown) out.push_back("CUDA_VISIBLE_DEVICES=" + list);
+  if (vendor == GpuVendor::Amd || vendor == GpuVendor::Unknown) out.push_back("ROCR_VISIBLE_DEVICES=" + list);
+  if (vendor == GpuVendor::Intel) out.push_back("ZE_AFFINITY_MASK=" + list);
   return out;
 }
 

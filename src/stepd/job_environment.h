@@ -34,7 +34,8 @@ struct StepLayout {
   // What the step has of this node's part of the job.
   std::vector<model::CpuNumber> cpus{};
   std::vector<model::DeviceGrant> devices{};
-  JobId het_job = {};  // of a heterogeneous job: its first component, which all of its steps go by
+  std::string master{};  // --distributed: where the tasks find each other; empty: they are not told
+  JobId het_job = {};    // of a heterogeneous job: its first component, which all of its steps go by
 };
 
 struct EnvironmentSource {
@@ -48,6 +49,8 @@ struct EnvironmentSource {
 // The user's `entries` and the table's, the latter winning; order: the user's as they came, then the table's. What is
 // set per task (ranks, pid) is not in it; see task_entries.
 std::vector<std::string> job_environment(const EnvironmentSource& source, const std::vector<std::string>& entries);
+// What names the GPUs to programs, for these alone.
+std::vector<std::string> gpu_entries(GpuVendor vendor, const std::vector<std::uint32_t>& numbers);
 // SLURM_PROCID, SLURM_LOCALID, SLURM_TASK_PID and their SPUR_ twins.
 std::vector<std::string> task_entries(std::uint32_t rank, std::uint32_t local_id, int pid);
 

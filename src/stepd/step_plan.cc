@@ -10,6 +10,7 @@
 #include "spur/v1/agent.pb.h"
 #include "stepd/batch_plan.h"
 #include "stepd/job_message.h"
+#include "stepd/task_binding.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
 #include "wire/spec_codec.h"
@@ -32,6 +33,11 @@ Result<StepLayout> layout_of(const v1::StepStart& start, const std::string& node
   out.first_rank = start.first_rank();
   out.ranks.assign(start.ranks().begin(), start.ranks().end());
   SPUR_TRY(wire::from_proto(start.distribution(), &out.distribution));
+  if (start.distributed() && start.addresses_size() > 0) {
+    out.master = start.addresses(0).substr(0, start.addresses(0).rfind(':'));
+    if (out.master.starts_with('[') && out.master.ends_with(']'))
+      out.master = out.master.substr(1, out.master.size() - 2);
+  }
   out.cpus_per_task = start.cpus_per_task();
   const std::uint32_t here = out.tasks_per_node[out.node_id];
   if (here == 0 || here > kMaxTasksHere || out.first_rank > out.task_count || here > out.task_count - out.first_rank)
@@ -101,11 +107,84 @@ Status name_files(const v1::StepStart& start, const text::PatternValues& values,
   return {};
 }
 
+// The program of a task: the step's, or, of several, the one that its rank is listed for.
+Status choose_program(const v1::StepStart& start, TaskPlan& task) {
+  task.arguments.assign(start.argv().begin(), start.argv().end());
+  for (const auto& message : start.programs()) {
+    IndexSet ranks;
+    SPUR_TRY(wire::from_proto(message.ranks(), &ranks));
+    if (!ranks.contains(task.rank)) continue;
+    std::uint64_t place = 0;
+    for (auto rank = ranks.lowest(); rank && *rank < task.rank; rank = ranks.next_after(*rank)) ++place;
+    task.arguments.clear();
+    for (std::string text : message.argv()) {
+      for (const auto& [mark, value] : {std::pair("%t", std::uint64_t{task.rank}), std::pair("%o", place)})
+        for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+          text.replace(at, 2, std::to_string(value));
+      task.arguments.push_back(std::move(text));
+    }
+    break;
+  }
+  if (task.arguments.empty())
+    return fail(ErrorCode::InvalidArgument, fmt::format("no program for task {}", task.rank));
+  task.program = task.arguments.front();
+  return {};
+}
+
+std::vector<std::uint32_t> gpus_of(const std::vector<model::DeviceGrant>& devices) {
+  std::vector<std::uint32_t> out;
+  for (const auto& grant : devices)
+    if (grant.gres == "gpu") out.insert(out.end(), grant.indices.begin(), grant.indices.end());
+  std::ranges::sort(out);
+  return out;
+}
+
+// CPUs, memory and GPUs of each task.
+Status bind(const v1::StepStart& start, const os::CpuMap& map, GpuVendor vendor, StepPlan& plan) {
+  const auto cpu = text::parse_cpu_bind(start.cpu_bind());
+  const auto mem = text::parse_mem_bind(start.mem_bind());
+  const auto gpu = text::parse_gpu_bind(start.gpu_bind());
+  if (!cpu || !mem || !gpu)
+    return fail(ErrorCode::InvalidArgument, !cpu ? cpu.error() : !mem ? mem.error() : gpu.error());
+  const auto tasks = static_cast<std::uint32_t>(plan.tasks.size());
+  SPUR_ASSIGN(const auto bound, bind_tasks({.map = map,
+                                            .cpus = plan.layout.cpus,
+                                            .tasks = tasks,
+                                            .cpus_per_task = std::max(1u, plan.layout.cpus_per_task),
+                                            .distribution = plan.layout.distribution,
+                                            .cpu = *cpu,
+                                            .mem = *mem}));
+  std::uint32_t per_task = 0;
+  for (const auto& message : start.gres()) {
+    model::GresRequest wish;
+    SPUR_TRY(wire::from_proto(message, &wish));
+    if (wish.name == "gpu" && wish.per == model::GresRequest::Per::Task)
+      per_task += static_cast<std::uint32_t>(wish.count);
+  }
+  SPUR_ASSIGN(const auto gpus, bind_gpus(*gpu, per_task, gpus_of(plan.layout.devices), tasks));
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    TaskPlan& task = plan.tasks[i];
+    task.cpus = bound.tasks[i].cpus;
+    task.memory_nodes = bound.tasks[i].memory_nodes;
+    task.memory_preferred = mem->prefer;
+    task.cpu_bind_word = bound.cpu_word;
+    task.mem_bind_word = bound.mem_word;
+    task.own_environment = bound.environment;
+    if (!gpus.empty())
+      for (auto& entry : gpu_entries(vendor, gpus[i])) task.own_environment.push_back(std::move(entry));
+    if (!start.distributed()) continue;
+    task.own_environment.push_back(fmt::format("RANK={}", task.told_rank));
+    task.own_environment.push_back(fmt::format("LOCAL_RANK={}", task.local_id));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<StepPlan> plan_step(const StepSource& source) {
   const v1::StepStart& start = source.start;
-  if (start.argv_size() == 0) return fail(ErrorCode::InvalidArgument, "No command given to execute.");
+  if (start.argv_size() == 0 && start.programs_size() == 0)
+    return fail(ErrorCode::InvalidArgument, "No command given to execute.");
   if (start.label() && !(start.std_out().empty() && start.std_err().empty()))
     return fail(ErrorCode::NotSupported, "labels in output files that are written on the nodes are not supported");
   StepPlan plan;
@@ -116,10 +195,12 @@ Result<StepPlan> plan_step(const StepSource& source) {
   const auto& devices = plan.layout.devices;
   const bool has_gpu = std::ranges::any_of(devices, [](const auto& d) { return d.gres == "gpu"; });
 
+  const GpuVendor vendor = has_gpu ? gpu_vendor() : GpuVendor::Unknown;
+
   TaskPlan common;
   common.identity = source.identity;
-  common.program = start.argv(0);
-  common.arguments.assign(start.argv().begin(), start.argv().end());
+  common.node = plan.node;
+  common.task_prolog = start.task_prolog();
   common.work_dir = start.cwd().empty() ? launch.spec->work_dir : start.cwd();
   common.umask = start.umask() >= 0 ? static_cast<std::uint32_t>(start.umask()) : launch.spec->umask;
   common.message_prefix = message_prefix(plan.node);
@@ -130,7 +211,7 @@ Result<StepPlan> plan_step(const StepSource& source) {
   of_node.push_back(source.token);
   common.environment = job_environment({.launch = launch,
                                         .user_name = source.identity.name,
-                                        .vendor = has_gpu ? gpu_vendor() : GpuVendor::Unknown,
+                                        .vendor = vendor,
                                         .step = &told,
                                         .of_node = std::move(of_node)},
                                        {start.env().begin(), start.env().end()});
@@ -150,12 +231,15 @@ Result<StepPlan> plan_step(const StepSource& source) {
     task.local_id = i;
     task.rank = plan.layout.rank(i);
     task.told_rank = values.task_id = told.first_rank - plan.layout.first_rank + task.rank;
+    SPUR_TRY(choose_program(start, task));
     SPUR_TRY(name_files(start, values, task));
     // Several tasks may share a file: the first to open it empties it.
-    task.append = std::ranges::any_of(
-        plan.tasks, [&](const TaskPlan& t) { return !task.out_path.empty() && t.out_path == task.out_path; });
+    task.append = start.open_append() || std::ranges::any_of(plan.tasks, [&](const TaskPlan& t) {
+                    return !task.out_path.empty() && t.out_path == task.out_path;
+                  });
     plan.tasks.push_back(std::move(task));
   }
+  SPUR_TRY(bind(start, source.cpus, vendor, plan));
   return plan;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "model/agent_message.h"
+#include "os/cpu_map.h"
 #include "os/privileges.h"
 #include "stepd/job_environment.h"
 #include "stepd/task.h"
@@ -24,12 +25,14 @@ struct StepSource {
   const v1::StepStart& start;
   const std::vector<std::string>& of_node;
   std::string token;  // entry that marks the job's processes
+  const os::CpuMap& cpus;
 };
 struct StepPlan {
   StepLayout layout;
   std::vector<TaskPlan> tasks;  // of this node, by local id; files only where they are opened on the node
   std::string node;
 };
+// StepTooLarge: tasks cannot be bound to CPUs as they are told.
 Result<StepPlan> plan_step(const StepSource& source);
 
 }  // namespace spur::stepd

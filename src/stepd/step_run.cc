@@ -51,12 +51,16 @@ class StepRun {
     std::uint32_t rank = 0;
     StartedTask started;
     std::unique_ptr<TaskPipes> pipes;
-    bool over = false;
+    std::optional<TaskPlan> epilog{};  // runs when the task has ended
+    StartedTask epilog_started{};
+    int wait_status = 0;
+    bool ended = false, over = false;
   };
 
   // input
   void on_message(std::string_view bytes);
   Status start(const v1::StepStart& start);
+  void warn_before(Duration limit, const v1::StepStart& start);
   Status start_tasks(StepPlan plan, const v1::StepStart& start);
   Status start_one(TaskPlan plan, const v1::StepStart& start);
   void on_stdin(const v1::StepStdin& input);
@@ -67,11 +71,12 @@ class StepRun {
   void send(const v1::StepOutput& message) { stream_.send(message.SerializeAsString()); }
   void send_data(std::uint32_t rank, std::string_view data, bool is_stderr, bool eof);
   void send_exit(const Task& task, int wait_status);
-  void send_error(const Error& error);
+  void send_error(const Error& error, bool of_binding = false);
   void pace();
   // ends
   void on_children();
-  void on_task_over(Task& task, int wait_status);
+  void on_task_end(Task& task, int wait_status);
+  void on_task_over(Task& task);
   void clear();
   void finish();
   void leave_when_sent();
@@ -126,7 +131,7 @@ void StepRun::on_message(std::string_view bytes) {
   }
   if (input.has_start() && !std::exchange(started_, true)) {
     if (auto begun = start(input.start()); !begun) {
-      send_error(begun.error());
+      send_error(begun.error(), begun.error().code == ErrorCode::StepTooLarge);
       clear();
     }
     return;
@@ -147,7 +152,8 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .identity = input_.identity,
                                     .start = start,
                                     .of_node = input_.of_node,
-                                    .token = os::run_token(input_.token, launch_.run)}));
+                                    .token = os::run_token(input_.token, launch_.run),
+                                    .cpus = input_.cpus}));
   SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_),
                                            launch_.parts.front().memory_mib, start.grant().memory_mib()));
   SPUR_TRY(start_tasks(std::move(plan), start));
@@ -162,8 +168,15 @@ Status StepRun::start(const v1::StepStart& start) {
   send(message);
   if (const auto limit = TimeLimit::from_raw(start.has_time_limit() ? start.time_limit() : TimeLimit().raw());
       limit.is_finite())
-    loop_.call_after(limit.duration(), [this] { end_all(model::JobState::Timeout); });
+    warn_before(limit.duration(), start);
   return {};
+}
+
+void StepRun::warn_before(Duration limit, const v1::StepStart& start) {
+  loop_.call_after(limit, [this] { end_all(model::JobState::Timeout); });
+  const Duration before = seconds(start.warn_seconds());
+  if (start.warn_signal() > 0 && before < limit)
+    loop_.call_after(limit - before, [this, signal = start.warn_signal()] { processes_.signal(signal); });
 }
 
 Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
@@ -189,6 +202,16 @@ Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {
     plan.in_fd = ends.in.get();
     plan.out_fd = ends.out.get();
     plan.err_fd = ends.err.get();
+  }
+  if (!start.task_epilog().empty()) {
+    task->epilog = plan;
+    task->epilog->program = start.task_epilog();
+    task->epilog->arguments = {start.task_epilog()};
+    task->epilog->in_fd = task->epilog->out_fd = task->epilog->err_fd = -1;
+    task->epilog->in_path = task->epilog->out_path = task->epilog->err_path = "/dev/null";
+    task->epilog->is_terminal = false;
+    task->epilog->task_prolog.clear();
+    task->epilog->cpu_bind_word = task->epilog->mem_bind_word = {};
   }
   SPUR_ASSIGN(task->started, start_task(plan));
   ends = {};
@@ -231,7 +254,7 @@ void StepRun::obey(const os::StepOrder& order) {
       return order.signal == SIGKILL ? processes_.kill() : processes_.signal(order.signal);
     case Kind::SignalShell:
       for (const auto& task : tasks_)
-        if (!task->over) ::kill(task->started.pid, order.signal);
+        if (!task->ended) ::kill(task->started.pid, order.signal);
       return;
     case Kind::Suspend:
       return processes_.freeze(true);
@@ -279,11 +302,13 @@ void StepRun::send_exit(const Task& task, int wait_status) {
   send(message);
 }
 
-void StepRun::send_error(const Error& error) {
+void StepRun::send_error(const Error& error, bool of_binding) {
   v1::StepOutput message;
   message.mutable_error()->set_code(static_cast<std::uint32_t>(error.code));
   message.mutable_error()->set_text(error.message);
   message.mutable_error()->set_node(node_);
+  message.mutable_error()->set_of_binding(of_binding);
+  message.mutable_error()->set_step(step_);
   send(message);
 }
 
@@ -308,12 +333,17 @@ void StepRun::on_children() {
   int status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
     for (auto& task : tasks_)
-      if (task->started.pid == pid && !task->over) on_task_over(*task, status);
+      if (task->started.pid == pid && !task->ended) {
+        on_task_end(*task, status);
+      } else if (task->epilog_started.pid == pid) {
+        on_task_over(*task);
+      }
   if (!clearing_ && !tasks_.empty() && std::ranges::all_of(tasks_, [](const auto& t) { return t->over; })) clear();
 }
 
-void StepRun::on_task_over(Task& task, int wait_status) {
-  task.over = true;
+void StepRun::on_task_end(Task& task, int wait_status) {
+  task.ended = true;
+  task.wait_status = wait_status;
   task.pipes->drain();  // before the news of its end
   for (auto report = next_report(task.started.reports.get()); report;
        report = next_report(task.started.reports.get())) {
@@ -321,7 +351,21 @@ void StepRun::on_task_over(Task& task, int wait_status) {
     send_error({ErrorCode::Internal, report->error});
     processes_.kill();  // a step with a task that could not be started is none
   }
-  send_exit(task, wait_status);
+  if (task.epilog && !clearing_) {
+    if (auto started = start_task(*task.epilog)) {
+      task.epilog_started = std::move(*started);
+      return;
+    }
+  }
+  on_task_over(task);
+}
+
+void StepRun::on_task_over(Task& task) {
+  if (std::exchange(task.over, true)) return;
+  for (auto report = next_report(task.epilog_started.reports.get()); report;
+       report = next_report(task.epilog_started.reports.get()))
+    if (report->launch_failed) send_data(task.rank, message_prefix(node_) + report->error + "\n", true, false);
+  send_exit(task, task.wait_status);
 }
 
 void StepRun::clear() {

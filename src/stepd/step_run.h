@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "os/cpu_map.h"
 #include "os/privileges.h"
 #include "os/spool.h"
 #include "os/unique_fd.h"
@@ -24,6 +25,7 @@ struct StepRunInput {
   os::Identity identity;
   std::vector<std::string> of_node;
   std::string token;
+  os::CpuMap cpus;  // of this machine
 };
 
 // Returns when nothing of the step is left.

@@ -37,6 +37,14 @@ struct TaskPlan {
   bool append = false;       // to the files, instead of emptying them
   bool is_terminal = false;  // in_fd is the slave side of a pty: it becomes the controlling terminal
   int cgroup_fd = -1;
+
+  std::string node;
+  std::vector<std::uint32_t> cpus{};                  // the kernel's numbers, to be bound to; empty: as the daemon
+  std::vector<std::uint32_t> memory_nodes{};          // the same of memory
+  bool memory_preferred = false;                      // rather than bound
+  std::string_view cpu_bind_word{}, mem_bind_word{};  // for a line that tells of it; empty: none
+  std::string task_prolog{};                          // a program whose output changes the environment
+  std::vector<std::string> own_environment{};         // of this task alone
 };
 
 struct StartedTask {

@@ -22,7 +22,7 @@ namespace spur::stepd {
 namespace {
 
 // The copy. Returns when there is nothing left to do.
-void serve(os::StepRequest request, int template_pid) {
+void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
   os::RunFile record{std::move(request.fds[0])};
   if (request.kind == os::StepRequest::Kind::Batch && !record.note_started(::getpid())) return;
   std::string identity_text, token;
@@ -51,7 +51,8 @@ void serve(os::StepRequest request, int template_pid) {
               .stream = std::move(request.fds[2]),
               .identity = std::move(*identity),
               .of_node = std::move(of_node),
-              .token = std::move(token)});
+              .token = std::move(token),
+              .cpus = cpus});
 }
 
 void set_title(char* title, const std::string& text) {
@@ -66,6 +67,7 @@ void set_title(char* title, const std::string& text) {
 void run_template(os::UniqueFd socket, char* title) {
   ::signal(SIGCHLD, SIG_IGN);  // the kernel reaps copies; the agent watches them
   const pid_t self = ::getpid();
+  const os::CpuMap cpus = os::read_cpu_map();  // once, for all copies
   for (;;) {
     auto request = os::receive_request(socket.get());
     if (!request && request.error().code == ErrorCode::NotFound) return;
@@ -81,7 +83,7 @@ void run_template(os::UniqueFd socket, char* title) {
       ::signal(SIGCHLD, SIG_DFL);
       ::setsid();
       set_title(title, request->title);
-      serve(std::move(*request), self);
+      serve(std::move(*request), self, cpus);
       ::_exit(0);
     }
     const int error = pid < 0 ? errno : 0;

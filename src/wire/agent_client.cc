@@ -119,7 +119,9 @@ struct AgentClient::Link {
         on_exit(message.task_exit());
         break;
       case v1::StepOutput::kError:
-        if (events.failed)
+        if (message.error().of_binding() && events.not_bound)
+          events.not_bound(message.error().node(), message.error().step(), message.error().text());
+        else if (events.failed)
           events.failed(message.error().node(),
                         {parse_error_number(std::to_string(message.error().code())).value_or(ErrorCode::Internal),
                          message.error().text()});

@@ -76,6 +76,7 @@ struct StepEvents {
   std::function<void(std::uint32_t rank, std::string_view data, bool is_stderr)> output;
   std::function<void(const Exit& exit)> exited;
   std::function<void(const std::string& node, const Error& error)> failed;
+  std::function<void(const std::string& node, std::uint32_t step, const std::string& text)> not_bound;  // --cpu-bind cannot be
   std::function<void(ErrorCode why)> waiting;  // the step fits into the job, but not now; may come again
 };
 

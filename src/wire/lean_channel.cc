@@ -26,13 +26,14 @@ Status LeanChannel::drive(Deadline deadline, const std::function<bool()>& done) 
     pollfd watched{.fd = connection_->fd(),
                    .events = static_cast<short>(POLLIN | (connection_->wants_write() ? POLLOUT : 0)),
                    .revents = 0};
-    const int ready = ::poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000'000)));
-    if (ready < 0 && errno == EINTR) {
+    // In slices: a signal that came just before the wait does not end it.
+    const int ready = ::poll(
+        &watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), interrupted ? 1000 : 1'000'000'000)));
+    if (ready <= 0) {
       gave_up_ = interrupted && interrupted();
       if (gave_up_) return fail(ErrorCode::TimedOut, "Interrupted while waiting for the server");
       continue;
     }
-    if (ready <= 0) continue;
     if (watched.revents & POLLOUT) connection_->on_writable();
     if (watched.revents & (POLLIN | POLLHUP | POLLERR)) connection_->on_readable();
   }

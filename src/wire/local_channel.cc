@@ -31,9 +31,11 @@ Status wait_for(int fd, short events, steady_clock::time_point deadline, const s
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
     if (left.count() <= 0) return fail(ErrorCode::TimedOut, "The server did not answer in time");
     pollfd watched{.fd = fd, .events = events, .revents = 0};
-    const int ready = ::poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000'000)));
+    // In slices: a signal that came just before the wait does not end it.
+    const int ready = ::poll(
+        &watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), interrupted ? 1000 : 1'000'000'000)));
     if (ready > 0) return {};
-    if (ready < 0 && errno == EINTR && interrupted && interrupted())
+    if (ready <= 0 && interrupted && interrupted())
       return fail(ErrorCode::TimedOut, "Interrupted while waiting for the server");
   }
 }

@@ -100,6 +100,94 @@ srun: error: Only allocated 1 nodes asked for 2
 1
 """)
 
+    def test_tasks_are_bound_to_cpus(self):
+        # The nodes are declared larger than this machine may be: what is not there cannot be bound to.
+        job, text = self.job("""
+srun -n1 --cpu-bind=v,map_cpu:0 grep Cpus_allowed_list /proc/self/status
+srun -n1 --cpu-bind=none sh -c 'echo $SLURM_CPU_BIND'
+srun -n1 --cpu-bind=map_cpu:9999 true; echo $?
+""", "-n1")
+        self.assertRegex(text, r"cpu-bind=MAP  - n1, task  0  0 \[\d+\]: mask 0x1 set\n")
+        self.assertIn("Cpus_allowed_list:\t0\n", text)
+        self.assertIn("quiet,none\n", text)
+        self.assertRegex(text, r"srun: error: CPU binding outside of job step allocation, allocated CPUs are: 0x[0-9a-f]+\.\n"
+                         rf"srun: error: Task launch for StepId={job}\.2 failed on node n1: Unable to satisfy cpu bind request\n"
+                         r"srun: error: Application launch failed: Unable to satisfy cpu bind request\n"
+                         r"srun: Job step aborted\n192\n")
+
+    def test_several_programs(self):
+        _, text = self.job("""
+printf '0 echo first %%t\n1-2 echo other %%t %%o\n' > programs
+srun -n3 -l --multi-prog programs | sort
+srun -n4 --multi-prog programs; echo $?
+""", "-n4", "-N1")
+        self.assertEqual(text, "0: first 0\n1: other 1 0\n2: other 2 1\n"
+                         "srun: error: Configuration file programs invalid, no record for task id 3\n1\n")
+
+    def test_prologs_and_epilogs(self):
+        _, text = self.job("""
+printf '#!/bin/sh\necho export FOO=bar\necho print hello\n' > tprolog
+printf '#!/bin/sh\necho epilog of $SLURM_PROCID >> epilogs\n' > tepilog
+printf '#!/bin/sh\necho here\n' > here
+chmod +x tprolog tepilog here
+srun -n1 --task-prolog=tprolog --task-epilog=tepilog --prolog=./here --epilog=./here sh -c 'echo $FOO; exit 3'
+echo $?
+cat epilogs; rm epilogs
+srun -n1 --prolog=/nonexistent --task-prolog=/nonexistent true
+""", "-n1")
+        self.assertTrue(text.startswith("here\nhello\nbar\nsrun: error: n1: task 0: Exited with exit code 3\nhere\n3\n"
+                                        "epilog of 0\nsrun: Access denied for /nonexistent: No such file or directory\n"), text)
+        self.assertIn("Could not run task_prolog [/nonexistent]: No such file or directory", text)
+
+    def test_terminal(self):
+        import os
+        import pty
+        import struct
+        import fcntl
+        import termios
+        pid, terminal = pty.fork()
+        if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+            os.execvpe("srun", ["srun", "--pty", "sh", "-c", "stty size; tty; read x; echo got $x; exit 5"], self.c.env)
+        seen = b""
+        while b"/dev/pts" not in seen:
+            seen += os.read(terminal, 1000)
+        os.write(terminal, b"word\r")
+        try:
+            while chunk := os.read(terminal, 1000):
+                seen += chunk
+        except OSError:
+            pass  # the other side is gone
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 5)
+        self.assertIn(b"33 77\r\n", seen)
+        self.assertIn(b"got word\r\n", seen)
+        r = self.c.run("srun", "--pty", "tty", check=False)
+        self.assertEqual((r.stdout, r.returncode), ("not a tty\n", 1))
+        self.assertIn("srun: error: Not using a pseudo-terminal, disregarding --pty option", r.stderr)
+
+    def test_tasks_of_two_nodes_find_each_other(self):
+        program = self.c.dir / "out" / "meet.py"
+        program.write_text("""import os, socket
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+where = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if rank == 0:
+    with socket.create_server(where) as server:
+        peers = [server.accept()[0] for _ in range(world - 1)]
+    ranks = sorted(int(p.recv(100)) for p in peers)
+    for p in peers: p.sendall(b"go")
+    print("met", ranks, os.environ["LOCAL_WORLD_SIZE"])
+else:
+    while True:
+        try:
+            s = socket.create_connection(where); break
+        except OSError: pass
+    s.sendall(str(rank).encode())
+    assert s.recv(10) == b"go" and int(os.environ["LOCAL_RANK"]) == rank % 2
+""")
+        r = self.c.run("srun", "-N2", "-n4", "--ntasks-per-node=2", "--distributed", "python3", program)
+        self.assertEqual(r.stdout, "met [1, 2, 3] 2\n")
+
     def test_relative(self):
         _, text = self.job("srun -r1 -N1 -n1 sh -c 'echo $SLURMD_NODENAME'\n", "-N2")
         self.assertEqual(text, "n2\n")

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""salloc: a command, a shell and nothing in an allocation, and what becomes of them when either ends first."""
+import os
+import pty
+import re
+import signal
+import subprocess
+import unittest
+
+from spur_cluster import SpurCluster, wait_until
+
+
+class Salloc(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.c = SpurCluster(nodes=2, cpus=2, controller="kill_wait_secs = 2").__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.c.__exit__(None, None, None)
+
+    def tearDown(self):
+        self.c.wait_empty()
+
+    def spawn(self, *args):
+        return subprocess.Popen(["salloc", *args], env=self.c.env, cwd=self.c.dir / "out", text=True, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_a_command(self):
+        r = self.c.run("salloc", "-N2", "-n4", "sh", "-c", "echo $SLURM_JOB_ID $SLURM_JOB_NODELIST $SLURM_NNODES $SLURM_NTASKS "
+                       "$SLURM_JOB_CPUS_PER_NODE $SLURM_TASKS_PER_NODE $SLURM_JOB_NAME; exit 7", check=False)
+        job = r.stdout.split()[0]
+        self.assertEqual(r.returncode, 7)
+        self.assertEqual(r.stdout, f"{job} n[1-2] 2 4 2(x2) 2(x2) sh\n")
+        self.assertEqual(r.stderr, f"salloc: Granted job allocation {job}\nsalloc: Relinquishing job allocation {job}\n")
+        self.c.wait_state(job, "FAILED")
+        self.assertEqual(self.c.job(job)["ExitCode"], "7:0")
+
+    def test_steps_inside(self):
+        r = self.c.run("salloc", "-Q", "-N2", "-n4", "srun", "-l", "sh", "-c", "echo $SLURMD_NODENAME $SLURM_STEP_ID")
+        self.assertEqual(sorted(r.stdout.splitlines()), ["0: n1 0", "1: n1 0", "2: n2 0", "3: n2 0"])
+        r = self.c.run("salloc", "-Q", "-n1", "srun", "-n5", "true", check=False)
+        self.assertRegex(r.stderr, r"^srun: error: Unable to create step for job \d+: More processors requested than permitted\n$")
+
+    def test_no_shell(self):
+        r = self.c.run("salloc", "--no-shell", "-n1")
+        job = re.fullmatch(r"salloc: Granted job allocation (\d+)\n", r.stderr)[1]
+        self.assertEqual(self.c.state(job), "RUNNING")
+        self.assertEqual(self.c.out("srun", f"--jobid={job}", "echo", "inside"), "inside\n")
+        self.c.run("scancel", job)
+
+    def test_no_such_command(self):
+        r = self.c.run("salloc", "-Q", "/nonexistent", check=False)
+        self.assertEqual((r.stderr, r.returncode), ('salloc: error: Unable to exec command "/nonexistent"\n', 1))
+
+    def test_the_allocation_is_taken_away(self):
+        p = self.spawn("sh", "-c", "echo ready; sleep 100")
+        self.assertEqual(p.stdout.readline(), "ready\n")
+        job = re.search(r"(\d+)", p.stderr.readline())[1]
+        self.c.run("scancel", job)
+        self.assertEqual(p.wait(20), 128 + signal.SIGHUP)
+        self.assertIn(f"salloc: Job allocation {job} has been revoked.\n", p.stderr.read())
+        p.stdout.close()
+        p.stderr.close()
+
+    def test_interrupted_while_it_waits(self):
+        p = self.spawn("-N99", "true")
+        line = p.stderr.readline()
+        while "queued" not in line:
+            self.assertNotEqual(line, "")
+            line = p.stderr.readline()
+        p.send_signal(signal.SIGINT)
+        self.assertEqual(p.wait(20), 1)
+        self.assertRegex(p.stderr.read(), r"salloc: Job allocation \d+ has been revoked\.\nsalloc: Job aborted due to signal\n")
+        p.stdout.close()
+        p.stderr.close()
+
+    def test_signals_reach_the_command(self):
+        p = self.spawn("sh", "-c", "trap 'echo got it; exit 4' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertEqual(p.stdout.readline(), "ready\n")
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(20), 4)
+        self.assertEqual(p.stdout.read(), "got it\n")
+        p.stdout.close()
+        p.stderr.close()
+
+    def test_a_shell_that_is_killed_gives_the_allocation_back(self):
+        p = self.spawn("sh", "-c", "echo $$; sleep 100")
+        shell = int(p.stdout.readline())
+        os.kill(shell, signal.SIGKILL)
+        self.assertEqual(p.wait(20), 137)
+        p.stdout.close()
+        p.stderr.close()
+
+    def test_a_shell_on_a_terminal(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.c.dir / "out")
+            os.execvpe("salloc", ["salloc", "-n1"], {**self.c.env, "SHELL": "/bin/sh", "PS1": "$ "})
+        seen = b""
+        while b"Granted job allocation" not in seen:
+            seen += os.read(terminal, 1000)
+        os.write(terminal, b"echo job=$SLURM_JOB_NAME; srun echo step; exit 3\n")
+        try:
+            while chunk := os.read(terminal, 1000):
+                seen += chunk
+        except OSError:
+            pass  # the other side is gone
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 3)
+        self.assertIn(b"job=interactive\r\n", seen)
+        self.assertIn(b"step\r\n", seen)
+        self.assertIn(b"salloc: Relinquishing job allocation", seen)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -166,6 +166,11 @@ int cmd_srun(Context& context) {
                                  : "Usage: srun [OPTIONS...] executable [args...]\n\n" + help_text(rows));
     return 0;
   }
+  if (last.mpi == "list") {
+    context.out.write(
+        "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n");
+    return 0;
+  }
   if (components->back().program.empty()) {
     context.fatal("No command given to execute.");
     return 1;

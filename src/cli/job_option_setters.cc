@@ -440,8 +440,16 @@ OptionStatus set_gpu_bind(Request& r, Value v) {
   r.gpu_bind = std::string(v);
   return {};
 }
-OptionStatus set_mpi(Request&, Value v) {
-  return v == "none" ? OptionStatus() : unsupported(fmt::format("--mpi={}", v));
+OptionStatus set_mpi(Request& r, Value v) {
+  if (v == "none")
+    r.mpi.clear();
+  else if (v == "pmi2" || v == "pmix" || v == "list")
+    r.mpi = v;
+  else if (v == "pmix_v4")
+    r.mpi = "pmix";
+  else
+    return bad_option(fmt::format("Invalid MPI type '{}', --mpi=list for acceptable types", v), 1);
+  return {};
 }
 
 OptionStatus set_job_id(Request& r, Value v) {

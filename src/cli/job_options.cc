@@ -99,7 +99,7 @@ constexpr JobOption kOptions[] = {
     {{{"mem-per-cpu", 0, V, "MB", "maximum amount of real memory per allocated cpu\nrequired by the job"}, set_mem_per_cpu}, kBoth, "SBATCH_MEM_PER_CPU", "SLURM_MEM_PER_CPU"},
     {{{"mem-per-gpu", 0, V, "MB", "real memory required per allocated GPU"}, set_mem_per_gpu}, kBoth, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU"},
     {{{"mincpus", 0, V, "n", "minimum number of logical processors per node"}, set_mincpus}},
-    {{{"mpi", 0, V, "type", "type of MPI being used: only none yet"}, set_mpi}, kSrun, nullptr, "SLURM_MPI_TYPE"},
+    {{{"mpi", 0, V, "type", "type of MPI being used: none, pmi2, pmix; list"}, set_mpi}, kSrun, nullptr, "SLURM_MPI_TYPE"},
     {{{"msg-timeout", 0, V}}, kSrun},
     {{{"multi-prog", 0, N, nullptr, "if set the program name specified is the\nconfiguration specification for multiple programs"}, set_request_flag<&JobRequest::multi_prog>}, kSrun},
     {{{"network", 0, V}}, kBoth, "SBATCH_NETWORK", "SLURM_NETWORK"},

@@ -30,6 +30,11 @@
 namespace spur::cli {
 namespace {
 
+// The tasks of an MPI program cannot go on without one of them.
+bool ends_on_bad_exit(const JobRequest& request) {
+  return request.kill_on_bad_exit.value_or(!request.mpi.empty());
+}
+
 constexpr std::string_view kCannotBind = "Unable to satisfy cpu bind request";
 constexpr int kNotBoundStatus = 192;  // Slurm's
 
@@ -145,8 +150,7 @@ class StepLoop {
 
   // -K: the step manager ends the others; once, so that the user knows why.
   void tell_of_kill() {
-    if (told_of_kill_ || !request_.kill_on_bad_exit.value_or(false) || !exits_.any_bad() || exits_.count() >= tasks_)
-      return;
+    if (told_of_kill_ || !ends_on_bad_exit(request_) || !exits_.any_bad() || exits_.count() >= tasks_) return;
     told_of_kill_ = true;
     context_.info("Terminating StepId={}", step_name());
   }
@@ -328,7 +332,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.cpus_per_task = spec.cpus_per_task_given ? spec.cpus_per_task : 0;
   step.label = request.label;
   step.overlap = request.overlap;
-  step.kill_on_bad_exit = request.kill_on_bad_exit.value_or(false);
+  step.kill_on_bad_exit = ends_on_bad_exit(request);
   step.unbuffered = request.unbuffered;
   step.umask = spec.umask;
   step.rlimits = spec.rlimits;
@@ -353,6 +357,9 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.task_epilog = absolute(request, request.task_epilog);
   step.open_append = spec.open_append;
   step.distributed = request.distributed;
+  step.mpi = request.mpi;
+  if (!step.mpi.empty() && het)
+    return fail(ErrorCode::NotSupported, "--mpi of a heterogeneous step is not supported yet");
   step.pid = static_cast<std::uint32_t>(::getpid());
   step.host = spec.submit_host;
   step.het = het;
@@ -518,7 +525,7 @@ int run_together(Context& context, const std::vector<Prepared>& steps) {
     std::erase(running, child);
     const int exit = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     worst = std::max(worst, exit);
-    if (exit != 0 && steps.front().order.request->kill_on_bad_exit.value_or(false)) send(SIGTERM);
+    if (exit != 0 && ends_on_bad_exit(*steps.front().order.request)) send(SIGTERM);
   }
   return worst;
 }

@@ -199,24 +199,22 @@ std::optional<std::vector<std::vector<std::uint32_t>>> parse_process_mapping(std
     if (there) text.remove_prefix(word.size());
     return there;
   };
-  const auto number = [&]() -> std::optional<std::uint32_t> {
-    std::uint32_t value = 0;
+  const auto number = [&](std::uint32_t& value) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{}) return std::nullopt;
+    if (error != std::errc{}) return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return value;
+    return true;
   };
   std::vector<std::vector<std::uint32_t>> ranks(nodes);
   std::uint32_t rank = 0;
   if (!skip("(vector")) return std::nullopt;
   while (skip(",(")) {
-    const auto first = number();
-    const auto count = skip(",") ? number() : std::nullopt;
-    const auto tasks = skip(",") ? number() : std::nullopt;
-    if (!first || !count || !tasks || !skip(")")) return std::nullopt;
-    if (*first > nodes || *count > nodes - *first || *tasks > most) return std::nullopt;
-    for (std::uint32_t node = *first; node < *first + *count; ++node)
-      for (std::uint32_t i = 0; i < *tasks; ++i) {
+    std::uint32_t first = 0, count = 0, tasks = 0;
+    if (!number(first) || !skip(",") || !number(count) || !skip(",") || !number(tasks) || !skip(")"))
+      return std::nullopt;
+    if (first > nodes || count > nodes - first || tasks > most) return std::nullopt;
+    for (std::uint32_t node = first; node < first + count; ++node)
+      for (std::uint32_t i = 0; i < tasks; ++i) {
         if (rank >= most) return std::nullopt;
         ranks[node].push_back(rank++);
       }

@@ -15,6 +15,15 @@ constexpr std::size_t kMostName = 256, kMostKey = 64, kMostValue = 1024;
 // Of all pairs of a step that a node keeps.
 constexpr std::size_t kMostBytes = 256u << 20;
 
+// Slurm's client library looks for "found", the protocol's text has "flag".
+using Items = std::vector<std::pair<std::string, std::string>>;
+Items yes(const std::string& value) {
+  return {{"rc", "0"}, {"found", "TRUE"}, {"flag", "TRUE"}, {"value", value}};
+}
+Items no() {
+  return {{"rc", "0"}, {"found", "FALSE"}, {"flag", "FALSE"}};
+}
+
 std::unexpected<Error> too_much(std::string what) {
   return fail(ErrorCode::ResourceLimit, std::move(what));
 }
@@ -120,9 +129,9 @@ Status PmiServer::handle_2(std::size_t task, const PmiCommand& command) {
   Task& who = tasks_[task];
   const auto found = [&](const std::string* value) {
     if (value)
-      reply_2(task, answer, thread, {{"flag", "TRUE"}, {"value", *value}, {"rc", "0"}});
+      reply_2(task, answer, thread, yes(*value));
     else
-      reply_2(task, answer, thread, {{"flag", "FALSE"}, {"rc", "0"}});
+      reply_2(task, answer, thread, no());
   };
   if (name == "fullinit") {
     reply_2(task, answer, thread,
@@ -157,11 +166,8 @@ Status PmiServer::handle_2(std::size_t task, const PmiCommand& command) {
     return put_node_attribute(task, command);
   } else if (name == "info-getnodeattr") {
     get_node_attribute(task, command);
-  } else if (name == "spawn" || name == "job-connect" || name == "job-disconnect" || name == "name-publish" ||
-             name == "name-unpublish" || name == "name-lookup") {
+  } else {  // spawning, names, connections between jobs, what others have added
     reply_2(task, answer, thread, {{"rc", "1"}, {"errmsg", "not supported"}});
-  } else {
-    return fail(ErrorCode::InvalidArgument, fmt::format("no PMI-2 command: {}", name));
   }
   return {};
 }
@@ -180,7 +186,7 @@ Status PmiServer::put_node_attribute(std::size_t task, const PmiCommand& command
   reply_2(task, "info-putnodeattr-response", command.get("thrid"), {{"rc", "0"}});
   std::erase_if(waiting_, [&](const Waiting& one) {
     if (one.key != key) return false;
-    reply_2(one.task, "info-getnodeattr-response", one.thread, {{"flag", "TRUE"}, {"value", value}, {"rc", "0"}});
+    reply_2(one.task, "info-getnodeattr-response", one.thread, yes(value));
     return true;
   });
   return {};
@@ -189,11 +195,11 @@ Status PmiServer::put_node_attribute(std::size_t task, const PmiCommand& command
 void PmiServer::get_node_attribute(std::size_t task, const PmiCommand& command) {
   const std::string key(command.get("key")), thread(command.get("thrid"));
   if (const auto at = node_attributes_.find(key); at != node_attributes_.end())
-    reply_2(task, "info-getnodeattr-response", thread, {{"flag", "TRUE"}, {"value", at->second}, {"rc", "0"}});
+    reply_2(task, "info-getnodeattr-response", thread, yes(at->second));
   else if (command.get("wait") == "TRUE")
     waiting_.push_back({task, key, thread});
   else
-    reply_2(task, "info-getnodeattr-response", thread, {{"flag", "FALSE"}, {"rc", "0"}});
+    reply_2(task, "info-getnodeattr-response", thread, no());
 }
 
 // ---- pairs

@@ -157,9 +157,13 @@ TEST(PmiServer, SpeaksVersion2) {
   EXPECT_EQ(step.say(0, two({{"cmd", "job-getid"}, {"thrid", "5"}})),
             two({{"cmd", "job-getid-response"}, {"thrid", "5"}, {"jobid", "7.0"}, {"rc", "0"}}));
   EXPECT_EQ(step.say(1, two({{"cmd", "info-getjobattr"}, {"key", "PMI_process_mapping"}})),
-            two({{"cmd", "info-getjobattr-response"}, {"flag", "TRUE"}, {"value", "(vector,x)"}, {"rc", "0"}}));
+            two({{"cmd", "info-getjobattr-response"},
+                 {"rc", "0"},
+                 {"found", "TRUE"},
+                 {"flag", "TRUE"},
+                 {"value", "(vector,x)"}}));
   EXPECT_EQ(step.say(1, two({{"cmd", "info-getjobattr"}, {"key", "nothing"}})),
-            two({{"cmd", "info-getjobattr-response"}, {"flag", "FALSE"}, {"rc", "0"}}));
+            two({{"cmd", "info-getjobattr-response"}, {"rc", "0"}, {"found", "FALSE"}, {"flag", "FALSE"}}));
   EXPECT_EQ(step.say(0, two({{"cmd", "kvs-put"}, {"key", "k"}, {"value", "a;b"}})),
             two({{"cmd", "kvs-put-response"}, {"rc", "0"}}));
   EXPECT_EQ(step.say(0, two({{"cmd", "kvs-fence"}})), "");
@@ -168,15 +172,19 @@ TEST(PmiServer, SpeaksVersion2) {
   EXPECT_EQ(step.hear(0), two({{"cmd", "kvs-fence-response"}, {"rc", "0"}}));
   EXPECT_EQ(step.hear(1), two({{"cmd", "kvs-fence-response"}, {"thrid", "9"}, {"rc", "0"}}));
   EXPECT_EQ(step.say(1, two({{"cmd", "kvs-get"}, {"jobid", "7.0"}, {"srcid", "0"}, {"key", "k"}})),
-            two({{"cmd", "kvs-get-response"}, {"flag", "TRUE"}, {"value", "a;b"}, {"rc", "0"}}));
+            two({{"cmd", "kvs-get-response"}, {"rc", "0"}, {"found", "TRUE"}, {"flag", "TRUE"}, {"value", "a;b"}}));
+  EXPECT_EQ(step.say(1, two({{"cmd", "ring"}})),
+            two({{"cmd", "ring-response"}, {"rc", "1"}, {"errmsg", "not supported"}}));
   EXPECT_EQ(step.say(1, two({{"cmd", "finalize"}})), two({{"cmd", "finalize-response"}, {"rc", "0"}}));
 }
 
 TEST(PmiServer, AttributesOfANodeMayBeWaitedFor) {
   Step step({0, 0, 1});
   for (std::uint32_t rank = 0; rank < 3; ++rank) step.say(rank, "cmd=init pmi_version=2 pmi_subversion=0\n");
-  const std::string got = two({{"cmd", "info-getnodeattr-response"}, {"flag", "TRUE"}, {"value", "v"}, {"rc", "0"}});
-  const std::string none = two({{"cmd", "info-getnodeattr-response"}, {"flag", "FALSE"}, {"rc", "0"}});
+  const std::string got =
+      two({{"cmd", "info-getnodeattr-response"}, {"rc", "0"}, {"found", "TRUE"}, {"flag", "TRUE"}, {"value", "v"}});
+  const std::string none =
+      two({{"cmd", "info-getnodeattr-response"}, {"rc", "0"}, {"found", "FALSE"}, {"flag", "FALSE"}});
   EXPECT_EQ(step.say(1, two({{"cmd", "info-getnodeattr"}, {"key", "k"}, {"wait", "FALSE"}})), none);
   EXPECT_EQ(step.say(1, two({{"cmd", "info-getnodeattr"}, {"key", "k"}, {"wait", "TRUE"}})), "");
   step.say(0, two({{"cmd", "info-putnodeattr"}, {"key", "k"}, {"value", "v"}}));

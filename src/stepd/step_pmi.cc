@@ -13,36 +13,39 @@
 
 namespace spur::stepd {
 
-StepPmi::StepPmi(os::EventLoop& loop, PmiStep step, std::vector<std::uint32_t> ranks, Events events)
+StepPmi::StepPmi(os::EventLoop& loop, MpiStep step, Events events)
     : loop_(loop),
-      name_(step.name),
-      size_(step.size),
-      ranks_(ranks),
-      server_(std::move(step), std::move(ranks)),
+      step_(std::move(step)),
+      server_({step_.name, step_.size, step_.process_mapping}, step_.ranks),
       events_(std::move(events)),
-      lines_(ranks_.size()) {}
+      lines_(step_.ranks.size()) {}
 
 StepPmi::~StepPmi() {
   for (std::size_t t = 0; t < lines_.size(); ++t) close(t);
 }
 
-Result<os::UniqueFd> StepPmi::connect(std::size_t task) {
+Status StepPmi::begin(std::function<void()> ready) {
+  ready();
+  return {};
+}
+
+Result<os::UniqueFd> StepPmi::prepare(std::size_t local, TaskPlan& plan) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return os::fail_errno("cannot make a socket for PMI", errno);
-  lines_[task].fd.reset(ends[0]);
+  lines_[local].fd.reset(ends[0]);
   os::UniqueFd theirs(ends[1]);
-  SPUR_TRY(loop_.watch(ends[0], EPOLLIN, [this, task](std::uint32_t events) { on_ready(task, events); }));
+  SPUR_TRY(loop_.watch(ends[0], EPOLLIN, [this, local](std::uint32_t events) { on_ready(local, events); }));
+  plan.kept_fd = theirs.get();
+  for (auto& entry :
+       {fmt::format("PMI_FD={}", theirs.get()), fmt::format("PMI_RANK={}", step_.ranks[local]),
+        fmt::format("PMI_SIZE={}", step_.size), "PMI_JOBID=" + step_.name, std::string("PMI_SPAWNED=0")})
+    plan.own_environment.push_back(entry);
   return theirs;
 }
 
-std::vector<std::string> StepPmi::environment(std::size_t task) const {
-  return {fmt::format("PMI_RANK={}", ranks_[task]), fmt::format("PMI_SIZE={}", size_), "PMI_JOBID=" + name_,
-          "PMI_SPAWNED=0"};
-}
-
-Status StepPmi::pass_fence(std::string_view pairs) {
-  SPUR_TRY(server_.pass_fence(pairs));
+Status StepPmi::pass_fence(std::string_view data) {
+  SPUR_TRY(server_.pass_fence(data));
   answer();
   return {};
 }
@@ -63,7 +66,8 @@ bool StepPmi::read_some(std::size_t task) {
     return false;
   }
   answer();
-  if (server_.aborted() && !std::exchange(aborted_, true)) events_.abort(*server_.aborted());
+  if (server_.aborted() && !std::exchange(aborted_, true))
+    events_.abort(server_.aborted()->rank, server_.aborted()->code, server_.aborted()->message);
   if (auto pairs = server_.take_fence()) events_.fence(std::move(*pairs));
   return true;
 }

@@ -23,6 +23,7 @@
 #include "spur/v1/agent.pb.h"
 #include "stepd/frame_stream.h"
 #include "stepd/job_message.h"
+#include "stepd/mpi_server.h"
 #include "stepd/process_set.h"
 #include "stepd/step_plan.h"
 #include "stepd/task_pipes.h"
@@ -35,6 +36,7 @@ constexpr std::size_t kMaxQueuedOutput = std::size_t{1} << 20;  // then tasks wa
 constexpr std::size_t kMaxQueuedInput = std::size_t{8} << 20;   // then the caller waits
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 constexpr int kFilesPatienceMs = 10'000;
+constexpr Duration kMpiPatience = seconds(2), kAbortPatience = milliseconds(200);
 
 Time wall_clock() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
@@ -55,12 +57,14 @@ class StepRun {
     StartedTask epilog_started{};
     int wait_status = 0;
     bool ended = false, over = false;
+    std::optional<int> abort_code{};  // with which it asked for the end of all, itself included
   };
 
   // input
   void on_message(std::string_view bytes);
   Status start(const v1::StepStart& start);
   void warn_before(Duration limit, const v1::StepStart& start);
+  Status begin_mpi(const StepPlan& plan, const v1::StepStart& start);
   Status start_tasks(StepPlan plan, const v1::StepStart& start);
   Status start_one(TaskPlan plan, const v1::StepStart& start);
   void on_stdin(const v1::StepStdin& input);
@@ -89,6 +93,8 @@ class StepRun {
   std::uint32_t step_ = 0;
   ProcessSet processes_;
   std::vector<std::unique_ptr<Task>> tasks_;
+  std::unique_ptr<MpiServer> mpi_;
+  std::optional<std::vector<std::string>> early_;  // what came while the MPI server was not ready
   os::UniqueFd children_;
   bool started_ = false, terminating_ = false, clearing_ = false, finished_ = false;
   Duration clearing_since_{0};
@@ -125,6 +131,7 @@ Status StepRun::open() {
 void StepRun::on_message(std::string_view bytes) {
   v1::StepInput input;
   if (clearing_) return;
+  if (early_) return early_->emplace_back(bytes), void();
   if (!input.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     send_error({ErrorCode::Corrupt, "garbled step input"});
     return clear();
@@ -142,6 +149,10 @@ void StepRun::on_message(std::string_view bytes) {
   }
   if (input.has_stdin_data()) return on_stdin(input.stdin_data());
   if (input.has_signal()) return obey({.kind = os::StepOrder::Kind::Signal, .signal = input.signal().signal()});
+  if (input.has_fence() && mpi_) {
+    if (auto passed = mpi_->pass_fence(input.fence().data()); !passed) send_error(passed.error()), clear();
+    return;
+  }
   if (input.has_window())
     for (auto& task : tasks_) task->pipes->resize(input.window().rows(), input.window().columns());
 }
@@ -156,7 +167,59 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .cpus = input_.cpus}));
   SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_),
                                            launch_.parts.front().memory_mib, start.grant().memory_mib()));
-  SPUR_TRY(start_tasks(std::move(plan), start));
+  if (start.mpi().empty()) return start_tasks(std::move(plan), start);
+  return begin_mpi(plan, start);
+}
+
+Status StepRun::begin_mpi(const StepPlan& plan, const v1::StepStart& start) {
+  MpiStep step{.name = fmt::format("{}.{}.{}", launch_.run.job.value, launch_.run.epoch.value, step_),
+               .size = start.ntasks(),
+               .nodes = plan.layout.nodes,
+               .node = plan.layout.node_id,
+               .process_mapping = start.process_mapping(),
+               .ranks = {},
+               .identity = input_.identity};
+  for (const auto& task : plan.tasks) step.ranks.push_back(task.rank);
+  MpiServer::Events events{.fence =
+                               [this](std::string data) {
+                                 v1::StepOutput message;
+                                 message.mutable_fence()->set_data(std::move(data));
+                                 send(message);
+                               },
+                           .abort =
+                               [this](std::uint32_t rank, int code, std::string text) {
+                                 for (auto& task : tasks_)
+                                   if (task->rank == rank) task->abort_code = code & 0xff;
+                                 v1::StepOutput message;
+                                 message.mutable_abort()->set_rank(rank);
+                                 message.mutable_abort()->set_code(code);
+                                 message.mutable_abort()->set_text(std::move(text));
+                                 // Some leave by themselves then.
+                                 loop_.call_after(kAbortPatience, [this, message] { send(message); });
+                               },
+                           .failed =
+                               [this](const Error& error) {
+                                 send_error(error);
+                                 clear();
+                               }};
+  SPUR_ASSIGN(mpi_, make_mpi_server(start.mpi(), loop_, std::move(step), std::move(events)));
+  early_.emplace();
+  return mpi_->begin([this, plan, start] {
+    const auto early = *std::exchange(early_, std::nullopt);
+    if (clearing_) return;
+    if (auto begun = start_tasks(plan, start); !begun) {
+      send_error(begun.error());
+      return clear();
+    }
+    for (const auto& bytes : early) on_message(bytes);
+  });
+}
+
+Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
+  for (auto& task : plan.tasks) {
+    task.cgroup_fd = processes_.cgroup_fd();
+    SPUR_TRY(start_one(std::move(task), start));
+  }
   v1::StepOutput message;
   auto* told = message.mutable_started();
   told->set_node(node_);
@@ -177,14 +240,6 @@ void StepRun::warn_before(Duration limit, const v1::StepStart& start) {
   const Duration before = seconds(start.warn_seconds());
   if (start.warn_signal() > 0 && before < limit)
     loop_.call_after(limit - before, [this, signal = start.warn_signal()] { processes_.signal(signal); });
-}
-
-Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
-  for (auto& task : plan.tasks) {
-    task.cgroup_fd = processes_.cgroup_fd();
-    SPUR_TRY(start_one(std::move(task), start));
-  }
-  return {};
 }
 
 Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {
@@ -213,7 +268,12 @@ Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {
     task->epilog->task_prolog.clear();
     task->epilog->cpu_bind_word = task->epilog->mem_bind_word = {};
   }
+  os::UniqueFd mpi_end;  // the task's
+  if (mpi_) {
+    SPUR_ASSIGN(mpi_end, mpi_->prepare(plan.local_id, plan));
+  }
   SPUR_ASSIGN(task->started, start_task(plan));
+  mpi_end.reset();
   ends = {};
   const std::uint32_t rank = plan.rank;
   SPUR_TRY(task->pipes->watch(
@@ -292,7 +352,8 @@ void StepRun::send_data(std::uint32_t rank, std::string_view data, bool is_stder
 void StepRun::send_exit(const Task& task, int wait_status) {
   v1::StepOutput message;
   auto* out = message.mutable_task_exit();
-  const auto exit = os::exit_status_of(wait_status);
+  auto exit = os::exit_status_of(wait_status);
+  if (task.abort_code && exit.signal == SIGKILL) exit = {static_cast<std::uint8_t>(*task.abort_code), 0};
   out->set_rank(task.rank);
   out->set_code(exit.code);
   out->set_signal(exit.signal);
@@ -331,13 +392,15 @@ void StepRun::on_children() {
   while (::read(children_.get(), &info, sizeof info) == sizeof info) {
   }
   int status = 0;
-  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (mpi_) mpi_->on_child(pid);
     for (auto& task : tasks_)
       if (task->started.pid == pid && !task->ended) {
         on_task_end(*task, status);
       } else if (task->epilog_started.pid == pid) {
         on_task_over(*task);
       }
+  }
   if (!clearing_ && !tasks_.empty() && std::ranges::all_of(tasks_, [](const auto& t) { return t->over; })) clear();
 }
 
@@ -372,9 +435,10 @@ void StepRun::clear() {
   if (finished_) return;
   if (!std::exchange(clearing_, true)) clearing_since_ = os::EventLoop::now();
   on_children();
-  if (processes_.any_left()) {
-    processes_.kill();
-    const Duration so_far = os::EventLoop::now() - clearing_since_;
+  const Duration so_far = os::EventLoop::now() - clearing_since_;
+  const bool mpi_left = mpi_ && !mpi_->end() && so_far < kMpiPatience;  // it goes by itself
+  if (mpi_left || processes_.any_left()) {
+    if (!mpi_left) processes_.kill();
     loop_.call_after(std::clamp(so_far / 4, kFirstLook, kSlowestLook), [this] { clear(); });
     return;
   }

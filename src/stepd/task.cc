@@ -236,10 +236,11 @@ void bind_memory(const TaskPlan& plan) {
     if (auto joined = join_cgroup(plan.cgroup_fd); !joined) give_up(channel, joined.error());
   if (auto done = os::become(plan.identity); !done) give_up(channel, done.error());
   // After the change of user, which clears it: the batch shell must not go on unsupervised.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!plan.may_outlive) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::umask(plan.umask & 0777);
   if (auto opened = open_files(plan); !opened) give_up(channel, opened.error(), ReportKind::FilesFailed);
   ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (plan.kept_fd >= 0) ::fcntl(plan.kept_fd, F_SETFD, 0);
   send_report(channel, ReportKind::Started, {}, STDERR_FILENO);
   if (plan.is_terminal) ::ioctl(STDIN_FILENO, TIOCSCTTY, 0);
   enter_work_dir(plan);

@@ -37,6 +37,8 @@ struct TaskPlan {
   bool append = false;       // to the files, instead of emptying them
   bool is_terminal = false;  // in_fd is the slave side of a pty: it becomes the controlling terminal
   int cgroup_fd = -1;
+  int kept_fd = -1;          // stays open, with the same number
+  bool may_outlive = false;  // us; else it ends with us
 
   std::string node;
   std::vector<std::uint32_t> cpus{};                  // the kernel's numbers, to be bound to; empty: as the daemon

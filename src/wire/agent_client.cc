@@ -48,6 +48,7 @@ void add_wishes(const StepRequest& request, v1::StepStart& start) {
   start.set_warn_seconds(request.warn_seconds);
   start.set_open_append(request.open_append);
   start.set_distributed(request.distributed);
+  start.set_mpi(request.mpi);
   start.set_host(request.host);
   start.set_pid(request.pid);
 }
@@ -133,6 +134,8 @@ struct AgentClient::Link {
         if (events.waiting)
           events.waiting(parse_error_number(std::to_string(message.waiting().code())).value_or(ErrorCode::NodesBusy));
         break;
+      case v1::StepOutput::kFence:  // between nodes
+      case v1::StepOutput::kAbort:  // the task itself says why
       case v1::StepOutput::KIND_NOT_SET:
         break;  // a newer agent's news that the step does not depend on
     }

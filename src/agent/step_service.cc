@@ -14,7 +14,7 @@
 namespace spur::agent {
 namespace {
 
-constexpr std::size_t kPauseAt = 64, kResumeAt = 16;  // outputs waiting to be written, of up to 64 KiB each
+constexpr std::size_t kPauseAt = 32, kResumeAt = 8;  // outputs waiting to be written, of up to 512 KiB each
 constexpr int kMaxMessageBytes = 16 << 20;
 
 }  // namespace
@@ -158,6 +158,10 @@ Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, St
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              static_cast<int>(shortest_ping_interval / milliseconds(1)));
+  // Pieces of half a megabyte go to and fro: without this each would wait for acknowledgements several times.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, 1 << 20);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
   builder.RegisterService(&service);

@@ -17,6 +17,7 @@ namespace spur::agent {
 namespace {
 
 constexpr std::uint32_t kMaxTasks = 1u << 24;
+constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(200), kLaunchPatience = seconds(20);
 
 void set_grant(const StepShare& share, v1::StepGrant& grant) {
   wire::runs_to_proto(share.cpus, grant.mutable_cpus());
@@ -93,7 +94,7 @@ void StepSession::input(v1::StepInput input, std::function<void()> taken) {
   if (!started_) {
     started_ = true;
     if (!input.has_start()) return finish(fail(ErrorCode::InvalidArgument, "a step begins with its start"));
-    if (auto ok = start(std::move(*input.mutable_start())); !ok) return finish(std::move(ok));
+    if (auto ok = start(std::move(*input.mutable_start()), {}); !ok) return finish(std::move(ok));
     return taken();
   }
   if (input.has_start()) return finish(fail(ErrorCode::InvalidArgument, "a step has one start"));
@@ -138,6 +139,9 @@ Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& s
   if (ticket.kind != io::CredentialKind::StepTicket)
     return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
   const model::ControllerLaunch* launch = context_.agent.held(ticket.job);
+  if (!launch && context_.agent.may_still_come({ticket.job, ticket.epoch}))
+    return fail(ErrorCode::JobPending,
+                fmt::format("job {} has not come to node {}", ticket.job.value, context_.node));
   if (!launch)
     return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not on node {}", ticket.job.value, context_.node));
   if (launch->run.epoch != ticket.epoch)
@@ -175,8 +179,28 @@ Status StepSession::number(const v1::StepStart& start, const model::Distribution
   return {};
 }
 
-Status StepSession::start(v1::StepStart start) {
-  SPUR_ASSIGN(const auto* launch, admit(start));
+// The controller tells the nodes of a job at the same time and srun knows at once: a step may come before its job
+// does.
+void StepSession::look_again(v1::StepStart start, Duration waited) {
+  waiting_ = true;
+  const Duration pause = std::clamp(waited / 2, kFirstLook, kSlowestLook);
+  context_.call_after(pause, [this, alive = alive_, start = std::move(start), waited = waited + pause]() mutable {
+    if (!*alive || finished_) return;
+    waiting_ = false;
+    if (auto ok = this->start(std::move(start), waited); !ok) return finish(std::move(ok));
+    if (waiting_) return;
+    for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
+  });
+}
+
+Status StepSession::start(v1::StepStart start, Duration waited) {
+  auto admitted = admit(start);
+  if (!admitted && admitted.error().code == ErrorCode::JobPending && waited < kLaunchPatience) {
+    look_again(std::move(start), waited);
+    return {};
+  }
+  if (!admitted) return std::unexpected(std::move(admitted.error()));
+  const auto* launch = *admitted;
   kill_on_bad_exit_ = start.kill_on_bad_exit();
   if (start.forwarded()) return start_forwarded(start, *launch);
   if (launch->this_part != 0)

@@ -33,6 +33,7 @@ struct StepContext {
   std::string node;
   // Verifies a ticket against the controller's key as last told.
   std::function<Result<io::Verified>(std::string_view ticket)> verify;
+  std::function<void(Duration, std::function<void()>)> call_after;
   StepBook book{};  // of the jobs whose first node this is
 };
 
@@ -59,7 +60,9 @@ class StepSession {
     std::unique_ptr<io::StepChannel> channel;
     bool over = false;
   };
-  Status start(v1::StepStart start);
+  // `waited`: for the job's launch to come here.
+  Status start(v1::StepStart start, Duration waited);
+  void look_again(v1::StepStart start, Duration waited);
   Result<const model::ControllerLaunch*> admit(const v1::StepStart& start);
   Status start_forwarded(const v1::StepStart& start, const model::ControllerLaunch& launch);
   Status enter(const v1::StepStart& start, const model::ControllerLaunch& launch);

@@ -157,7 +157,7 @@ class StepLoop {
   }
 
   void forward_input() {
-    std::array<char, 64 * 1024> buffer;
+    static std::array<char, 512 * 1024> buffer;  // one step at a time
     const ssize_t got = ::read(streams_.input, buffer.data(), buffer.size());
     if (got > 0) {
       runner_.send_input({buffer.data(), static_cast<std::size_t>(got)}, streams_.input_rank);

@@ -148,7 +148,8 @@ class Spurd {
         .clock = clock_,
         .port = *channels_,
         .node = node_,
-        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); }});
+        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
+        .call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); }});
     agent_->on_run_ends = [this](const model::JobRun& run, bool over) {
       over ? steps_->book.forget(run) : steps_->book.ends(run);
     };

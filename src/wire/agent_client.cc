@@ -17,7 +17,7 @@ namespace spur::wire {
 namespace {
 
 constexpr std::uint16_t kAgentPort = 6818;
-constexpr std::size_t kInputAhead = 256u << 10;  // accepted before the socket has taken it
+constexpr std::size_t kInputAhead = 2u << 20;  // accepted before the socket has taken it
 // Connecting may take as long as the timeout; a step may be silent for hours, its agent may not.
 constexpr LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(30), .timeout = std::chrono::seconds(20)};
 

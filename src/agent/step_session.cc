@@ -17,6 +17,13 @@ namespace spur::agent {
 namespace {
 
 constexpr std::uint32_t kMaxTasks = 1u << 24;
+
+// By its first byte, which names the field: most of what passes through here is data that nobody here looks at.
+bool holds_data(std::string_view output) {
+  constexpr char kTag = static_cast<char>(v1::StepOutput::kDataFieldNumber << 3 | 2);
+  return !output.empty() && output.front() == kTag;
+}
+
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(200), kLaunchPatience = seconds(20);
 
 void set_grant(const StepShare& share, v1::StepGrant& grant) {
@@ -101,6 +108,13 @@ void StepSession::input(v1::StepInput input, std::function<void()> taken) {
   if (!waiting_) return pass_on(std::move(input), std::move(taken));
   // Until the step starts its input waits with it, `taken` untold: so it is one message and what was under way.
   early_.emplace_back(std::move(input), std::move(taken));
+}
+
+// Only where it all goes to one place: who else gets what must be read.
+bool StepSession::pass_bytes(std::string& bytes, const std::function<void()>& taken) {
+  if (finished_ || waiting_ || parts_.size() != 1 || parts_[0]->over || !parts_[0]->channel) return false;
+  parts_[0]->channel->send(std::move(bytes), taken);
+  return true;
 }
 
 void StepSession::pass_on(v1::StepInput input, std::function<void()> taken) {
@@ -297,6 +311,7 @@ void StepSession::open_parts(const v1::StepStart& start, const model::Controller
 void StepSession::on_output(Part& part, std::string bytes) {
   v1::StepOutput output;
   if (finished_ || part.over) return;
+  if (events_.data && holds_data(bytes)) return events_.data(std::move(bytes));
   if (!output.ParseFromString(bytes)) return on_closed(part, fail(ErrorCode::Corrupt, "garbled step output"));
   if (output.has_done()) return part_over(part);
   const bool bad = output.has_task_exit() && (output.task_exit().code() != 0 || output.task_exit().signal() != 0);

@@ -42,12 +42,16 @@ class StepSession {
   struct Events {
     std::function<void(v1::StepOutput)> output;
     std::function<void(Status)> finished;  // once, last
+    std::function<void(std::string)>
+        data{};  // StepOutputs with data of tasks, as bytes; empty: they go to `output`, too
   };
   StepSession(StepContext& context, Events events);
   ~StepSession();
 
   // The next message of the caller; `taken` when more may be sent.
   void input(v1::StepInput input, std::function<void()> taken);
+  // The same for a StepInput that is known to be input of tasks, unread. False: it was not taken, use input().
+  bool pass_bytes(std::string& bytes, const std::function<void()>& taken);
   void pause(bool paused);  // the caller reads slowly
 
  private:

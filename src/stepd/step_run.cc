@@ -2,6 +2,7 @@
 #include "stepd/step_run.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -399,7 +400,11 @@ void StepRun::leave_when_sent() {
 
 }  // namespace
 
+// Pieces of step data are larger than what the C library by itself takes from the kernel, and gives back, one by one:
+// most of the time would go into fresh pages.
 void run_step(StepRunInput input) {
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
   adopt_orphans();
   auto loop = os::EventLoop::open();
   if (!loop) return;

@@ -172,6 +172,48 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StepService::RunSte
   return stream.get();
 }
 
+namespace {
+
+grpc::Status status_of(grpc::CallbackServerContext* context, const Error& error) {
+  context->AddTrailingMetadata("spur-error", std::to_string(static_cast<unsigned>(error.code)));
+  return grpc::Status(static_cast<grpc::StatusCode>(wire::grpc_status_of(error.code)), error.message);
+}
+
+Status signal_step(StepContext& context, const v1::SignalStepRequest& request) {
+  SPUR_ASSIGN(const auto ticket, context.verify(request.ticket()));
+  if (ticket.kind != io::CredentialKind::StepTicket)
+    return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
+  for (StepSession* session : context.running) {
+    if (session->info().job() != ticket.job.value || session->info().step() != request.step()) continue;
+    session->signal(request.signal());
+    return {};
+  }
+  return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StepService::ListSteps(grpc::CallbackServerContext* context,
+                                                 const v1::ListStepsRequest* request, v1::ListStepsReply* reply) {
+  auto* reactor = context->DefaultReactor();
+  post_([this, reactor, request, reply] {
+    for (const StepSession* session : context_.running)
+      if (request->job() == 0 || request->job() == session->info().job()) *reply->add_steps() = session->info();
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* StepService::SignalStep(grpc::CallbackServerContext* context,
+                                                  const v1::SignalStepRequest* request, v1::SignalStepReply*) {
+  auto* reactor = context->DefaultReactor();
+  post_([this, reactor, request, context] {
+    const Status done = signal_step(context_, *request);
+    reactor->Finish(done ? grpc::Status::OK : status_of(context, done.error()));
+  });
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* StepService::Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*,
                                             v1::AgentPingReply* reply) {
   reply->set_node(context_.node);

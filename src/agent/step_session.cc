@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/distribution.h"
+#include "text/hostlist.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
 #include "wire/spec_codec.h"
@@ -87,12 +88,14 @@ StepSession::StepSession(StepContext& context, Events events) : context_(context
 
 StepSession::~StepSession() {
   *alive_ = false;
+  context_.running.erase(this);
   parts_.clear();  // its tasks end before others get their place
 }
 
 void StepSession::finish(Status status) {
   if (std::exchange(finished_, true)) return;
   place_.reset();
+  context_.running.erase(this);
   events_.finished(std::move(status));
 }
 
@@ -276,9 +279,44 @@ void StepSession::begin(v1::StepStart start, StepBegin granted) {
     start.add_tasks_per_node(part->tasks);
     start.add_addresses(part->address);
   }
+  describe(start, *launch);
   open_parts(start, *launch);
   waiting_ = false;
   for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
+}
+
+void StepSession::describe(const v1::StepStart& start, const model::ControllerLaunch& launch) {
+  info_.set_job(launch.run.job.value);
+  info_.set_step(start.step());
+  info_.set_name(start.name());
+  info_.set_uid(launch.spec->uid.value);
+  info_.set_partition(launch.partition);
+  std::vector<std::string> names;
+  std::uint32_t cpus = 0;
+  std::uint64_t memory = 0;
+  for (const auto& part : parts_) {
+    names.push_back(part->node);
+    cpus += static_cast<std::uint32_t>(part->share.cpus.size());
+    memory += part->share.memory_mib;
+  }
+  info_.set_nodes(text::compress_hostlist(names));
+  info_.set_node_count(static_cast<std::uint32_t>(names.size()));
+  info_.set_cpus(cpus);
+  info_.set_tasks(start.ntasks());
+  info_.set_memory_mib(memory);
+  info_.set_started_us(to_micros(context_.clock.now()));
+  if (start.has_time_limit()) info_.set_time_limit(start.time_limit());
+  info_.set_host(start.host());
+  info_.set_pid(start.pid());
+  *info_.mutable_distribution() = start.distribution();
+  context_.running.insert(this);
+}
+
+void StepSession::signal(int signal) {
+  v1::StepInput input;
+  input.mutable_signal()->set_signal(signal);
+  input.mutable_signal()->set_end(signal == 0);
+  send_all(input, {});
 }
 
 void StepSession::open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch) {

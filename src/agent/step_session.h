@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct StepContext {
   // Verifies a ticket against the controller's key as last told.
   std::function<Result<io::Verified>(std::string_view ticket)> verify;
   std::function<void(Duration, std::function<void()>)> call_after;
-  StepBook book{};  // of the jobs whose first node this is
+  std::set<class StepSession*> running{};  // those that this node manages
+  StepBook book{};                         // of the jobs whose first node this is
 };
 
 class StepSession {
@@ -53,6 +55,9 @@ class StepSession {
   // The same for a StepInput that is known to be input of tasks, unread. False: it was not taken, use input().
   bool pass_bytes(std::string& bytes, const std::function<void()>& taken);
   void pause(bool paused);  // the caller reads slowly
+  // Of a step that this node manages and that runs.
+  const v1::StepInfo& info() const { return info_; }
+  void signal(int signal);  // to all tasks; 0: the step is cancelled
 
  private:
   struct Part {
@@ -71,6 +76,7 @@ class StepSession {
   Status start_forwarded(const v1::StepStart& start, const model::ControllerLaunch& launch);
   Status enter(const v1::StepStart& start, const model::ControllerLaunch& launch);
   void begin(v1::StepStart start, StepBegin granted);
+  void describe(const v1::StepStart& start, const model::ControllerLaunch& launch);
   Status number(const v1::StepStart& start, const model::Distribution& distribution);
   void open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch);
   void on_output(Part& part, std::string bytes);
@@ -86,6 +92,7 @@ class StepSession {
   std::unique_ptr<StepBook::Place> place_;                              // of a step that this node manages
   std::vector<std::pair<v1::StepInput, std::function<void()>>> early_;  // what came while the step waited
   JobId job_;
+  v1::StepInfo info_;
   bool started_ = false, waiting_ = false, finished_ = false, kill_on_bad_exit_ = false, killed_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -142,6 +142,7 @@ void StepRun::on_message(std::string_view bytes) {
     return clear();
   }
   if (input.has_stdin_data()) return on_stdin(input.stdin_data());
+  if (input.has_signal() && input.signal().end()) return end_all(model::JobState::Cancelled);
   if (input.has_signal()) return obey({.kind = os::StepOrder::Kind::Signal, .signal = input.signal().signal()});
   if (input.has_window())
     for (auto& task : tasks_) task->pipes->resize(input.window().rows(), input.window().columns());

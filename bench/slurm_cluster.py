@@ -57,10 +57,11 @@ TreeWidth=65533
 
 
 class SlurmCluster:
-    """One node with a slurmd; or `nodes` nodes without one."""
+    """`agents` nodes with a slurmd each; or `nodes` nodes without one."""
 
-    def __init__(self, cpus=64, extra="", nodes=0):
+    def __init__(self, cpus=64, extra="", nodes=0, agents=1):
         self.nodes = nodes
+        self.names = [f"n{i}" for i in range(1, agents + 1)]
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="slurm-"))
         self.dir.chmod(0o755)
         for d in ("state", "spool", "munge", "log", "out", "sbin"):
@@ -72,7 +73,8 @@ class SlurmCluster:
             (self.dir / "sbin" / daemon).symlink_to(f"/usr/sbin/{daemon}-wlm" if os.path.exists(f"/usr/sbin/{daemon}-wlm")
                                                     else f"/usr/sbin/{daemon}")
         host = subprocess.run(["hostname", "-s"], capture_output=True, text=True).stdout.strip()
-        node = f"NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs={cpus} RealMemory=1000 State=UNKNOWN"
+        node = "\n".join(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs={cpus} RealMemory=1000"
+                         " State=UNKNOWN" for name in self.names)
         if nodes:
             node = f"{WITHOUT_SLURMD}NodeName=n[1-{nodes}] CPUs={cpus} RealMemory=1000 State=CLOUD"
         self.conf = self.dir / "slurm.conf"
@@ -129,9 +131,12 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscrib
         self.start_controller()
         if self.nodes:
             return self
-        (self.dir / "spool/n1").mkdir(exist_ok=True)
-        self._spawn("slurmd", self.dir / "sbin/slurmd", "-D", "-N", "n1", "-d", self.dir / "sbin/slurmstepd")
-        wait_until(lambda: "idle" in self.run("sinfo", "-h", "-o", "%T").stdout, 60, "slurm node idle", 0.1)
+        for name in self.names:
+            (self.dir / "spool" / name).mkdir(exist_ok=True)
+            key = "slurmd" if name == "n1" else f"slurmd-{name}"
+            self._spawn(key, self.dir / "sbin/slurmd", "-D", "-N", name, "-d", self.dir / "sbin/slurmstepd")
+        wait_until(lambda: self.run("sinfo", "-h", "-N", "-o", "%T").stdout.split() == ["idle"] * len(self.names), 60,
+                   "slurm nodes idle", 0.1)
         return self
 
     def start_controller(self):
@@ -171,7 +176,7 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscrib
         self.stop()
 
     def stop(self):
-        for key in ("slurmd", "slurmctld", "munged"):
+        for key in [k for k in self.processes if k.startswith("slurmd")] + ["slurmctld", "munged"]:
             if key in self.processes:
                 try:
                     self.kill(key)

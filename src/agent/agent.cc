@@ -201,6 +201,12 @@ const model::ControllerLaunch* Agent::held(JobId job) const {
   return newest;
 }
 
+bool Agent::may_still_come(const model::JobRun& run) const {
+  if (is_over(run)) return false;
+  const auto it = runs_.lower_bound(run);
+  return it == runs_.end() || it->first.job != run.job;
+}
+
 void Agent::on_timer() {
   if (!connected_) return;
   const Duration now = clock_.monotonic();

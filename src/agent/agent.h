@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logic of spurd without threads, sockets or processes: events in, door calls out. main/spurd.cc runs it on one thread
-// over real doors; sim/ runs many of them in virtual time.
+// The logic of spurd without threads, sockets or processes: events in, door calls out. main/spurd.cc runs it on one
+// thread over real doors; sim/ runs many of them in virtual time.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ class Agent {
 
   // Reads what the node still runs or has not yet reported. Before anything else.
   Status start();
-  void on_connected();                                   // the stream to a controller is up: says hello
+  void on_connected();  // the stream to a controller is up: says hello
   void on_disconnected();
   void on_message(const model::ControllerMessage& message);
-  void on_ended(const io::Launcher::Ended& ended);       // from the launcher
+  void on_ended(const io::Launcher::Ended& ended);  // from the launcher
   // Call when now >= next_timer(): heartbeats, repeats of what was not acknowledged.
   void on_timer();
-  Duration next_timer() const;                           // on Clock::monotonic()
+  Duration next_timer() const;  // on Clock::monotonic()
 
   // Where this agent serves steps; known once it listens. Before start().
   void set_address(std::string address) { identity_.address = std::move(address); }
@@ -51,12 +51,14 @@ class Agent {
   const std::string& cluster_name() const { return cluster_name_; }
   // The launch message of a run that is held here, for steps inside it; null if there is none.
   const model::ControllerLaunch* held(JobId job) const;
+  // Not here, and it has not been: its launch may be on its way.
+  bool may_still_come(const model::JobRun& run) const;
 
  private:
   struct Run {
     bool is_batch_host = false;
     bool running = true;
-    model::AgentJobDone done;                            // valid when !running
+    model::AgentJobDone done;  // valid when !running
     Duration next_report{0};
     std::shared_ptr<const model::ControllerLaunch> launch;  // null for runs recovered without one
   };
@@ -77,11 +79,11 @@ class Agent {
   io::Launcher& launcher_;
   io::ControllerPort& controller_;
   std::map<model::JobRun, Run> runs_;
-  // The newest epoch of jobs that were here and are over, so that a late launch message starts nothing twice. Bounded:
-  // the oldest go first.
+  // The newest epoch of jobs that were here and are over, so that a late launch message starts nothing twice.
+  // Bounded: the oldest go first.
   std::unordered_map<JobId, Epoch> over_;
   std::deque<JobId> over_order_;
-  std::set<model::JobRun> cleaning_;   // the controller knows nothing of them: being ended, then forgotten
+  std::set<model::JobRun> cleaning_;  // the controller knows nothing of them: being ended, then forgotten
   bool connected_ = false, welcomed_ = false;
   Time started_;
   Duration heartbeat_every_{std::chrono::seconds(30)}, next_heartbeat_{0}, next_hello_{0};

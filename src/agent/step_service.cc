@@ -14,13 +14,31 @@
 namespace spur::agent {
 namespace {
 
-constexpr std::size_t kPauseAt = 64, kResumeAt = 16;  // outputs waiting to be written, of up to 64 KiB each
+constexpr std::size_t kPauseAt = 32, kResumeAt = 8;  // outputs waiting to be written, of up to 512 KiB each
+constexpr int kInputsAhead = 8;                      // inputs of the same size on their way to the tasks
 constexpr int kMaxMessageBytes = 16 << 20;
+
+std::string bytes_of(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string out;
+  if (!buffer.Dump(&slices).ok()) return out;
+  out.reserve(buffer.Length());
+  for (const auto& slice : slices) out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return out;
+}
+
+// Without copying: the buffer owns the text.
+grpc::ByteBuffer buffer_of(std::string bytes) {
+  auto* owned = new std::string(std::move(bytes));
+  const grpc::Slice slice(
+      owned->data(), owned->size(), [](void* text) { delete static_cast<std::string*>(text); }, owned);
+  return grpc::ByteBuffer(&slice, 1);
+}
 
 }  // namespace
 
 // Holds itself until gRPC is done with it. The session lives and dies on the agent's thread.
-class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>,
+class StepService::Stream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                                   public std::enable_shared_from_this<Stream> {
  public:
   Stream(StepService& service, grpc::CallbackServerContext* context) : service_(service), context_(context) {}
@@ -33,10 +51,13 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
 
   void OnReadDone(bool ok) override {
     if (!ok) return;  // srun sends no more; its output goes on. A broken stream shows as OnCancel.
-    service_.post_([self = shared_from_this(), input = std::move(in_)]() mutable {
-      if (!self->session_) return;
-      self->session_->input(std::move(input), [self] { self->read_more(); });
-    });
+    service_.post_([self = shared_from_this(), bytes = bytes_of(in_)]() mutable { self->hand_on(std::move(bytes)); });
+    std::lock_guard lock(mutex_);
+    in_.Clear();
+    if (++inputs_ < kInputsAhead && !finished_)
+      StartRead(&in_);
+    else
+      reading_ = false;
   }
 
   void OnWriteDone(bool ok) override {
@@ -67,19 +88,32 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
   void open_session() {
     session_ = std::make_unique<StepSession>(
         service_.context_,
-        StepSession::Events{.output = [this](v1::StepOutput output) { queue_output(std::move(output)); },
-                            .finished = [this](Status status) { finish_after_output(std::move(status)); }});
+        StepSession::Events{.output = [this](v1::StepOutput output) { queue_output(output.SerializeAsString()); },
+                            .finished = [this](Status status) { finish_after_output(std::move(status)); },
+                            .data = [this](std::string bytes) { queue_output(std::move(bytes)); }});
   }
 
-  void read_more() {
+  void hand_on(std::string bytes) {
+    if (!session_) return;
+    const std::function<void()> done = [self = shared_from_this()] { self->taken(); };
+    constexpr char kStdin = static_cast<char>(v1::StepInput::kStdinDataFieldNumber << 3 | 2);
+    if (!bytes.empty() && bytes.front() == kStdin && session_->pass_bytes(bytes, done)) return;
+    v1::StepInput input;
+    if (!input.ParseFromString(bytes)) input.Clear();  // which the session refuses
+    session_->input(std::move(input), done);
+  }
+
+  void taken() {
     std::lock_guard lock(mutex_);
-    if (!finished_) StartRead(&in_);
+    --inputs_;
+    if (finished_ || std::exchange(reading_, true)) return;
+    StartRead(&in_);
   }
 
-  void queue_output(v1::StepOutput output) {
+  void queue_output(std::string bytes) {
     std::lock_guard lock(mutex_);
     if (finished_) return;
-    queue_.push_back(std::move(output));
+    queue_.push_back(buffer_of(std::move(bytes)));
     if (!paused_ && queue_.size() >= kPauseAt) {
       paused_ = true;
       if (session_) session_->pause(true);
@@ -118,10 +152,12 @@ class StepService::Stream final : public grpc::ServerBidiReactor<v1::StepInput, 
   grpc::CallbackServerContext* context_;
   std::shared_ptr<Stream> self_;
   std::unique_ptr<StepSession> session_;
-  v1::StepInput in_;
+  grpc::ByteBuffer in_;
   std::mutex mutex_;
-  std::deque<v1::StepOutput> queue_;  // the front is being written while writing_
+  std::deque<grpc::ByteBuffer> queue_;  // the front is being written while writing_
   std::optional<grpc::Status> end_;
+  int inputs_ = 0;       // read and not yet taken
+  bool reading_ = true;  // another one is being read
   bool writing_ = false, finished_ = false, paused_ = false;
 };
 
@@ -129,10 +165,53 @@ StepService::StepService(StepContext& context, std::string version, Time started
                          std::function<void(std::function<void()>)> post)
     : context_(context), version_(std::move(version)), started_(started), post_(std::move(post)) {}
 
-grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>* StepService::RunStep(grpc::CallbackServerContext* context) {
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StepService::RunStep(
+    grpc::CallbackServerContext* context) {
   auto stream = std::make_shared<Stream>(*this, context);
   stream->begin();
   return stream.get();
+}
+
+namespace {
+
+grpc::Status status_of(grpc::CallbackServerContext* context, const Error& error) {
+  context->AddTrailingMetadata("spur-error", std::to_string(static_cast<unsigned>(error.code)));
+  return grpc::Status(static_cast<grpc::StatusCode>(wire::grpc_status_of(error.code)), error.message);
+}
+
+Status signal_step(StepContext& context, const v1::SignalStepRequest& request) {
+  SPUR_ASSIGN(const auto ticket, context.verify(request.ticket()));
+  if (ticket.kind != io::CredentialKind::StepTicket)
+    return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
+  for (StepSession* session : context.running) {
+    if (session->info().job() != ticket.job.value || session->info().step() != request.step()) continue;
+    session->signal(request.signal());
+    return {};
+  }
+  return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StepService::ListSteps(grpc::CallbackServerContext* context,
+                                                 const v1::ListStepsRequest* request, v1::ListStepsReply* reply) {
+  auto* reactor = context->DefaultReactor();
+  post_([this, reactor, request, reply] {
+    for (const StepSession* session : context_.running)
+      if (request->job() == 0 || request->job() == session->info().job()) *reply->add_steps() = session->info();
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* StepService::SignalStep(grpc::CallbackServerContext* context,
+                                                  const v1::SignalStepRequest* request, v1::SignalStepReply*) {
+  auto* reactor = context->DefaultReactor();
+  post_([this, reactor, request, context] {
+    const Status done = signal_step(context_, *request);
+    reactor->Finish(done ? grpc::Status::OK : status_of(context, done.error()));
+  });
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* StepService::Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*,
@@ -158,6 +237,10 @@ Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, St
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              static_cast<int>(shortest_ping_interval / milliseconds(1)));
+  // Pieces of half a megabyte go to and fro: without this each would wait for acknowledgements several times.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, 1 << 20);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
   builder.RegisterService(&service);

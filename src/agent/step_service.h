@@ -16,12 +16,21 @@ class Server;
 
 namespace spur::agent {
 
-class StepService final : public v1::NodeAgent::CallbackService {
+// RunStep is served as bytes: what tasks read and write passes through unread.
+class StepService final
+    : public v1::NodeAgent::WithRawCallbackMethod_RunStep<
+          v1::NodeAgent::WithCallbackMethod_ListSteps<v1::NodeAgent::WithCallbackMethod_SignalStep<
+              v1::NodeAgent::WithCallbackMethod_Ping<v1::NodeAgent::Service>>>> {
  public:
   // `post` runs a function on the agent's thread.
   StepService(StepContext& context, std::string version, Time started,
               std::function<void(std::function<void()>)> post);
-  grpc::ServerBidiReactor<v1::StepInput, v1::StepOutput>* RunStep(grpc::CallbackServerContext* context) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* RunStep(grpc::CallbackServerContext* context) override;
+  // Anybody may know what runs, as of jobs; to signal a step takes a ticket.
+  grpc::ServerUnaryReactor* ListSteps(grpc::CallbackServerContext* context, const v1::ListStepsRequest* request,
+                                      v1::ListStepsReply* reply) override;
+  grpc::ServerUnaryReactor* SignalStep(grpc::CallbackServerContext* context, const v1::SignalStepRequest* request,
+                                       v1::SignalStepReply* reply) override;
   grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*,
                                  v1::AgentPingReply*) override;
 

@@ -55,7 +55,8 @@ bool survives(Duration permitted, Duration interval, int pings) {
       .clock = doors,
       .port = doors,
       .node = "n1",
-      .verify = [](std::string_view) -> Result<io::Verified> { return fail(ErrorCode::Unauthenticated, "no"); }};
+      .verify = [](std::string_view) -> Result<io::Verified> { return fail(ErrorCode::Unauthenticated, "no"); },
+      .call_after = {}};
   // No message comes, so no session does anything: any thread may be the agent's.
   StepService service(context, "test", {}, [](std::function<void()> f) { f(); });
   int port = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/distribution.h"
+#include "text/hostlist.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
 #include "wire/spec_codec.h"
@@ -17,6 +18,14 @@ namespace spur::agent {
 namespace {
 
 constexpr std::uint32_t kMaxTasks = 1u << 24;
+
+// By its first byte, which names the field: most of what passes through here is data that nobody here looks at.
+bool holds_data(std::string_view output) {
+  constexpr char kTag = static_cast<char>(v1::StepOutput::kDataFieldNumber << 3 | 2);
+  return !output.empty() && output.front() == kTag;
+}
+
+constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(200), kLaunchPatience = seconds(20);
 
 void set_grant(const StepShare& share, v1::StepGrant& grant) {
   wire::runs_to_proto(share.cpus, grant.mutable_cpus());
@@ -79,12 +88,14 @@ StepSession::StepSession(StepContext& context, Events events) : context_(context
 
 StepSession::~StepSession() {
   *alive_ = false;
+  context_.running.erase(this);
   parts_.clear();  // its tasks end before others get their place
 }
 
 void StepSession::finish(Status status) {
   if (std::exchange(finished_, true)) return;
   place_.reset();
+  context_.running.erase(this);
   events_.finished(std::move(status));
 }
 
@@ -93,13 +104,20 @@ void StepSession::input(v1::StepInput input, std::function<void()> taken) {
   if (!started_) {
     started_ = true;
     if (!input.has_start()) return finish(fail(ErrorCode::InvalidArgument, "a step begins with its start"));
-    if (auto ok = start(std::move(*input.mutable_start())); !ok) return finish(std::move(ok));
+    if (auto ok = start(std::move(*input.mutable_start()), {}); !ok) return finish(std::move(ok));
     return taken();
   }
   if (input.has_start()) return finish(fail(ErrorCode::InvalidArgument, "a step has one start"));
   if (!waiting_) return pass_on(std::move(input), std::move(taken));
   // Until the step starts its input waits with it, `taken` untold: so it is one message and what was under way.
   early_.emplace_back(std::move(input), std::move(taken));
+}
+
+// Only where it all goes to one place: who else gets what must be read.
+bool StepSession::pass_bytes(std::string& bytes, const std::function<void()>& taken) {
+  if (finished_ || waiting_ || parts_.size() != 1 || parts_[0]->over || !parts_[0]->channel) return false;
+  parts_[0]->channel->send(std::move(bytes), taken);
+  return true;
 }
 
 void StepSession::pass_on(v1::StepInput input, std::function<void()> taken) {
@@ -138,6 +156,9 @@ Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& s
   if (ticket.kind != io::CredentialKind::StepTicket)
     return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
   const model::ControllerLaunch* launch = context_.agent.held(ticket.job);
+  if (!launch && context_.agent.may_still_come({ticket.job, ticket.epoch}))
+    return fail(ErrorCode::JobPending,
+                fmt::format("job {} has not come to node {}", ticket.job.value, context_.node));
   if (!launch)
     return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not on node {}", ticket.job.value, context_.node));
   if (launch->run.epoch != ticket.epoch)
@@ -175,8 +196,28 @@ Status StepSession::number(const v1::StepStart& start, const model::Distribution
   return {};
 }
 
-Status StepSession::start(v1::StepStart start) {
-  SPUR_ASSIGN(const auto* launch, admit(start));
+// The controller tells the nodes of a job at the same time and srun knows at once: a step may come before its job
+// does.
+void StepSession::look_again(v1::StepStart start, Duration waited) {
+  waiting_ = true;
+  const Duration pause = std::clamp(waited / 2, kFirstLook, kSlowestLook);
+  context_.call_after(pause, [this, alive = alive_, start = std::move(start), waited = waited + pause]() mutable {
+    if (!*alive || finished_) return;
+    waiting_ = false;
+    if (auto ok = this->start(std::move(start), waited); !ok) return finish(std::move(ok));
+    if (waiting_) return;
+    for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
+  });
+}
+
+Status StepSession::start(v1::StepStart start, Duration waited) {
+  auto admitted = admit(start);
+  if (!admitted && admitted.error().code == ErrorCode::JobPending && waited < kLaunchPatience) {
+    look_again(std::move(start), waited);
+    return {};
+  }
+  if (!admitted) return std::unexpected(std::move(admitted.error()));
+  const auto* launch = *admitted;
   kill_on_bad_exit_ = start.kill_on_bad_exit();
   if (start.forwarded()) return start_forwarded(start, *launch);
   if (launch->this_part != 0)
@@ -240,6 +281,7 @@ void StepSession::begin(v1::StepStart start, StepBegin granted) {
     start.add_tasks_per_node(part->tasks);
     start.add_addresses(part->address);
   }
+  describe(start, *launch);
   open_parts(start, *launch);
   waiting_ = false;
   for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
@@ -253,6 +295,40 @@ std::string StepSession::mapping() const {
       ranks.back().push_back(part->first_rank + i);
   }
   return model::process_mapping(ranks);
+}
+
+void StepSession::describe(const v1::StepStart& start, const model::ControllerLaunch& launch) {
+  info_.set_job(launch.run.job.value);
+  info_.set_step(start.step());
+  info_.set_name(start.name());
+  info_.set_uid(launch.spec->uid.value);
+  info_.set_partition(launch.partition);
+  std::vector<std::string> names;
+  std::uint32_t cpus = 0;
+  std::uint64_t memory = 0;
+  for (const auto& part : parts_) {
+    names.push_back(part->node);
+    cpus += static_cast<std::uint32_t>(part->share.cpus.size());
+    memory += part->share.memory_mib;
+  }
+  info_.set_nodes(text::compress_hostlist(names));
+  info_.set_node_count(static_cast<std::uint32_t>(names.size()));
+  info_.set_cpus(cpus);
+  info_.set_tasks(start.ntasks());
+  info_.set_memory_mib(memory);
+  info_.set_started_us(to_micros(context_.clock.now()));
+  if (start.has_time_limit()) info_.set_time_limit(start.time_limit());
+  info_.set_host(start.host());
+  info_.set_pid(start.pid());
+  *info_.mutable_distribution() = start.distribution();
+  context_.running.insert(this);
+}
+
+void StepSession::signal(int signal) {
+  v1::StepInput input;
+  input.mutable_signal()->set_signal(signal);
+  input.mutable_signal()->set_end(signal == 0);
+  send_all(input, {});
 }
 
 void StepSession::open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch) {
@@ -285,6 +361,7 @@ void StepSession::open_parts(const v1::StepStart& start, const model::Controller
 void StepSession::on_output(Part& part, std::string bytes) {
   v1::StepOutput output;
   if (finished_ || part.over) return;
+  if (events_.data && holds_data(bytes)) return events_.data(std::move(bytes));
   if (!output.ParseFromString(bytes)) return on_closed(part, fail(ErrorCode::Corrupt, "garbled step output"));
   if (output.has_done()) return part_over(part);
   if (output.has_fence() && !forwarded_) return on_fence(part, std::move(*output.mutable_fence()->mutable_data()));

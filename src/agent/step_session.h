@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ struct StepContext {
   std::string node;
   // Verifies a ticket against the controller's key as last told.
   std::function<Result<io::Verified>(std::string_view ticket)> verify;
-  StepBook book{};  // of the jobs whose first node this is
+  std::function<void(Duration, std::function<void()>)> call_after;
+  std::set<class StepSession*> running{};  // those that this node manages
+  StepBook book{};                         // of the jobs whose first node this is
 };
 
 class StepSession {
@@ -42,13 +45,20 @@ class StepSession {
   struct Events {
     std::function<void(v1::StepOutput)> output;
     std::function<void(Status)> finished;  // once, last
+    std::function<void(std::string)>
+        data{};  // StepOutputs with data of tasks, as bytes; empty: they go to `output`, too
   };
   StepSession(StepContext& context, Events events);
   ~StepSession();
 
   // The next message of the caller; `taken` when more may be sent.
   void input(v1::StepInput input, std::function<void()> taken);
+  // The same for a StepInput that is known to be input of tasks, unread. False: it was not taken, use input().
+  bool pass_bytes(std::string& bytes, const std::function<void()>& taken);
   void pause(bool paused);  // the caller reads slowly
+  // Of a step that this node manages and that runs.
+  const v1::StepInfo& info() const { return info_; }
+  void signal(int signal);  // to all tasks; 0: the step is cancelled
 
  private:
   struct Part {
@@ -61,11 +71,14 @@ class StepSession {
     bool over = false;
     std::optional<std::string> at_fence;  // what its tasks have to tell the others
   };
-  Status start(v1::StepStart start);
+  // `waited`: for the job's launch to come here.
+  Status start(v1::StepStart start, Duration waited);
+  void look_again(v1::StepStart start, Duration waited);
   Result<const model::ControllerLaunch*> admit(const v1::StepStart& start);
   Status start_forwarded(const v1::StepStart& start, const model::ControllerLaunch& launch);
   Status enter(const v1::StepStart& start, const model::ControllerLaunch& launch);
   void begin(v1::StepStart start, StepBegin granted);
+  void describe(const v1::StepStart& start, const model::ControllerLaunch& launch);
   Status number(const v1::StepStart& start, const model::Distribution& distribution);
   void open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch);
   void on_output(Part& part, std::string bytes);
@@ -85,6 +98,7 @@ class StepSession {
   std::unique_ptr<StepBook::Place> place_;                              // of a step that this node manages
   std::vector<std::pair<v1::StepInput, std::function<void()>>> early_;  // what came while the step waited
   JobId job_;
+  v1::StepInfo info_;
   bool started_ = false, waiting_ = false, finished_ = false, kill_on_bad_exit_ = false, killed_ = false;
   bool forwarded_ = false;  // of a step that another node manages
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

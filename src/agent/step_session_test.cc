@@ -136,7 +136,9 @@ class StepSessionTest : public testing::Test {
                        .verify = [this](std::string_view ticket) -> Result<io::Verified> {
                          if (ticket != "ticket") return fail(ErrorCode::Unauthenticated, "forged");
                          return ticket_;
-                       }};
+                       },
+                       .call_after = [this](Duration, std::function<void()> f) { later_.push_back(std::move(f)); }};
+  std::vector<std::function<void()>> later_;
   std::unique_ptr<StepSession> session_;
   std::vector<v1::StepOutput> heard_;
   std::optional<Status> finished_;
@@ -300,7 +302,7 @@ TEST_F(StepSessionTest, WithoutTheRightTicketNothingIsOpened) {
   for (const Row& row :
        {Row{"forged", [](auto&, auto& s) { s.set_ticket("x"); }, ErrorCode::Unauthenticated},
         Row{"a user's word", [](auto& t, auto&) { t.kind = io::CredentialKind::User; }, ErrorCode::Unauthenticated},
-        Row{"another job", [](auto& t, auto&) { t.job = JobId{8}; }, ErrorCode::InvalidJobId},
+        Row{"an earlier run", [](auto& t, auto&) { t.epoch = Epoch{}; }, ErrorCode::StaleEpoch},
         Row{"another run", [](auto& t, auto&) { t.epoch = Epoch{2}; }, ErrorCode::StaleEpoch},
         Row{"another user", [](auto& t, auto&) { t.uid = Uid{1001}; }, ErrorCode::PermissionDenied},
         Row{"nothing to run", [](auto&, auto& s) { s.clear_argv(); }, ErrorCode::InvalidArgument},
@@ -317,6 +319,28 @@ TEST_F(StepSessionTest, WithoutTheRightTicketNothingIsOpened) {
     EXPECT_TRUE(port_.ends.empty()) << row.what;
     ticket_ = good;
   }
+}
+
+TEST_F(StepSessionTest, AStepMayComeBeforeItsJob) {
+  ticket_.job = JobId{8};
+  begin(start_of(2));
+  EXPECT_FALSE(finished_);
+  ASSERT_EQ(later_.size(), 1u);
+  std::exchange(later_, {})[0]();
+  ASSERT_EQ(later_.size(), 1u);
+  model::ControllerLaunch launch = *agent_.held(JobId{7});
+  launch.run.job = JobId{8};
+  agent_.on_message(launch);
+  std::exchange(later_, {})[0]();
+  EXPECT_EQ(port_.ends.size(), 2u);
+
+  open();
+  ticket_.job = JobId{9};
+  begin(start_of(2));
+  int looks = 0;
+  for (; !later_.empty(); ++looks) std::exchange(later_, {})[0]();
+  ASSERT_TRUE(finished_ && !*finished_) << "not for ever";
+  EXPECT_GT(looks, 10);
 }
 
 TEST_F(StepSessionTest, InputGoesWhereItIsMeantFor) {

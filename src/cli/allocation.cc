@@ -29,7 +29,7 @@ bool is_salloc(const Context& context) {
 
 // Until the job runs or is over.
 Result<model::JobPtr> wait_for_start(Context& context, Controller& controller, JobId id) {
-  static constexpr std::array kGlances{0, 3, 6, 12, 25, 50, 100};  // milliseconds; most jobs start within the first
+  static constexpr std::array kGlances{0, 1, 1, 2, 3, 6, 12, 25, 50, 100};  // milliseconds; most jobs start within the first
   model::JobPtr job;
   for (const int pause : kGlances) {
     std::this_thread::sleep_for(milliseconds(pause));

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/job_target.h"
 #include "cli/options.h"
+#include "cli/steps.h"
 #include "cli/users.h"
 #include "text/hostlist.h"
 #include "text/signal_name.h"
@@ -221,13 +222,38 @@ int cancel_one(Context& context, Controller& controller, const Scancel& options,
   return slurm_errno(code) & 0xff;
 }
 
-std::expected<std::vector<state::JobTarget>, int> read_ids(Context& context, const std::vector<std::string>& rest) {
+// Through the agent that manages the job's steps. 0, or the exit status.
+int cancel_step(Context& context, Controller& controller, const Scancel& options, const StepTarget& target) {
+  const std::string shown = fmt::format("{}.{}", target.job.value, *target.step);
+  if (options.verbose > 0 && options.signal == 0) context.info("Terminating step {}", shown);
+  if (options.verbose > 0 && options.signal != 0) context.info("Signal {} to step {}", options.signal, shown);
+  const auto ticket = controller.step_ticket(target.job);
+  Status done;
+  if (!ticket || ticket->addresses.empty())
+    done = std::unexpected(ticket ? Error{ErrorCode::JobAlreadyDone, {}} : ticket.error());
+  else
+    done = controller.signal_step(ticket->addresses.front(), ticket->ticket, *target.step, options.signal);
+  if (done) return 0;
+  const bool gone = done.error().code == ErrorCode::JobAlreadyDone;
+  if (gone && options.signal == 0 && options.verbose == 0) return 0;
+  context.error("Kill job error on job step id {}: {}", shown, words(done.error()));
+  return gone && options.signal == 0 ? 0 : 1;
+}
+
+std::expected<std::vector<state::JobTarget>, int> read_ids(Context& context, const std::vector<std::string>& rest,
+                                                           std::vector<StepTarget>& steps) {
   std::vector<state::JobTarget> ids;
   for (const std::string& argument : rest)
     for (const std::string& id : split_job_list(argument)) {
       const std::size_t dot = id.find('.');
       if (dot != std::string::npos && parse_job_target(id.substr(0, dot))) {
-        return std::unexpected(report_unsupported(context, fmt::format("cancelling a job step ({})", id)));
+        const auto step = parse_step_target(id);
+        if (!step) {
+          context.error("Invalid job id {}", id);
+          return std::unexpected(1);
+        }
+        steps.push_back(*step);
+        continue;
       }
       const auto target = parse_job_target(id);
       if (!target) {
@@ -264,9 +290,10 @@ int cmd_scancel(Context& context) {
     options.filter.users = {Uid(geteuid())};
     options.filtered = true;
   }
-  const auto ids = read_ids(context, *rest);
+  std::vector<StepTarget> steps;
+  const auto ids = read_ids(context, *rest, steps);
   if (!ids) return ids.error();
-  if (ids->empty() && !options.filtered) {
+  if (ids->empty() && steps.empty() && !options.filtered) {
     context.error("No job identification provided");
     return 1;
   }
@@ -275,7 +302,10 @@ int cmd_scancel(Context& context) {
     context.error("{}", words(controller.error()));
     return 1;
   }
+  int status = 0;
+  for (const StepTarget& step : steps) status = std::max(status, cancel_step(context, **controller, options, step));
   std::vector<Victim> victims;
+  if (!steps.empty() && ids->empty()) return status;
   if (options.filtered || options.interactive) {
     options.filter.jobs = *ids;
     auto found = look_up(context, **controller, options);
@@ -284,7 +314,6 @@ int cmd_scancel(Context& context) {
   } else {
     for (const state::JobTarget& id : *ids) victims.push_back({id, target_text(id), {}, {}});
   }
-  int status = 0;
   for (const Victim& victim : victims) {
     if (options.interactive && !confirmed(context, victim)) continue;
     status = std::max(status, cancel_one(context, **controller, options, victim));

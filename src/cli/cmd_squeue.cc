@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 
 #include "cli/commands.h"
@@ -12,16 +13,21 @@
 #include "cli/squeue_columns.h"
 #include "cli/squeue_json.h"
 #include "cli/squeue_sort.h"
+#include "cli/steps.h"
 #include "cli/users.h"
 #include "text/columns.h"
 #include "text/decimal.h"
 #include "text/hostlist.h"
+#include "text/printable.h"
+#include "text/time_limit.h"
 #include "text/words.h"
 
 namespace spur::cli {
 namespace {
 
 struct Squeue {
+  bool show_steps = false;
+  std::vector<StepTarget> steps;
   wire::JobFilter filter;
   std::vector<std::string> qos, reservations, licenses;
   std::vector<std::string> unknown_users;
@@ -117,6 +123,16 @@ OptionStatus set_long_format(Squeue& s, Value v) {
   s.format.reset();
   return {};
 }
+OptionStatus set_steps(Squeue& s, Value v) {
+  s.show_steps = true;
+  if (v.empty() || v == "ALL") return {};
+  for (const std::string_view name : text::split(v, ',')) {
+    const auto target = parse_step_target(name);
+    if (!target) return bad_option(fmt::format("Invalid job_step specification: {}", name), 1);
+    s.steps.push_back(*target);
+  }
+  return {};
+}
 OptionStatus set_sort(Squeue& s, Value v) {
   s.sort = std::string(v);
   return {};
@@ -168,7 +184,7 @@ constexpr Option<Squeue> kOptions[] = {
     {{"reservation", 'R', V, "name", "reservation to view, default is all"}, own_words<&Squeue::reservations>},
     {{"array", 'r', N, nullptr, "display one job array element per line"}, flag<&Squeue::expand_arrays>, "SQUEUE_ARRAY"},
     {{"sibling", 0, N}, nullptr, "SQUEUE_SIBLING"},
-    {{"steps", 's', M}},
+    {{"steps", 's', M, "step(s)", "comma separated list of job steps\nto view, default is all"}, set_steps},
     {{"sort", 'S', V, "fields", "comma separated list of fields to sort on"}, set_sort, "SQUEUE_SORT"},
     {{"start", 0, N, nullptr, "print expected start times of pending jobs"}, flag<&Squeue::start>},
     {{"states", 't', V, "states", "comma separated list of states to view,\ndefault is pending and running,\n'--states=all' reports all states"}, set_states, "SQUEUE_STATES"},
@@ -342,6 +358,27 @@ int show_once(Context& context, Controller& controller, const Squeue& options, c
   return 0;
 }
 
+// One step a line; Slurm has formats of its own for them, of which this is the default.
+int show_steps(Context& context, Controller& controller, const Squeue& options) {
+  if (options.format || options.long_format || options.json) return report_unsupported(context, "a format of steps");
+  const auto steps = running_steps(controller, options.filter);
+  if (!steps) {
+    context.plain("slurm_get_job_steps error: {}", words(steps.error()));
+    return 1;
+  }
+  if (!options.no_header)
+    context.out.print("{:>15.15} {:>8.8} {:>9.9} {:>8.8} {:>9.9} {}\n", "STEPID", "NAME", "PARTITION", "USER", "TIME",
+                      "NODELIST");
+  for (const wire::StepInfo& step : *steps) {
+    if (!among(step, options.steps)) continue;
+    const auto ran = std::chrono::duration_cast<seconds>(context.now() - step.started);
+    context.out.print("{:>15.15} {:>8.8} {:>9.9} {:>8.8} {:>9.9} {}\n",
+                      fmt::format("{}.{}", step.job.value, step.step), text::printable(step.name), step.partition,
+                      user_name(step.uid), text::format_elapsed(std::max(ran, seconds(0))), step.nodes);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int cmd_squeue(Context& context) {
@@ -368,6 +405,12 @@ int cmd_squeue(Context& context) {
   if (options.json && options.filter.states.empty()) options.filter.all_states = true;
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
 
+  if (options.show_steps) {
+    const auto of_steps = context.controller();
+    if (of_steps) return show_steps(context, **of_steps, options);
+    context.plain("slurm_get_job_steps error: {}", words(of_steps.error()));
+    return 1;
+  }
   const text::Format format = parse_format(options);
   for (const std::string& unknown : format.unknown) context.error("Invalid job format specification: {}", unknown);
   const auto controller = context.controller();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/agent_client.h"
 #include "wire/controller_client.h"
 
 namespace spur::cli {
@@ -45,6 +46,9 @@ class Controller {
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;
+  // Of agents, not of the controller: it knows nothing of steps.
+  virtual Result<std::vector<wire::StepInfo>> steps(const std::string& agent) = 0;
+  virtual Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) = 0;
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.

@@ -190,6 +190,15 @@ class FakeController : public Controller {
     if (const auto refused = refuse_job.find(id.value); refused != refuse_job.end()) return fail(refused->second);
     return ticket;
   }
+  Result<std::vector<wire::StepInfo>> steps(const std::string& agent) override {
+    calls.push_back("steps of " + agent);
+    return running_steps;
+  }
+  Status signal_step(const std::string& agent, const std::string&, std::uint32_t step, int signal) override {
+    calls.push_back(fmt::format("signal step {} at {} with {}", step, agent, signal));
+    return {};
+  }
+  std::vector<wire::StepInfo> running_steps;
   std::function<void(FakeController&)> on_wait;
 
  private:

@@ -2,6 +2,7 @@
 #include "cli/srun_step.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,7 +162,7 @@ class StepLoop {
   }
 
   void forward_input() {
-    std::array<char, 64 * 1024> buffer;
+    static std::array<char, 512 * 1024> buffer;  // one step at a time
     const ssize_t got = ::read(streams_.input, buffer.data(), buffer.size());
     if (got > 0) {
       runner_.send_input({buffer.data(), static_cast<std::size_t>(got)}, streams_.input_rank);
@@ -441,6 +442,9 @@ int run(Context& context, const Prepared& prepared) {
   }
   run_here(context, request.prolog);
 
+  // Pieces of data would each be taken from the kernel and given back, with fresh pages every time.
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
   const std::unique_ptr<StepRunner> runner = context.make_step_runner();
   StepLoop loop(context, request, *runner, *streams, job, prepared.layout.tasks, prepared.het);
   if (const Status started = runner->start(prepared.ticket.addresses.front(), *step, loop.events()); !started) {

@@ -57,6 +57,12 @@ class WireController final : public Controller {
     return client_.complete_allocation(job, exit);
   }
   Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) override { return client_.step_ticket(job); }
+  Result<std::vector<wire::StepInfo>> steps(const std::string& agent) override {
+    return wire::list_steps(agent, seconds(10));
+  }
+  Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) override {
+    return wire::signal_step(agent, ticket, step, signal, seconds(10));
+  }
 
  private:
   wire::ControllerClient client_;

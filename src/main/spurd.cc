@@ -2,6 +2,7 @@
 // spurd: the agent of one node. One thread runs the agent's logic over an event loop; gRPC's threads only move steps'
 // bytes.
 #include <grpcpp/server.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -148,7 +149,8 @@ class Spurd {
         .clock = clock_,
         .port = *channels_,
         .node = node_,
-        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); }});
+        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
+        .call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); }});
     agent_->on_run_ends = [this](const model::JobRun& run, bool over) {
       over ? steps_->book.forget(run) : steps_->book.ends(run);
     };
@@ -295,7 +297,15 @@ class Spurd {
   os::EventLoop::TimerId timer_;
 };
 
+// Pieces of step data are larger than what the C library by itself takes from the kernel, and gives back, one by one:
+// most of the time would go into fresh pages.
+void keep_large_pieces() {
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
 int run(int argc, char** argv) {
+  keep_large_pieces();
   const DaemonOptions options = parse_daemon_options(Daemon::Agent, argc, argv);
   os::SystemClock clock;
   os::Log log("spurd", clock);

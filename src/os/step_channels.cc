@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::uint16_t kAgentPort = 6818;
 constexpr std::size_t kMaxOutputBytes = std::size_t{16} << 20;
-constexpr std::size_t kReadBytes = std::size_t{256} << 10;
-constexpr wire::LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(15), .timeout = std::chrono::seconds(10)};
+constexpr std::size_t kReadBytes = std::size_t{512} << 10;
+constexpr wire::LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(15),
+                                                 .timeout = std::chrono::seconds(10)};
 
 // Frames over the socket to a spurstepd. Events are posted, so that the owner may destroy the channel in any of them.
 class LocalChannel final : public io::StepChannel {
@@ -70,26 +71,28 @@ class LocalChannel final : public io::StepChannel {
   }
 
   void read_some() {
-    std::string buffer(kReadBytes, '\0');
-    const ssize_t n = ::recv(fd_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (!buffer_) buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
+    const ssize_t n = ::recv(fd_.get(), buffer_.get(), kReadBytes, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n < 0) return close(fail_errno("the step's socket", errno));
     if (n == 0) return close({});
-    const Status ok = reader_.take(std::string_view(buffer.data(), static_cast<std::size_t>(n)), [this](std::string_view message) {
-      later([this, text = std::string(message)]() mutable {
-        const auto call = events_.on_output;
-        call(std::move(text));
-      });
-    });
+    const Status ok =
+        reader_.take(std::string_view(buffer_.get(), static_cast<std::size_t>(n)), [this](std::string_view message) {
+          later([this, text = std::string(message)]() mutable {
+            const auto call = events_.on_output;
+            call(std::move(text));
+          });
+        });
     if (!ok) close(ok);
   }
 
   void write_some() {
     while (fd_ && !queue_.empty()) {
       Frame& frame = queue_.front();
-      const ssize_t n = ::send(fd_.get(), frame.bytes.data() + sent_, frame.bytes.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+      const ssize_t n =
+          ::send(fd_.get(), frame.bytes.data() + sent_, frame.bytes.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
       if (n < 0 && (errno == EAGAIN || errno == EINTR)) break;
-      if (n < 0) break;   // the reading side tells how it ended, after what was still in there
+      if (n < 0) break;  // the reading side tells how it ended, after what was still in there
       sent_ += static_cast<std::size_t>(n);
       if (sent_ < frame.bytes.size()) continue;
       if (frame.written) later(std::move(frame.written));
@@ -123,6 +126,7 @@ class LocalChannel final : public io::StepChannel {
   EventLoop& loop_;
   Events events_;
   UniqueFd fd_;
+  std::unique_ptr<char[]> buffer_;
   wire::FrameReader reader_{kMaxOutputBytes};
   std::deque<Frame> queue_;
   std::size_t sent_ = 0;
@@ -133,7 +137,8 @@ class LocalChannel final : public io::StepChannel {
 
 class RemoteChannel final : public io::StepChannel {
  public:
-  RemoteChannel(EventLoop& loop, const std::string& address, Events events) : loop_(loop), events_(std::move(events)) {
+  RemoteChannel(EventLoop& loop, const std::string& address, Events events)
+      : loop_(loop), events_(std::move(events)) {
     const auto open = [&]() -> Result<std::unique_ptr<LoopedStream>> {
       SPUR_ASSIGN(const auto peer, wire::parse_peer_address(address, kAgentPort));
       LoopedStream::Events inner{.on_message = events_.on_output, .on_end = events_.on_closed};
@@ -189,7 +194,8 @@ std::unique_ptr<io::StepChannel> StepChannels::open_local(const model::Controlle
   return channel;
 }
 
-std::unique_ptr<io::StepChannel> StepChannels::open_remote(const std::string& address, io::StepChannel::Events events) {
+std::unique_ptr<io::StepChannel> StepChannels::open_remote(const std::string& address,
+                                                           io::StepChannel::Events events) {
   return std::make_unique<RemoteChannel>(loop_, address, std::move(events));
 }
 

@@ -47,7 +47,7 @@ void FrameStream::on_ready(std::uint32_t events) {
 }
 
 void FrameStream::read_some() {
-  std::array<char, 65536> buffer;
+  static std::array<char, std::size_t{512} << 10> buffer;  // one thread, and nobody keeps what is in there
   const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return close();

@@ -2,6 +2,7 @@
 #include "stepd/step_run.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -148,6 +149,7 @@ void StepRun::on_message(std::string_view bytes) {
     return clear();
   }
   if (input.has_stdin_data()) return on_stdin(input.stdin_data());
+  if (input.has_signal() && input.signal().end()) return end_all(model::JobState::Cancelled);
   if (input.has_signal()) return obey({.kind = os::StepOrder::Kind::Signal, .signal = input.signal().signal()});
   if (input.has_fence() && mpi_) {
     if (auto passed = mpi_->pass_fence(input.fence().data()); !passed) send_error(passed.error()), clear();
@@ -463,7 +465,11 @@ void StepRun::leave_when_sent() {
 
 }  // namespace
 
+// Pieces of step data are larger than what the C library by itself takes from the kernel, and gives back, one by one:
+// most of the time would go into fresh pages.
 void run_step(StepRunInput input) {
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
   adopt_orphans();
   auto loop = os::EventLoop::open();
   if (!loop) return;

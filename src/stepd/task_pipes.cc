@@ -17,6 +17,10 @@
 namespace spur::stepd {
 namespace {
 
+constexpr std::size_t kPipeBytes = 65536;  // as the kernel makes them
+constexpr std::size_t kReadBytes = std::size_t{512} << 10;
+constexpr std::size_t kShrinkAt = std::size_t{4} << 20;
+
 Status make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC) != 0) return os::fail_errno("cannot make a pipe", errno);
@@ -84,16 +88,17 @@ Status TaskPipes::watch(Events events) {
   if (!in_) return {};
   return loop_.watch(in_.get(), 0, [this](std::uint32_t ready) {
     if (!(ready & EPOLLERR)) return write_some();
-    input_.clear();  // nobody reads it any more
+    input_.clear(), written_ = 0;  // nobody reads it any more
     input_ended_ = true;
     write_some();
   });
 }
 
 bool TaskPipes::read_once(os::UniqueFd& fd, bool is_stderr) {
-  std::array<char, 65536> buffer;
+  static std::array<char, kReadBytes> buffer;  // one thread, and nobody keeps what is in there
   const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
   if (got > 0) {
+    if (static_cast<std::size_t>(got) >= kPipeBytes) widen(fd, wide_[is_stderr ? 2 : 1]);
     events_.on_output({buffer.data(), static_cast<std::size_t>(got)}, is_stderr);
     return true;
   }
@@ -120,8 +125,15 @@ void TaskPipes::pause(bool paused) {
 
 void TaskPipes::write_input(std::string_view data) {
   if (input_ended_ || (!in_ && terminal_in_ < 0)) return;
+  if (written_ == input_.size()) input_.clear(), written_ = 0;
   input_ += data;
+  if (data.size() >= kPipeBytes && in_) widen(in_, wide_[0]);
   write_some();
+}
+
+// A pipe through which much goes at once: fewer turns for the same.
+void TaskPipes::widen(const os::UniqueFd& fd, bool& wide) {
+  if (terminal_in_ < 0 && !std::exchange(wide, true)) ::fcntl(fd.get(), F_SETPIPE_SZ, static_cast<int>(kReadBytes));
 }
 
 void TaskPipes::end_input() {
@@ -133,24 +145,25 @@ void TaskPipes::end_input() {
 
 void TaskPipes::write_some() {
   const int fd = in_ ? in_.get() : terminal_in_;
-  const std::size_t before = input_.size();
-  while (fd >= 0 && !input_.empty()) {
-    const ssize_t put = ::write(fd, input_.data(), input_.size());
+  const std::size_t before = queued_input();
+  while (fd >= 0 && queued_input() > 0) {
+    const ssize_t put = ::write(fd, input_.data() + written_, queued_input());
     if (put < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (put < 0) {  // the task does not want any more
-      input_.clear();
+      input_.clear(), written_ = 0;
       input_ended_ = true;
       break;
     }
-    input_.erase(0, static_cast<std::size_t>(put));
+    written_ += static_cast<std::size_t>(put);
   }
-  if (in_ && input_.empty() && input_ended_) close(in_);
+  if (written_ > kShrinkAt) input_.erase(0, std::exchange(written_, 0));
+  if (in_ && queued_input() == 0 && input_ended_) close(in_);
   follow_input();
-  if (input_.size() < before && events_.on_input_taken) events_.on_input_taken();
+  if (queued_input() < before && events_.on_input_taken) events_.on_input_taken();
 }
 
 void TaskPipes::follow_input() {
-  const bool wanted = !input_.empty();
+  const bool wanted = queued_input() > 0;
   if (wanted == watching_in_) return;
   watching_in_ = wanted;
   if (in_)

@@ -42,7 +42,7 @@ class TaskPipes {
 
   void write_input(std::string_view data);
   void end_input();  // after what is queued
-  std::size_t queued_input() const { return input_.size(); }
+  std::size_t queued_input() const { return input_.size() - written_; }
   void resize(std::uint32_t rows, std::uint32_t columns);
   void pause(bool paused);
   // Hands on what is there now, without waiting for more.
@@ -54,12 +54,15 @@ class TaskPipes {
   void write_some();
   void follow_input();
   void close(os::UniqueFd& fd);
+  void widen(const os::UniqueFd& fd, bool& wide);
 
   os::EventLoop& loop_;
   os::UniqueFd in_, out_, err_;
   int terminal_in_ = -1;  // out_ is the terminal, and is written to as well
   Events events_;
   std::string input_;
+  std::size_t written_ = 0;  // of input_
+  bool wide_[3] = {};        // in_, out_, err_: their pipes have been made larger
   bool input_ended_ = false, paused_ = false, watching_in_ = false;
 };
 

@@ -17,7 +17,7 @@ namespace spur::wire {
 namespace {
 
 constexpr std::uint16_t kAgentPort = 6818;
-constexpr std::size_t kInputAhead = 256u << 10;  // accepted before the socket has taken it
+constexpr std::size_t kInputAhead = 2u << 20;  // accepted before the socket has taken it
 // Connecting may take as long as the timeout; a step may be silent for hours, its agent may not.
 constexpr LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(30), .timeout = std::chrono::seconds(20)};
 
@@ -228,6 +228,49 @@ void AgentClient::resize(std::uint32_t rows, std::uint32_t columns) {
   input.mutable_window()->set_rows(rows);
   input.mutable_window()->set_columns(columns);
   link_->send(input);
+}
+
+Result<std::vector<StepInfo>> list_steps(const std::string& address, Duration timeout) {
+  LeanChannel channel({address}, kAgentPort);
+  CallOptions options;
+  options.timeout = timeout;
+  SPUR_ASSIGN(const auto bytes, channel.call("/spur.v1.NodeAgent/ListSteps", "", options));
+  v1::ListStepsReply reply;
+  if (!reply.ParseFromString(bytes)) return fail(ErrorCode::Corrupt, "The agent's answer cannot be read");
+  std::vector<StepInfo> out;
+  for (const auto& step : reply.steps()) {
+    StepInfo& info = out.emplace_back();
+    info.job = JobId{step.job()};
+    info.step = step.step();
+    info.name = step.name();
+    info.uid = Uid{step.uid()};
+    info.partition = step.partition();
+    info.nodes = step.nodes();
+    info.host = step.host();
+    info.node_count = step.node_count();
+    info.cpus = step.cpus();
+    info.tasks = step.tasks();
+    info.pid = step.pid();
+    info.memory_mib = step.memory_mib();
+    info.started = from_micros(step.started_us());
+    if (step.has_time_limit()) info.time_limit = TimeLimit::from_raw(step.time_limit());
+    SPUR_TRY(from_proto(step.distribution(), &info.distribution));
+  }
+  std::ranges::sort(out, {}, [](const StepInfo& info) { return std::pair(info.job.value, info.step); });
+  return out;
+}
+
+Status signal_step(const std::string& address, const std::string& ticket, std::uint32_t step, int signal,
+                   Duration timeout) {
+  LeanChannel channel({address}, kAgentPort);
+  CallOptions options;
+  options.timeout = timeout;
+  v1::SignalStepRequest request;
+  request.set_ticket(ticket);
+  request.set_step(step);
+  request.set_signal(signal);
+  const auto answer = channel.call("/spur.v1.NodeAgent/SignalStep", request.SerializeAsString(), options);
+  return answer ? Status() : Status(std::unexpected(answer.error()));
 }
 
 Result<AgentPing> ping_agent(const std::string& address, Duration timeout) {

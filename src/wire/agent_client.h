@@ -77,7 +77,8 @@ struct StepEvents {
   std::function<void(std::uint32_t rank, std::string_view data, bool is_stderr)> output;
   std::function<void(const Exit& exit)> exited;
   std::function<void(const std::string& node, const Error& error)> failed;
-  std::function<void(const std::string& node, std::uint32_t step, const std::string& text)> not_bound;  // --cpu-bind cannot be
+  std::function<void(const std::string& node, std::uint32_t step, const std::string& text)>
+      not_bound;                               // --cpu-bind cannot be
   std::function<void(ErrorCode why)> waiting;  // the step fits into the job, but not now; may come again
 };
 
@@ -109,6 +110,25 @@ class AgentClient {
   explicit AgentClient(std::unique_ptr<Link> link);
   std::unique_ptr<Link> link_;
 };
+
+// A step that runs, as its manager knows it.
+struct StepInfo {
+  JobId job;
+  std::uint32_t step = 0;
+  std::string name;
+  Uid uid;
+  std::string partition, nodes, host;
+  std::uint32_t node_count = 0, cpus = 0, tasks = 0, pid = 0;
+  std::uint64_t memory_mib = 0;
+  Time started;
+  TimeLimit time_limit;
+  model::Distribution distribution;
+};
+// Those of the jobs whose first node is the agent's, in order.
+Result<std::vector<StepInfo>> list_steps(const std::string& address, Duration timeout);
+// `signal` 0: ends it.
+Status signal_step(const std::string& address, const std::string& ticket, std::uint32_t step, int signal,
+                   Duration timeout);
 
 // Whether an agent serves at the address.
 struct AgentPing {

@@ -21,9 +21,9 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::size_t kReadBytes = 128u << 10;
-constexpr std::size_t kWriteAhead = 256u << 10;  // serialise no more than this ahead of the socket
-constexpr int kWindowBytes = 16 << 20;           // so that a long answer never waits for our acknowledgements
+constexpr std::size_t kReadBytes = 512u << 10;
+constexpr std::size_t kWriteAhead = 1u << 20;  // serialise no more than this ahead of the socket
+constexpr int kWindowBytes = 16 << 20;         // so that a long answer never waits for our acknowledgements
 constexpr int kLocalConnectSeconds = 5;
 
 Result<int> connect_unix(const PeerAddress& peer) {
@@ -148,6 +148,7 @@ Status GrpcConnection::open_session() {
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindowBytes},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, 64u << 10},
+      {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, 1u << 20},
   };
   if (nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings)) != 0 ||
       nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kWindowBytes) != 0)

@@ -188,6 +188,28 @@ else:
         r = self.c.run("srun", "-N2", "-n4", "--ntasks-per-node=2", "--distributed", "python3", program)
         self.assertEqual(r.stdout, "met [1, 2, 3] 2\n")
 
+    def test_steps_are_shown_and_ended(self):
+        running = self.c.dir / "out" / "shown"
+        job = self.c.sbatch("-n2", "-N1", "-o", "shown-%j", "--wrap",
+                            f"srun -n1 --exact --mem=0 -J mine sh -c 'touch {running}; sleep 100'; echo ended $?")
+        wait_until(running.exists, 20, "the step runs")
+        lines = self.c.out("squeue", "-s", "-j", job).splitlines()
+        self.assertEqual(lines[0], "         STEPID     NAME PARTITION     USER      TIME NODELIST")
+        self.assertRegex(lines[1], rf"^ +{job}\.0     mine     debug     root +0:\d\d n1$")
+        self.assertEqual(self.c.out("squeue", "-h", "-s", f"-j{job}", f"--steps={job}.1"), "")
+        text = self.c.out("scontrol", "show", "step", f"{job}.0")
+        self.assertRegex(text, rf"^StepId={job}\.0 UserId=0 StartTime=20\S+ TimeLimit=UNLIMITED\n"
+                         r"   State=RUNNING Partition=debug NodeList=n1\n   Nodes=1 CPUs=1 Tasks=1 Name=mine Network=\(null\)\n"
+                         r"   TRES=cpu=1,node=1\n")
+        r = self.c.run("scontrol", "show", "step", f"{job}.7", check=False)
+        self.assertEqual((r.stdout, r.returncode), (f"Job step {job}.7 not found\n", 1))
+        self.c.run("scancel", f"{job}.0")
+        self.c.wait_state(job, "COMPLETED")
+        text = (self.c.dir / "out" / f"shown-{job}").read_text()
+        self.assertRegex(text, rf"slurmstepd-n1: error: \*\*\* STEP {job}\.0 ON n1 CANCELLED AT 20\S+ \*\*\*\n")
+        self.assertRegex(text, r"ended (143|137)\n")
+        self.c.run("scancel", f"{job}.0")  # over: nothing to say
+
     def test_relative(self):
         _, text = self.job("srun -r1 -N1 -n1 sh -c 'echo $SLURMD_NODENAME'\n", "-N2")
         self.assertEqual(text, "n2\n")

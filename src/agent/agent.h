@@ -49,6 +49,7 @@ class Agent {
   const std::string& cluster_name() const { return cluster_name_; }
   // The launch message of a run that is held here, for steps inside it; null if there is none.
   const model::ControllerLaunch* held(JobId job) const;
+  std::uint32_t cpus_held() const;  // by the runs that are here
 
  private:
   struct Run {

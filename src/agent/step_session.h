@@ -32,6 +32,8 @@ struct StepContext {
   // Verifies a ticket against the controller's key as last told.
   std::function<Result<io::Verified>(std::string_view ticket)> verify;
   std::map<JobId, std::uint32_t> next_step;   // numbers given out by this step manager
+  // What the steps of a job use here right now; may be empty.
+  std::function<std::vector<v1::StepUsage>(JobId)> usage{};
 };
 
 class StepSession {

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "wire/controller_client.h"
+#include "wire/usage_client.h"
 
 namespace spur::cli {
 
@@ -45,6 +46,8 @@ class Controller {
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;
+  // From the agents of the job's nodes; one that does not answer is an error.
+  virtual Result<std::vector<wire::NodeUsage>> job_usage(JobId job) = 0;
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.

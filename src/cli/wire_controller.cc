@@ -57,8 +57,18 @@ class WireController final : public Controller {
     return client_.complete_allocation(job, exit);
   }
   Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) override { return client_.step_ticket(job); }
+  Result<std::vector<wire::NodeUsage>> job_usage(JobId job) override {
+    SPUR_ASSIGN(const auto ticket, client_.step_ticket(job));
+    std::vector<wire::NodeUsage> out;
+    for (const std::string& address : ticket.addresses) {
+      SPUR_ASSIGN(auto node, wire::ask_usage(address, ticket.ticket, kAgentTimeout));
+      out.push_back(std::move(node));
+    }
+    return out;
+  }
 
  private:
+  static constexpr Duration kAgentTimeout = seconds(10);
   wire::ControllerClient client_;
 };
 

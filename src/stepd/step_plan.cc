@@ -107,6 +107,7 @@ Result<StepPlan> plan_step(const StepSource& source) {
   SPUR_ASSIGN(plan.layout, layout_of(start, plan.node));
   SPUR_TRY(narrow_devices(start, launch.parts.front()));
   const auto& devices = launch.parts.front().devices;
+  plan.devices = devices;
   const bool has_gpu = std::ranges::any_of(devices, [](const auto& d) { return d.gres == "gpu"; });
 
   TaskPlan common;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
+#include "os/confinement.h"
 #include "os/privileges.h"
 #include "os/spool.h"
 #include "os/unique_fd.h"
@@ -19,10 +21,13 @@
 namespace spur::stepd {
 
 struct StepRunInput {
-  os::RunFile record;  // of the job, for its launch
+  os::RunFile record;     // of the job, for its launch
+  std::string directory;  // of the run, in the spool
   os::UniqueFd orders, stream;
   os::Identity identity;
   std::vector<std::string> of_node;
+  os::CgroupLimits limits;  // of the job on this node
+  Duration sample_every{0};
   std::string token;
 };
 

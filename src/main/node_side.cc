@@ -123,8 +123,19 @@ std::vector<model::NodeGres> NodeDevices::report(const os::Machine& machine) con
   return out;
 }
 
-std::vector<os::ManagedDevice> NodeDevices::managed(const os::Machine& machine) const {
-  return os::managed_devices(model::gres_in_force(declared_, report(machine)), os::device_number,
+std::vector<os::ManagedDevice> NodeDevices::managed(const os::Machine& machine) {
+  const auto in_force = model::gres_in_force(declared_, report(machine));
+  std::uint32_t index = 0;
+  for (const model::NodeGres& row : in_force) {
+    if (row.name != "gpu") continue;
+    const auto files = text::expand_hostlist(row.file);
+    for (std::uint32_t i = 0; files && i < files->size(); ++i)
+      for (std::size_t gpu = 0; gpu < at_start_.size(); ++gpu)
+        if (!at_start_[gpu].files.empty() && at_start_[gpu].files.front() == (*files)[i])
+          gpu_of_index_[index + i] = gpu;
+    index += static_cast<std::uint32_t>(row.count);
+  }
+  return os::managed_devices(in_force, os::device_number,
                              [this](const std::string& first) { return further_files(first); });
 }
 
@@ -145,6 +156,24 @@ std::vector<std::string> NodeDevices::further_files(const std::string& first) co
   for (const std::string& file : own->files) {
     const bool shared = std::ranges::any_of(cdi_, [&](const auto& d) { return !has(d, first) && has(d, file); });
     if (file != first && !shared) out.push_back(file);
+  }
+  return out;
+}
+
+os::GpuLoad NodeDevices::load(const std::vector<model::DeviceGrant>& grants) const {
+  os::GpuLoad out;
+  for (const model::DeviceGrant& grant : grants) {
+    if (grant.gres != "gpu") continue;
+    for (const std::uint32_t index : grant.indices) {
+      const auto at = gpu_of_index_.find(index);
+      if (at == gpu_of_index_.end()) continue;
+      const os::Gpu& gpu = at_start_[at->second];
+      os::GpuLoad one;
+      if (gpu.vendor == "nvidia" && nvml_) one = nvml_->load(gpu.id);
+      if (gpu.vendor == "amd") one = os::amd_load(root_, gpu);
+      out.memory_mib += one.memory_mib;
+      out.percent += one.percent;
+    }
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,7 +34,10 @@ class NodeDevices {
 
   // What the agent reports: GPUs that were found, and of declared GRES with device files how many are there.
   std::vector<model::NodeGres> report(const os::Machine& machine) const;
-  std::vector<os::ManagedDevice> managed(const os::Machine& machine) const;
+  std::vector<os::ManagedDevice> managed(const os::Machine& machine);
+  bool any_gpu() const { return !at_start_.empty(); }
+  // Of the GPUs among the grants, together. After managed().
+  os::GpuLoad load(const std::vector<model::DeviceGrant>& grants) const;
   // A CDI specification of the GPUs of each maker that are here.
   std::vector<std::string> cdi_specifications() const;
   // Looks again. Why the node should get no jobs, in one sentence; empty: all is well.
@@ -50,7 +54,8 @@ class NodeDevices {
   std::string root_;
   std::vector<os::Gpu> at_start_;
   std::vector<os::CdiDevice> cdi_;
-  std::vector<std::string> present_;  // declared files that were there at the start
+  std::map<std::uint32_t, std::size_t> gpu_of_index_;  // as grants number them, into at_start_
+  std::vector<std::string> present_;                   // declared files that were there at the start
 };
 
 }  // namespace spur::main

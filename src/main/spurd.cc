@@ -88,6 +88,7 @@ class Spurd {
                                        .alloc = loaded_.daemon.hooks.alloc,
                                        .contain = loaded_.daemon.hooks.contain,
                                        .serial = loaded_.daemon.hooks.serial},
+                             .gpu_load = gpu_load(),
                              .sample_every = loaded_.daemon.sample_every,
                              .warn = [this](const std::string& text) { log_.warning("{}", text); }}));
     SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(spool_ + "/node.key"));
@@ -132,6 +133,11 @@ class Spurd {
     for (const auto& n : loaded_.cluster.nodes)
       if (n.name == node_) return &n;
     return nullptr;
+  }
+
+  std::function<os::GpuLoad(const model::LaunchPart&)> gpu_load() const {
+    if (!devices_->any_gpu()) return {};
+    return [this](const model::LaunchPart& part) { return devices_->load(part.devices); };
   }
 
   // Where commands inside a job find the controller, whatever the user's own environment says.

@@ -96,7 +96,10 @@ void StepLauncher::run_epilog(model::JobRun run, Ended ended) {
 }
 
 void StepLauncher::tell_end(Ended ended) {
-  runs_.at(ended.run).phase = Phase::Ended;
+  Run& state = runs_.at(ended.run);
+  state.phase = Phase::Ended;
+  ended.usage.gpu_memory_mib = state.gpu_peak.memory_mib;
+  ended.usage.gpu_utilization = state.gpu_peak.percent;
   if (on_ended) on_ended(std::move(ended));
 }
 

@@ -84,6 +84,7 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
     if (!out->cgroups_.problem.empty()) out->warn(out->cgroups_.problem);
   }
   out->hooks_ = std::make_unique<HookRunner>(loop, out->options_.hooks.serial);
+  if (out->options_.gpu_load && out->options_.sample_every > seconds(0)) out->sample_gpus();
   if (::geteuid() == 0) {
     out->users_ = std::make_unique<UserLookup>(loop, out->options_.keep_users);
   } else {
@@ -103,6 +104,18 @@ void StepLauncher::sweep_usage() {
   for (const auto& name : sysfs_list(dir)) ::unlink((dir + "/" + name).c_str());
 }
 
+void StepLauncher::sample_gpus() {
+  gpu_timer_ = loop_.call_after(options_.sample_every, [this] { sample_gpus(); });
+  for (auto& [run, state] : runs_) {
+    if (state.phase == Phase::Ended ||
+        std::ranges::none_of(state.part.devices, [](const auto& d) { return d.gres == "gpu"; }))
+      continue;
+    const GpuLoad now = options_.gpu_load(state.part);
+    state.gpu_peak.memory_mib = std::max(state.gpu_peak.memory_mib, now.memory_mib);
+    state.gpu_peak.percent = std::max(state.gpu_peak.percent, now.percent);
+  }
+}
+
 // What is known of the job's steps here: samples that their daemons left, or what the cgroups say now.
 std::vector<StepSample> StepLauncher::usage(JobId job) const {
   std::vector<StepSample> out;
@@ -120,6 +133,7 @@ std::vector<StepSample> StepLauncher::usage(JobId job) const {
 
 StepLauncher::~StepLauncher() {
   *alive_ = false;
+  loop_.cancel(gpu_timer_);
   for (auto& [run, state] : runs_) {
     loop_.cancel(state.timer);
     if (state.pidfd) loop_.unwatch(state.pidfd->get());

@@ -25,6 +25,7 @@
 #include "io/launcher.h"
 #include "os/cgroup.h"
 #include "os/event_loop.h"
+#include "os/gpu.h"
 #include "os/hook_runner.h"
 #include "os/process.h"
 #include "os/run_ledger.h"
@@ -54,6 +55,9 @@ class StepLauncher final : public io::Launcher {
       Duration timeout{0};
       bool alloc = false, contain = false, serial = false;
     } hooks{};
+    // What a job's GPUs are doing right now. Step daemons cannot ask the makers' libraries, so the agent does; empty:
+    // nobody knows.
+    std::function<GpuLoad(const model::LaunchPart&)> gpu_load{};
     seconds sample_every{0};                         // the usage of running tasks; 0: never
     std::function<void(const std::string&)> warn{};  // gets single sentences; may be empty
   };
@@ -101,6 +105,7 @@ class StepLauncher final : public io::Launcher {
     PrologState prolog = PrologState::NotRun;
     std::vector<Ready> after_prolog;
     std::optional<EndRecord> end_after_prolog;
+    GpuLoad gpu_peak{};  // on this agent's watch
   };
   struct Step {
     std::shared_ptr<const UniqueFd> pidfd;
@@ -110,6 +115,7 @@ class StepLauncher final : public io::Launcher {
   StepLauncher(EventLoop& loop, Options options, Spool spool);
   void warn(const std::string& text) const;
   void sweep_usage();
+  void sample_gpus();
   std::vector<std::string> stepd_environment(const Identity& identity, const model::LaunchPart& part) const;
   void find_user(Uid uid, Gid gid, UserLookup::Found found);
 
@@ -157,6 +163,7 @@ class StepLauncher final : public io::Launcher {
   std::unique_ptr<StepSpawner> spawner_;
   std::unique_ptr<UserLookup> users_;
   std::unique_ptr<HookRunner> hooks_;
+  EventLoop::TimerId gpu_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

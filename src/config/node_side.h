@@ -49,7 +49,6 @@ struct HealthConfig {
   seconds interval{0};  // 0: never
   // On nodes in these states; none of them: on all.
   bool idle = false, mixed = false, allocated = false;
-  bool on_start = false;
   friend bool operator==(const HealthConfig&, const HealthConfig&) = default;
 };
 

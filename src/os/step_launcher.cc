@@ -317,12 +317,20 @@ void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::ui
                     if (!spawned) return ready(std::unexpected(spawned.error()));
                     auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
                     const auto entry = steps_.emplace(run, Step{pidfd, std::move(*our_orders)});
-                    if (auto watched = loop_.watch_process(pidfd, [this, entry] { steps_.erase(entry); }); !watched) {
+                    if (auto watched = loop_.watch_process(pidfd, [this, entry] { on_step_gone(entry); }); !watched) {
                       steps_.erase(entry);
                       return ready(std::unexpected(watched.error()));  // closing our end ends the step
                     }
                     ready(std::move(*ours));
                   });
+}
+
+void StepLauncher::on_step_gone(std::multimap<model::JobRun, Step>::iterator step) {
+  const auto run = runs_.find(step->first);
+  const auto told = decode_sample(hear_step(step->second.orders.get()));
+  if (told && run != runs_.end())
+    for (const auto& task : told->tasks) run->second.steps_usage.add(task.usage);
+  steps_.erase(step);
 }
 
 void StepLauncher::order_batch(model::JobRun run, StepOrder order, int attempt) {

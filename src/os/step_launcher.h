@@ -105,7 +105,8 @@ class StepLauncher final : public io::Launcher {
     PrologState prolog = PrologState::NotRun;
     std::vector<Ready> after_prolog;
     std::optional<EndRecord> end_after_prolog;
-    GpuLoad gpu_peak{};  // on this agent's watch
+    model::Usage steps_usage{};  // of those that have ended
+    GpuLoad gpu_peak{};          // on this agent's watch
   };
   struct Step {
     std::shared_ptr<const UniqueFd> pidfd;
@@ -127,6 +128,7 @@ class StepLauncher final : public io::Launcher {
   void on_stepd_started(model::JobRun run, Result<Spawned> spawned);
   void start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
                       StepReady ready);
+  void on_step_gone(std::multimap<model::JobRun, Step>::iterator step);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
   void order_steps(model::JobRun run, const StepOrder& order);
 

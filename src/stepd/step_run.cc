@@ -354,6 +354,7 @@ void StepRun::finish() {
               message_prefix(node_) + oom_message(kills, fmt::format("{}.{}", launch_.run.job.value, step_)) + "\n",
               true, false);
   const model::Usage usage = meter_.finish();
+  os::tell_agent(input_.orders.get(), os::encode_sample({std::to_string(step_), {{0, 0, usage}}}));
   processes_.remove(false);
   v1::StepOutput message;
   wire::to_proto(usage, message.mutable_done()->mutable_usage());

@@ -1,4 +1,5 @@
-add_executable(spurd ${CMAKE_SOURCE_DIR}/src/main/spurd.cc ${CMAKE_SOURCE_DIR}/src/main/daemon_options.cc
+add_executable(spurd ${CMAKE_SOURCE_DIR}/src/main/spurd.cc ${CMAKE_SOURCE_DIR}/src/main/node_side.cc
+  ${CMAKE_SOURCE_DIR}/src/main/daemon_options.cc
   ${CMAKE_SOURCE_DIR}/src/main/daemon_start.cc)
 target_include_directories(spurd PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(spurd PRIVATE spur_warnings spur_agent spur_config spur_os)

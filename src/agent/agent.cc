@@ -180,7 +180,11 @@ void Agent::on_ended(const io::Launcher::Ended& ended) {
                 .is_batch_host = state.is_batch_host,
                 .out_of_memory = ended.out_of_memory,
                 .launch_failed = ended.launch_failed,
-                .error = ended.error};
+                .error = ended.error,
+                .prolog_failed = ended.prolog_failed,
+                .node_blameless = ended.node_blameless,
+                .drain = ended.drain,
+                .usage = ended.usage};
   if (cleaning_.erase(ended.run)) {
     forget(ended.run);
     if (cleaning_.empty() && connected_) say_hello();
@@ -205,6 +209,13 @@ bool Agent::may_still_come(const model::JobRun& run) const {
   if (is_over(run)) return false;
   const auto it = runs_.lower_bound(run);
   return it == runs_.end() || it->first.job != run.job;
+}
+
+std::uint32_t Agent::cpus_held() const {
+  std::size_t out = 0;
+  for (const auto& [run, state] : runs_)
+    if (state.running && state.launch) out += state.launch->parts.front().cpus.size();
+  return static_cast<std::uint32_t>(out);
 }
 
 void Agent::on_timer() {

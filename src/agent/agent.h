@@ -53,6 +53,7 @@ class Agent {
   const model::ControllerLaunch* held(JobId job) const;
   // Not here, and it has not been: its launch may be on its way.
   bool may_still_come(const model::JobRun& run) const;
+  std::uint32_t cpus_held() const;  // by the runs that are here
 
  private:
   struct Run {

@@ -224,6 +224,32 @@ grpc::ServerUnaryReactor* StepService::Ping(grpc::CallbackServerContext* context
   return reactor;
 }
 
+Status StepService::tell_usage(const v1::JobUsageRequest& request, v1::JobUsageReply& reply) {
+  SPUR_ASSIGN(const auto ticket, context_.verify(request.ticket()));
+  if (ticket.kind != io::CredentialKind::StepTicket)
+    return fail(ErrorCode::Unauthenticated, "this is not a ticket for a job");
+  const model::ControllerLaunch* launch = context_.agent.held(ticket.job);
+  if (!launch || launch->run.epoch != ticket.epoch)
+    return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not on node {}", ticket.job.value, context_.node));
+  reply.set_node(context_.node);
+  if (context_.usage)
+    for (auto& step : context_.usage(ticket.job)) *reply.add_steps() = std::move(step);
+  return {};
+}
+
+grpc::ServerUnaryReactor* StepService::JobUsage(grpc::CallbackServerContext* context,
+                                                const v1::JobUsageRequest* request, v1::JobUsageReply* reply) {
+  auto* reactor = context->DefaultReactor();
+  post_([this, context, request, reply, reactor] {
+    const Status told = tell_usage(*request, *reply);
+    if (told) return reactor->Finish(grpc::Status::OK);
+    context->AddTrailingMetadata("spur-error", std::to_string(static_cast<unsigned>(told.error().code)));
+    reactor->Finish(
+        grpc::Status(static_cast<grpc::StatusCode>(wire::grpc_status_of(told.error().code)), told.error().message));
+  });
+  return reactor;
+}
+
 Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port,
                                                   Duration shortest_ping_interval) {
   // Its own lines on stderr say the same as our errors, at length and for its developers.

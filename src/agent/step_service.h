@@ -34,7 +34,11 @@ class StepService final
   grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context, const v1::AgentPingRequest*,
                                  v1::AgentPingReply*) override;
 
+  grpc::ServerUnaryReactor* JobUsage(grpc::CallbackServerContext* context, const v1::JobUsageRequest* request,
+                                     v1::JobUsageReply* reply) override;
+
  private:
+  Status tell_usage(const v1::JobUsageRequest& request, v1::JobUsageReply& reply);
   class Stream;
   StepContext& context_;
   std::string version_;

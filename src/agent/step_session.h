@@ -38,6 +38,8 @@ struct StepContext {
   std::function<void(Duration, std::function<void()>)> call_after;
   std::set<class StepSession*> running{};  // those that this node manages
   StepBook book{};                         // of the jobs whose first node this is
+  // What the steps of a job use here right now; may be empty.
+  std::function<std::vector<v1::StepUsage>(JobId)> usage{};
 };
 
 class StepSession {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "wire/agent_client.h"
 #include "wire/controller_client.h"
+#include "wire/usage_client.h"
 
 namespace spur::cli {
 
@@ -49,6 +50,8 @@ class Controller {
   // Of agents, not of the controller: it knows nothing of steps.
   virtual Result<std::vector<wire::StepInfo>> steps(const std::string& agent) = 0;
   virtual Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) = 0;
+  // From the agents of the job's nodes; one that does not answer is an error.
+  virtual Result<std::vector<wire::NodeUsage>> job_usage(JobId job) = 0;
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.

@@ -262,7 +262,17 @@ std::string array_tasks(const model::Job& job, std::size_t longest) {
 
 std::string node_gres(const std::vector<model::NodeGres>& gres) {
   std::string text;
+  // Devices that differ only in what is near them are one entry, as in Slurm.
+  std::vector<model::NodeGres> joined;
   for (const model::NodeGres& entry : gres) {
+    const auto same = std::ranges::find_if(
+        joined, [&](const model::NodeGres& known) { return known.name == entry.name && known.type == entry.type; });
+    if (same == joined.end())
+      joined.push_back(entry);
+    else
+      same->count += entry.count;
+  }
+  for (const model::NodeGres& entry : joined) {
     if (!text.empty()) text.push_back(',');
     text.append(entry.name);
     if (!entry.type.empty()) text.append(":").append(entry.type);
@@ -272,24 +282,34 @@ std::string node_gres(const std::vector<model::NodeGres>& gres) {
 }
 
 std::string node_gres_used(const model::Node& node) {
-  std::string text;
+  struct Entry {
+    std::string name, type;
+    IndexSet used;
+  };
+  std::vector<Entry> entries;
   const auto& all = node.hardware.gres;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const model::NodeGres& entry = all[i];
+    const model::NodeGres& row = all[i];
+    auto entry =
+        std::ranges::find_if(entries, [&](const Entry& e) { return e.name == row.name && e.type == row.type; });
+    if (entry == entries.end()) entry = entries.insert(entries.end(), {row.name, row.type, {}});
     // Devices of one name are numbered through all its types, in their order.
     std::uint64_t first = 0;
     for (std::size_t before = 0; before < i; ++before)
-      if (all[before].name == entry.name) first += all[before].count;
-    IndexSet used;
+      if (all[before].name == row.name) first += all[before].count;
     for (const auto& devices : node.devices_in_use) {
-      if (devices.gres != entry.name) continue;
-      for (std::uint64_t bit = first; bit < first + entry.count && bit < devices.bits.size() * 64; ++bit)
-        if ((devices.bits[bit / 64] >> (bit % 64) & 1u) != 0) used.insert(static_cast<std::uint32_t>(bit));
+      if (devices.gres != row.name) continue;
+      for (std::uint64_t bit = first; bit < first + row.count && bit < devices.bits.size() * 64; ++bit)
+        if ((devices.bits[bit / 64] >> (bit % 64) & 1u) != 0) entry->used.insert(static_cast<std::uint32_t>(bit));
     }
+  }
+  std::string text;
+  for (const Entry& entry : entries) {
     if (!text.empty()) text.push_back(',');
     text.append(entry.name);
     if (!entry.type.empty()) text.append(":").append(entry.type);
-    text.append(used.empty() ? ":0(IDX:N/A)" : fmt::format(":{}(IDX:{})", used.size(), plain_ranges(used)));
+    text.append(entry.used.empty() ? ":0(IDX:N/A)"
+                                   : fmt::format(":{}(IDX:{})", entry.used.size(), plain_ranges(entry.used)));
   }
   return or_null(text);
 }

@@ -199,6 +199,12 @@ class FakeController : public Controller {
     return {};
   }
   std::vector<wire::StepInfo> running_steps;
+  Result<std::vector<wire::NodeUsage>> job_usage(JobId id) override {
+    calls.push_back(fmt::format("usage {}", id.value));
+    if (const auto refused = refuse_job.find(id.value); refused != refuse_job.end()) return fail(refused->second);
+    return usage;
+  }
+  std::vector<wire::NodeUsage> usage;
   std::function<void(FakeController&)> on_wait;
 
  private:

@@ -63,8 +63,18 @@ class WireController final : public Controller {
   Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) override {
     return wire::signal_step(agent, ticket, step, signal, seconds(10));
   }
+  Result<std::vector<wire::NodeUsage>> job_usage(JobId job) override {
+    SPUR_ASSIGN(const auto ticket, client_.step_ticket(job));
+    std::vector<wire::NodeUsage> out;
+    for (const std::string& address : ticket.addresses) {
+      SPUR_ASSIGN(auto node, wire::ask_usage(address, ticket.ticket, kAgentTimeout));
+      out.push_back(std::move(node));
+    }
+    return out;
+  }
 
  private:
+  static constexpr Duration kAgentTimeout = seconds(10);
   wire::ControllerClient client_;
 };
 

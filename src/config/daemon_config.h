@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "config/node_side.h"
 #include "model/cluster_config.h"
 
 namespace spur::config {
@@ -73,6 +74,13 @@ struct DaemonConfig {
   std::string slurm_user;   // empty: the user who runs the controller
   std::string slurmd_user;  // empty: the user who runs the agent
   seconds message_timeout{60};
+
+  CgroupConfig cgroup;
+  std::vector<DetectRule> detect;  // the last one that fits a node counts
+  std::vector<std::string> cdi_dirs;
+  HookConfig hooks;
+  HealthConfig health;
+  seconds sample_every{30};  // JobAcctGatherFrequency; 0: usage is only read at the end
 
   std::string accounting_url;
   UpdateConfig update;

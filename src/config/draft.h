@@ -52,6 +52,7 @@ struct DeviceBlock {
   std::optional<std::uint64_t> count;
   std::string cores, links;
   std::vector<std::string> flags;
+  std::optional<Detect> detect;  // AutoDetect
   Position at;
 };
 
@@ -76,6 +77,8 @@ struct Draft {
 
   bool multifactor_given = false, age_weight_given = false;  // PriorityType, PriorityWeightAge
   TimeLimit default_time;                                    // for partitions that name none
+  bool task_cgroup = false;                                  // TaskPlugin=task/cgroup
+  bool gather_usage = true;                                  // JobAcctGatherType
   bool whole_nodes = false;                                  // SelectType=select/linear
   bool listen_on_controller_address = false;                 // CommunicationParameters=NoCtldInAddrAny
   std::uint16_t last_controller_port = 0;                    // SlurmctldPort=6817-6820; 0: no range

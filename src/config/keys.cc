@@ -37,6 +37,16 @@ constexpr Kind word(std::string_view words) {
   return {Type::Word, 0, 0, false, words};
 }
 
+// For what says how something is done that is done another way here, or not needed.
+Status no_effect(Target&, const Value&) {
+  return {};
+}
+
+// spur.conf has one file for what Slurm has in two.
+bool at_top(Scope scope) {
+  return scope == Top || scope == Cgroup;
+}
+
 // clang-format off
 constexpr Key kKeys[] = {
     // ---- top
@@ -75,7 +85,8 @@ constexpr Key kKeys[] = {
     {Top, "controller.node_id", "", number(0, k32), nullptr, Later, "This controller's number in a replicated group."},
     {Top, "controller.raft_listen_addr", "", kAddress, nullptr, Later, "Where controllers of a replicated group talk to each other."},
     {Top, "controller.max_launch_backoff_secs", "", number(1, 86400), nullptr, Later, "Longest pause between attempts to launch a job."},
-    {Top, "controller.hold_on_prolog_fail", "", kFlag, nullptr, Later, "Whether a failed prolog holds the job."},
+    {Top, "controller.hold_on_prolog_fail", "", kFlag, into<&ClusterConfig::hold_on_prolog_fail>, Now, "Whether a job whose prolog failed waits to be released; the node is drained either way."},
+    {Top, "controller.max_launch_failures", "", number(0, k32), into<&ClusterConfig::max_launch_failures>, Now, "Jobs in a row that a node could not start, after which it is drained; 0: never."},
     {Top, "controller.dispatch_reject_cooldown_secs", "", number(0, k32), nullptr, Later, "Pause before a node that refused a job is tried again."},
     {Top, "controller.job_info_visibility", "", word("redacted|owner_only|full"), nullptr, Later, "What users see of other users' jobs."},
 
@@ -183,12 +194,17 @@ constexpr Key kKeys[] = {
     {Top, "metrics.bind", "", word("loopback|all"), nullptr, Later, "Who may read metrics."},
     {Top, "metrics.high_cardinality", "", kFlag, nullptr, Later, "Whether metrics tell users and accounts apart."},
     {Top, "rest_api.enabled", "", kFlag, nullptr, Later, "Whether the controller serves the REST API itself."},
-    {Top, "hooks.prolog", "", kPath, nullptr, Later, "Program run on each node before a job."},
-    {Top, "hooks.epilog", "", kPath, nullptr, Later, "Program run on each node after a job."},
+    {Top, "hooks.prolog", "Prolog", kPath, add_prolog, Now, "Program run on each node before a job."},
+    {Top, "hooks.epilog", "Epilog", kPath, add_epilog, Now, "Program run on each node after a job."},
     {Top, "hooks.task_prolog", "", kPath, nullptr, Later, "Program run before each task, as the user."},
     {Top, "hooks.task_epilog", "", kPath, nullptr, Later, "Program run after each task, as the user."},
-    {Top, "hooks.prolog_slurmctld", "", kPath, nullptr, Later, "Program run by the controller before a job."},
-    {Top, "hooks.epilog_slurmctld", "", kPath, nullptr, Later, "Program run by the controller after a job."},
+    {Top, "hooks.prolog_slurmctld", "PrologSlurmctld", kPath, add_prolog_slurmctld, Now, "Program run by the controller before a job."},
+    {Top, "hooks.epilog_slurmctld", "EpilogSlurmctld", kPath, add_epilog_slurmctld, Now, "Program run by the controller after a job."},
+    {Top, "hooks.timeout_secs", "PrologEpilogTimeout", limit(0, k16 + 1), set_hook_timeout, Now, "Longest time of a prolog or epilog, which has failed then; 0 or 65534: none."},
+    {Top, "hooks.prolog_flags", "PrologFlags", kList, set_prolog_flags, Now, "Alloc: prologs run as soon as a node gets a job; Contain: and in its cgroup; NoHold, Serial."},
+    {Top, "hooks.health_check", "HealthCheckProgram", kPath, set_health_program, Now, "Program that agents run from time to time; it has a minute."},
+    {Top, "hooks.health_check_interval_secs", "HealthCheckInterval", number(0, k16), set_health_interval, Now, "How often; 0: never."},
+    {Top, "hooks.health_check_states", "HealthCheckNodeState", kList, set_health_states, Now, "In which states of the node: ANY, IDLE, MIXED, ALLOC; CYCLE."},
     {Top, "hooks.job_submit", "", kPath, nullptr, Later, "Program that checks and edits submissions."},
     {Top, "hooks.job_submit_lua", "", kPath, nullptr, Later, "Lua script that checks and edits submissions."},
     {Top, "hooks.srun_prolog", "", kPath, nullptr, Later, "Program that srun runs before the step."},
@@ -199,6 +215,36 @@ constexpr Key kKeys[] = {
     {Top, "power.suspend_timeout_secs", "", number(0, k32), nullptr, Later, "Idle time after which a node is suspended."},
     {Top, "power.suspend_command", "", kText, nullptr, Later, "Command that suspends a node."},
     {Top, "power.resume_command", "", kText, nullptr, Later, "Command that resumes a node."},
+
+    // ---- [usage], [cgroup] and cgroup.conf
+    {Top, "usage.sample_secs", "", number(0, k16), into<&DaemonConfig::sample_every>, Now, "How often the usage of running tasks is sampled; 0: only at the end."},
+    {Top, "", "JobAcctGatherFrequency", kList, set_sample_every, Now, "The same: seconds, or task=SECONDS."},
+    {Top, "", "JobAcctGatherType", kText, set_gather_type, Now, "jobacct_gather/none: no samples; linux and cgroup: both kinds."},
+    {Top, "", "TaskPlugin", kList, set_task_plugin, Now, "task/cgroup: what cgroup.conf says is in force."},
+    {Cgroup, "cgroup.plugin", "CgroupPlugin", kText, set_cgroup_plugin, Now, "autodetect, cgroup/v2, or disabled: jobs are followed by their process tree, without limits."},
+    {Cgroup, "cgroup.constrain_cores", "ConstrainCores", kFlag, into<&CgroupConfig::cores>, Now, "Whether a job is kept on its CPUs; default true, with slurm.conf false."},
+    {Cgroup, "cgroup.constrain_ram", "ConstrainRAMSpace", kFlag, into<&CgroupConfig::ram>, Now, "Whether a job is kept to its memory; default true, with slurm.conf false."},
+    {Cgroup, "cgroup.constrain_swap", "ConstrainSwapSpace", kFlag, into<&CgroupConfig::swap>, Now, "Whether memory and swap of a job are limited together."},
+    {Cgroup, "cgroup.constrain_devices", "ConstrainDevices", kFlag, into<&CgroupConfig::devices>, Now, "Whether only devices that a job was given can be opened; default true, with slurm.conf false."},
+    {Cgroup, "cgroup.allowed_ram_percent", "AllowedRAMSpace", kText, set_allowed_ram, Now, "Limit of memory, in percent of what the job was given."},
+    {Cgroup, "cgroup.allowed_swap_percent", "AllowedSwapSpace", kText, set_allowed_swap, Now, "Swap space besides, in percent of the job's memory."},
+    {Cgroup, "cgroup.max_ram_percent", "MaxRAMPercent", kText, set_max_ram, Now, "Most memory of a job, in percent of the node's."},
+    {Cgroup, "cgroup.max_swap_percent", "MaxSwapPercent", kText, set_max_swap, Now, "Most swap space of a job, in percent of the node's memory."},
+    {Cgroup, "cgroup.min_ram_mb", "MinRAMSpace", number(0, 1u << 20), into<&CgroupConfig::min_ram_mib>, Now, "Smallest limit of memory."},
+    {Cgroup, "cgroup.max_processes", "", number(0, k32), into<&CgroupConfig::max_processes>, Now, "Most processes of a job on a node; 0: no limit; default half of what the kernel can have."},
+    {Cgroup, "cgroup.io_max", "", kList, into<&CgroupConfig::io_max>, Now, "Lines for io.max of each job: \"8:0 rbps=104857600\"."},
+    {Cgroup, "", "CgroupMountpoint", kPath, nullptr, Later, "The hierarchy is looked up in /proc/self/mountinfo.", "/sys/fs/cgroup"},
+    {Cgroup, "", "CgroupAutomount", kFlag, no_effect, Now, "Of cgroup v1: no effect."},
+    {Cgroup, "", "IgnoreSystemd", kFlag, no_effect, Now, "No effect: groups are made below the agent's own."},
+    {Cgroup, "", "IgnoreSystemdOnFailure", kFlag, no_effect, Now, "No effect, as above."},
+    {Cgroup, "", "EnableControllers", kFlag, no_effect, Now, "No effect: controllers are always asked for."},
+    {Cgroup, "", "SystemdTimeout", number(0, k32), no_effect, Now, "No effect: systemd is not asked."},
+    {Cgroup, "", "AllowedKmemSpace", kText, no_effect, Now, "Of cgroup v1: no effect."},
+    {Cgroup, "", "ConstrainKmemSpace", kFlag, no_effect, Now, "Of cgroup v1: no effect."},
+    {Cgroup, "", "MaxKmemPercent", kText, no_effect, Now, "Of cgroup v1: no effect."},
+    {Cgroup, "", "MinKmemSpace", kText, no_effect, Now, "Of cgroup v1: no effect."},
+    {Cgroup, "", "MemorySwappiness", kText, no_effect, Now, "Of cgroup v1: no effect."},
+    {Cgroup, "", "SignalChildrenProcesses", kFlag, no_effect, Now, "No effect: signals reach all processes."},
 
     // ---- [isolation], [rlimits], [mpi], [devices], [topology], [burst_buffer]
     {Top, "isolation.setuid", "", kFlag, nullptr, Later, "Whether jobs run as their user."},
@@ -213,8 +259,8 @@ constexpr Key kKeys[] = {
     {Top, "mpi.modex_connect_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of connections between PMIx servers."},
     {Top, "mpi.modex_fence_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of a PMIx fence."},
     {Top, "mpi.modex_verify_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of PMIx verification."},
-    {Top, "devices.auto_detect", "", kFlag, nullptr, Later, "Whether agents look for GPUs themselves."},
-    {Top, "devices.cdi_spec_dirs", "", kList, nullptr, Later, "Directories of CDI specifications."},
+    {Top, "devices.auto_detect", "", kFlag, set_detect_all, Now, "Whether agents look for GPUs themselves; default true."},
+    {Top, "devices.cdi_spec_dirs", "", kList, into<&DaemonConfig::cdi_dirs>, Now, "Directories of CDI specifications; default /etc/cdi and /var/run/cdi."},
     {Top, "topology.plugin", "TopologyPlugin", kText, set_topology_kind, Now, "Shape of the network: none, tree or block; slurm.conf: topology/...", "topology/flat"},
     {Top, "", "TopologyParam", kList, set_topology_options, Now, "TopoOptional: only jobs that ask for switches are placed by them."},
     {Top, "topology.block_size", "", number(1, k32), set_block_size, Now, "Nodes in a block."},
@@ -315,7 +361,7 @@ constexpr Key kKeys[] = {
     {Device, "links", "Links", kText, into<&DeviceBlock::links>, Now, "Links between the devices."},
     {Device, "flags", "Flags", kList, into<&DeviceBlock::flags>, Later, "What kind of devices these are."},
     {Device, "", "CPUs", kText, into<&DeviceBlock::cores>, Now, "Older form of Cores."},
-    {Device, "", "AutoDetect", kText, nullptr, Later, "How agents look for devices."},
+    {Device, "", "AutoDetect", kText, set_auto_detect, Now, "How agents look for GPUs: nvml, rsmi, oneapi or off; for the nodes of the line, or for all."},
 
     // ---- [[topology.switches]], [[federation.clusters]]
     {Switch, "name", "", kText, set_switch_name, Now, "Name of the switch, or of the block with topology.plugin = \"block\"."},
@@ -345,7 +391,7 @@ std::span<const Key> key_table() {
 const Key* find_spur_key(Scope scope, std::string_view name) {
   if (name.empty()) return nullptr;
   for (const Key& key : kKeys)
-    if (key.scope == scope && key.spur == name) return &key;
+    if ((key.scope == scope || (scope == Top && key.scope == Cgroup)) && key.spur == name) return &key;
   return nullptr;
 }
 
@@ -373,14 +419,14 @@ bool is_section(std::string_view section) {
     return name.size() > section.size() && name.starts_with(section) && name[section.size()] == '.';
   };
   for (const Key& key : kKeys)
-    if (key.scope == Top && below(key.spur)) return true;
+    if (at_top(key.scope) && below(key.spur)) return true;
   return std::ranges::any_of(kArrays, [&](const ArrayScope& array) { return below(array.path); });
 }
 
 std::string nearest_spur_key(Scope scope, std::string_view name) {
   std::vector<std::string_view> names;
   for (const Key& key : kKeys)
-    if (key.scope == scope && !key.spur.empty()) names.push_back(key.spur);
+    if ((key.scope == scope || (scope == Top && key.scope == Cgroup)) && !key.spur.empty()) names.push_back(key.spur);
   if (scope == Top)
     for (const ArrayScope& array : kArrays) names.push_back(array.path);
   const auto nearest = text::nearest_word(name.substr(0, 100), names);

@@ -23,6 +23,7 @@ enum class Scope : std::uint8_t {
   Partition,  // [[partitions]], PartitionName=
   Node,       // [[nodes]], NodeName=
   Device,     // [[devices.gres]], a line of gres.conf
+  Cgroup,     // [cgroup] at the top of spur.conf, a line of cgroup.conf
   Switch,     // [[topology.switches]]
   Member,     // [[federation.clusters]]
 };

@@ -93,7 +93,7 @@ Status find_admins(Draft& draft) {
   return {};
 }
 
-// Slurm's further files: gres.conf and topology.conf are read, the others only named.
+// Slurm's further files: gres.conf, topology.conf and cgroup.conf are read, the others only named.
 Status read_siblings(Draft& draft, const FileReader& read) {
   const std::string directory = draft.files[0].substr(0, draft.files[0].rfind('/') + 1);
   const std::string gres = directory + "gres.conf";
@@ -107,9 +107,13 @@ Status read_siblings(Draft& draft, const FileReader& read) {
     if (!text) return std::unexpected(text.error());
     SPUR_TRY(read_topology_conf(*text, topology, read, draft));
   }
-  for (const char* name :
-       {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "helpers.conf", "job_container.conf",
-        "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.yaml"})
+  if (const std::string cgroup = directory + "cgroup.conf"; exists(cgroup)) {
+    const auto text = read(cgroup);
+    if (!text) return std::unexpected(text.error());
+    SPUR_TRY(read_cgroup_conf(*text, cgroup, read, draft));
+  }
+  for (const char* name : {"acct_gather.conf", "burst_buffer.conf", "helpers.conf", "job_container.conf",
+                           "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.yaml"})
     if (exists(directory + name)) draft.warnings.push_back(fmt::format("{}{}: not in force yet", directory, name));
   return {};
 }

@@ -396,6 +396,17 @@ void warn_of_stray_nodes(Draft& draft) {
 
 }  // namespace
 
+// What is not said of confinement, devices and samples: see config/node_side.h.
+static void resolve_node_side(Draft& draft) {
+  CgroupConfig& cgroup = draft.daemon.cgroup;
+  const bool ours = draft.dialect == Dialect::Spur;
+  const bool on = ours || draft.task_cgroup;
+  for (auto* setting : {&cgroup.cores, &cgroup.ram, &cgroup.devices}) *setting = on && setting->value_or(ours);
+  cgroup.swap = on && cgroup.swap.value_or(false);
+  if (ours && draft.daemon.detect.empty()) draft.daemon.detect = {{.nodes = {}, .how = Detect::All}};
+  if (!draft.gather_usage) draft.daemon.sample_every = seconds(0);
+}
+
 Status resolve_daemon(Draft& draft, std::string_view host) {
   DaemonConfig& daemon = draft.daemon;
   if (auto controllers = controllers_of(draft); !controllers.empty()) daemon.controllers = std::move(controllers);
@@ -404,6 +415,7 @@ Status resolve_daemon(Draft& draft, std::string_view host) {
         controller.host.find_first_of(" \t,/()") != std::string::npos)
       return draft.refuse({},
                           fmt::format("\"{}\" is no name of a controller's host", text::shown(controller.host, 60)));
+  resolve_node_side(draft);
   if (draft.dialect == Dialect::Spur) return {};
 
   std::string listen = "[::]";

@@ -250,6 +250,8 @@ Status set_scheduler_parameters(Target& target, const Value& value) {
     const std::string_view name = std::string_view(option).substr(0, equals);
     if (equal_ignoring_case(name, "kill_invalid_depend")) {
       target.draft.cluster.kill_invalid_dependency = true;
+    } else if (equal_ignoring_case(name, "nohold_on_prolog_fail")) {
+      target.draft.cluster.hold_on_prolog_fail = false;
     } else if (equal_ignoring_case(name, "max_script_size")) {
       const auto bytes = text::parse_decimal(
           equals == std::string::npos ? "" : std::string_view(option).substr(equals + 1), 512u << 20);

@@ -20,6 +20,9 @@ inline model::ClusterConfig& owner(Target& t, const model::ClusterConfig*) {
 inline DaemonConfig& owner(Target& t, const DaemonConfig*) {
   return t.draft.daemon;
 }
+inline CgroupConfig& owner(Target& t, const CgroupConfig*) {
+  return t.draft.daemon.cgroup;
+}
 inline UpdateConfig& owner(Target& t, const UpdateConfig*) {
   return t.draft.daemon.update;
 }
@@ -58,6 +61,9 @@ inline void assign(std::uint16_t& field, const Value& value) {
 }
 inline void assign(std::uint32_t& field, const Value& value) {
   field = number_of<std::uint32_t>(value);
+}
+inline void assign(std::uint64_t& field, const Value& value) {
+  field = number_of<std::uint64_t>(value);
 }
 inline void assign(seconds& field, const Value& value) {
   field = seconds(number_of<std::uint32_t>(value));
@@ -115,6 +121,26 @@ Status set_select_type(Target& target, const Value& value);
 Status set_select_parameters(Target& target, const Value& value);
 Status set_scheduler_parameters(Target& target, const Value& value);
 Status set_agent_parameters(Target& target, const Value& value);  // SlurmdParameters
+
+Status set_allowed_ram(Target& target, const Value& value);
+Status set_allowed_swap(Target& target, const Value& value);
+Status set_max_ram(Target& target, const Value& value);
+Status set_max_swap(Target& target, const Value& value);
+Status set_cgroup_plugin(Target& target, const Value& value);
+Status set_task_plugin(Target& target, const Value& value);
+Status set_auto_detect(Target& target, const Value& value);  // of a line of gres.conf
+Status set_detect_all(Target& target, const Value& value);
+Status add_prolog(Target& target, const Value& value);
+Status add_epilog(Target& target, const Value& value);
+Status add_prolog_slurmctld(Target& target, const Value& value);
+Status add_epilog_slurmctld(Target& target, const Value& value);
+Status set_hook_timeout(Target& target, const Value& value);
+Status set_prolog_flags(Target& target, const Value& value);
+Status set_health_program(Target& target, const Value& value);
+Status set_health_interval(Target& target, const Value& value);
+Status set_health_states(Target& target, const Value& value);
+Status set_sample_every(Target& target, const Value& value);
+Status set_gather_type(Target& target, const Value& value);
 
 Status set_priority_type(Target& target, const Value& value);
 Status set_age_weight(Target& target, const Value& value);

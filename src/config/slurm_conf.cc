@@ -73,10 +73,18 @@ class Reader {
     device.at = at;
     Target target{.draft = draft_, .device = &device};
     for (const SlurmPair& p : pairs) SPUR_TRY(pair(Scope::Device, p, target, at));
+    // On a line by itself AutoDetect is for all nodes.
+    if (device.detect) draft_.daemon.detect.push_back({.nodes = device.nodes, .how = *device.detect});
     if (!device.name.empty())
       draft_.devices.push_back(std::move(device));
     else if (!device.file.empty() || !device.type.empty() || device.count)
       return draft_.refuse(at, "a GRES without Name=");
+    return {};
+  }
+
+  Status cgroup_line(const std::vector<SlurmPair>& pairs, Position at) {
+    Target target{.draft = draft_};
+    for (const SlurmPair& p : pairs) SPUR_TRY(pair(Scope::Cgroup, p, target, at));
     return {};
   }
 
@@ -211,6 +219,11 @@ class Reader {
 
 Status read_slurm_conf(std::string_view text, const FileReader& read, Draft& draft) {
   return Reader(read, draft, &Reader::slurm_line).file(text, 0);
+}
+
+Status read_cgroup_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft) {
+  draft.files.push_back(std::move(path));
+  return Reader(read, draft, &Reader::cgroup_line).file(text, static_cast<std::uint32_t>(draft.files.size() - 1));
 }
 
 Status read_gres_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft) {

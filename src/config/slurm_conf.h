@@ -19,6 +19,8 @@ using FileReader = std::function<Result<std::string>(const std::string& path)>;
 // The result still has to pass resolve().
 Status read_slurm_conf(std::string_view text, const FileReader& read, Draft& draft);
 
+// cgroup.conf, which is like slurm.conf with keys of its own.
+Status read_cgroup_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft);
 // Adds the lines of a gres.conf; `path` is its name in messages.
 Status read_gres_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft);
 

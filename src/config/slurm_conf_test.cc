@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/slurm_conf.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -188,7 +189,8 @@ TEST(SlurmConf, Good) {
       {"GresTypes=gpu\nNodeName=n1 Gres=gpu:tesla:2",
        [&](const Loaded& l) { return node(l, 0).gres.at(0).count == 2; }},
       {"MailProg=a\\#b", [](const Loaded& l) { return *l.daemon.find_kept("mailprog") == "a#b"; }},
-      {"Prolog=/a\nProlog=/b", [](const Loaded& l) { return l.warnings.size() == 2 && l.daemon.kept.size() == 2; }},
+      {"Prolog=/a\nProlog=/b",
+       [](const Loaded& l) { return l.daemon.hooks.prolog == std::vector<std::string>{"/a", "/b"}; }},
       {"NodeName=n1 CPUSpecList=0 MemSpecLimit=1\nNodeName=n2 CPUSpecList=1",
        [](const Loaded& l) {
          return l.warnings.size() == 1 && l.cluster.nodes.at(0).spec_cpus == "0" &&
@@ -328,8 +330,7 @@ TEST(SlurmConf, GresConf) {
   EXPECT_EQ(loaded->cluster.nodes[1].gres[2].file, "");
   EXPECT_EQ(loaded->cluster.nodes[2].gres[0].file, "/dev/nvidia0");
   EXPECT_EQ(loaded->warnings,
-            (std::vector<std::string>{dir.path() + "/gres.conf:1: AutoDetect: not in force yet",
-                                      path + ": node b declares 2 of GRES gpu, but only 1 device files are named"}));
+            (std::vector<std::string>{path + ": node b declares 2 of GRES gpu, but only 1 device files are named"}));
 
   const struct {
     const char *text, *want;
@@ -348,12 +349,80 @@ TEST(SlurmConf, GresConf) {
   }
 }
 
+TEST(SlurmConf, CgroupConf) {
+  const TestDirectory dir;
+  const auto read = [&](const char* task_plugin, const char* cgroup) {
+    dir.write("cgroup.conf", cgroup);
+    return load(
+        dir.write("slurm.conf", fmt::format("{}\nNodeName=n1\nPartitionName=p Nodes=n1 Default=YES\n", task_plugin)),
+        Want::All);
+  };
+  constexpr const char* kAll =
+      "CgroupPlugin=autodetect\nConstrainCores=yes\nConstrainRAMSpace=yes\nConstrainSwapSpace=YES\nConstrainDevices="
+      "yes\n"
+      "AllowedRAMSpace=101.5\nAllowedSwapSpace=10%\nMaxRAMPercent=90\nMinRAMSpace=60\nConstrainKmemSpace=no\n";
+  const auto on = read("TaskPlugin=task/affinity,task/cgroup", kAll);
+  ASSERT_TRUE(on) << on.error().message;
+  const CgroupConfig& cgroup = on->daemon.cgroup;
+  EXPECT_TRUE(*cgroup.cores && *cgroup.ram && *cgroup.swap && *cgroup.devices);
+  EXPECT_EQ(cgroup.allowed_ram, 101'500u);
+  EXPECT_EQ(cgroup.allowed_swap, 10'000u);
+  EXPECT_EQ(cgroup.max_ram, 90'000u);
+  EXPECT_EQ(cgroup.min_ram_mib, 60u);
+  // Without task/cgroup it is Slurm that would not look at it.
+  const auto off = read("", kAll);
+  ASSERT_TRUE(off) << off.error().message;
+  EXPECT_FALSE(*off->daemon.cgroup.cores || *off->daemon.cgroup.ram || *off->daemon.cgroup.swap);
+  // What it does not say is no.
+  const auto empty = read("TaskPlugin=task/cgroup", "");
+  ASSERT_TRUE(empty);
+  EXPECT_FALSE(*empty->daemon.cgroup.ram || *empty->daemon.cgroup.devices);
+  const struct {
+    const char *text, *want;
+  } kBad[] = {{"CgroupPlugin=cgroup/v1", ":1: CgroupPlugin: cgroup/v1 is not supported"},
+              {"\nAllowedRAMSpace=x", ":2: AllowedRAMSpace: \"x\" is no percentage"},
+              {"MaxRAMPercent=101", ":1: MaxRAMPercent: "},
+              {"ClusterName=x", ":1: Parsing error at unrecognized key: ClusterName"}};
+  for (const auto& c : kBad) {
+    const auto bad = read("", c.text);
+    ASSERT_FALSE(bad) << c.text;
+    EXPECT_TRUE(bad.error().message.starts_with(dir.path() + "/cgroup.conf" + c.want)) << bad.error().message;
+  }
+}
+
+TEST(SlurmConf, WhatAgentsDo) {
+  const TestDirectory dir;
+  dir.write("gres.conf", "AutoDetect=nvml\nNodeName=n2 AutoDetect=rsmi\n");
+  const auto loaded =
+      load(dir.write("slurm.conf",
+                     "Epilog=/e*\nPrologSlurmctld=/p\nPrologEpilogTimeout=30\nPrologFlags=Contain,X11\n"
+                     "HealthCheckProgram=/h\nHealthCheckInterval=60\nHealthCheckNodeState=IDLE,CYCLE\n"
+                     "JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=task=5,energy=10\n"
+                     "SchedulerParameters=nohold_on_prolog_fail\n"
+                     "NodeName=n[1-2]\nPartitionName=p Nodes=ALL Default=YES\n"),
+           Want::All);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const DaemonConfig& daemon = loaded->daemon;
+  EXPECT_EQ(daemon.hooks.epilog, std::vector<std::string>{"/e*"});
+  EXPECT_EQ(daemon.hooks.prolog_slurmctld, std::vector<std::string>{"/p"});
+  EXPECT_EQ(daemon.hooks.timeout, seconds(30));
+  EXPECT_TRUE(daemon.hooks.alloc && daemon.hooks.contain && !daemon.hooks.serial);
+  EXPECT_EQ(daemon.health.interval, seconds(60));
+  EXPECT_TRUE(daemon.health.idle && !daemon.health.mixed);
+  EXPECT_EQ(daemon.sample_every, seconds(5));
+  EXPECT_FALSE(loaded->cluster.hold_on_prolog_fail);
+  EXPECT_EQ(daemon.detect, (std::vector<DetectRule>{{"", Detect::Nvml}, {"n2", Detect::Rsmi}}));
+  EXPECT_EQ(loaded->warnings.size(), 2u);  // X11 and energy
+  dir.write("gres.conf", "AutoDetect=nrt\n");
+  EXPECT_FALSE(load(dir.path() + "/slurm.conf", Want::All));
+}
+
 TEST(SlurmConf, FilesBesideAreNamed) {
   const TestDirectory dir;
-  dir.write("cgroup.conf", "CgroupPlugin=cgroup/v2\n");
+  dir.write("job_container.conf", "AutoBasePath=true\n");
   const auto loaded = load(dir.write("slurm.conf", "NodeName=n1\nPartitionName=p Nodes=n1 Default=YES\n"), Want::All);
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_EQ(loaded->warnings, std::vector<std::string>{dir.path() + "/cgroup.conf: not in force yet"});
+  EXPECT_EQ(loaded->warnings, std::vector<std::string>{dir.path() + "/job_container.conf: not in force yet"});
 }
 
 }  // namespace

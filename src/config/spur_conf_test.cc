@@ -40,7 +40,11 @@ TEST(SpurConf, FirstCluster) {
   EXPECT_TRUE(loaded.cluster.partitions[0].is_default);
   EXPECT_EQ(loaded.cluster.partitions[0].nodes, "node[001-008]");
   EXPECT_EQ(loaded.cluster.partitions[0].max_time, TimeLimit::of_minutes(1440));
-  EXPECT_EQ(loaded.daemon, DaemonConfig());
+  DaemonConfig expected;
+  expected.cgroup.cores = expected.cgroup.ram = expected.cgroup.devices = true;
+  expected.cgroup.swap = false;
+  expected.detect = {{.nodes = {}, .how = Detect::All}};
+  EXPECT_EQ(loaded.daemon, expected);
 }
 
 TEST(SpurConf, Production) {

@@ -52,7 +52,9 @@ Controller::Controller(Doors doors)
                    .propose = [this](state::Command c, auto then) { propose(std::move(c), std::move(then)); },
                    .propose_repeated = [this](state::Command c,
                                               auto then) { propose(std::move(c), std::move(then), IfFull::Refuse); },
-                   .log = [this](std::string line) { doors_.log(std::move(line)); }}),
+                   .log = [this](std::string line) { doors_.log(std::move(line)); },
+                   .programs = doors_.programs,
+                   .prolog_done = [this](JobId job) { answer_waiters(job); }}),
       expected_starts_(std::make_shared<ExpectedStarts>()) {}
 
 Status Controller::start(model::ClusterConfig config, std::function<void(Status)> ready) {

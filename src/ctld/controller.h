@@ -24,6 +24,7 @@
 #include "ctld/reservation_request.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
+#include "io/controller_hooks.h"
 #include "io/journal.h"
 #include "model/caller.h"
 #include "model/view.h"
@@ -68,6 +69,7 @@ class Controller {
     // The journal failed: nothing more can be acknowledged, the process must end.
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
+    io::ControllerHooks* programs = nullptr;  // of the site; null: none
   };
   using DoneReply = std::function<void(Status)>;
 

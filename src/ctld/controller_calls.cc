@@ -341,12 +341,27 @@ void ControllerCalls::step_ticket(const Caller& caller, const v1::StepTicketRequ
   if (job->state == model::JobState::Pending) return answer(fail(ErrorCode::JobPending, "Job is pending execution"));
   if (!model::is_active(job->state) || !job->allocation)
     return answer(fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed"));
-  auto ticket = options_.sign_ticket(*job);
+  if (!core_.has_prolog()) return answer_ticket(*picture, *job, answer);
+  // Its nodes know of it only when the site's prolog is through.
+  core_.post([this, id = job->id, answer = std::move(answer)](Controller& controller) {
+    controller.wait_job(
+        id, Controller::Until::Started, [this, &controller, answer](const Result<model::JobPtr>& now) {
+          if (!now) return answer(std::unexpected(now.error()));
+          if (!model::is_active((*now)->state) || !(*now)->allocation)
+            return answer(fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed"));
+          answer_ticket(*controller.picture(), **now, answer);
+        });
+  });
+}
+
+void ControllerCalls::answer_ticket(const Picture& picture, const model::Job& job,
+                                    const Answer<v1::StepTicketReply>& answer) {
+  auto ticket = options_.sign_ticket(job);
   if (!ticket) return answer(std::unexpected(std::move(ticket.error())));
   v1::StepTicketReply reply;
   reply.set_ticket(std::move(*ticket));
-  for (const auto& grant : job->allocation->nodes) {
-    const auto* node = picture->view.nodes.find(grant.node.value);
+  for (const auto& grant : job.allocation->nodes) {
+    const auto* node = picture.view.nodes.find(grant.node.value);
     reply.add_nodes((*node)->name);
     reply.add_addresses((*node)->address);
     reply.add_tasks_per_node(grant.tasks);

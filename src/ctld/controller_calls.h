@@ -70,6 +70,7 @@ class ControllerCalls {
   std::shared_ptr<const Picture> picture() const { return core_.picture(); }
 
  private:
+  void answer_ticket(const Picture& picture, const model::Job& job, const Answer<v1::StepTicketReply>& answer);
   using Act = std::function<void(Controller&, const Caller&, Controller::DoneReply)>;
   // Acts on the core thread and answers Done.
   void change(const Caller& caller, Answer<v1::Done> answer, Act act);

@@ -62,7 +62,8 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
             planner_.post([this, picture = std::move(picture), now, kind] { plan(*picture, now, kind); });
           },
       .fatal = doors_.fatal,
-      .log = doors_.log});
+      .log = doors_.log,
+      .programs = doors_.programs});
 }
 
 CoreThread::~CoreThread() {

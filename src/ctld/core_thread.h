@@ -25,6 +25,7 @@ class CoreThread {
     io::AgentPort& agents;
     std::function<void(std::string)> log;
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
+    io::ControllerHooks* programs = nullptr;  // of the site; null: none
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();
@@ -43,6 +44,8 @@ class CoreThread {
   // what one that is made for the question would have to work out.
   using Forecast = std::function<void(const Picture&, Result<sched::Forecast>)>;
   void forecast(Controller::Specs components, Forecast reply);
+  // Whether a job that has its nodes may still be waiting for a program of the site (Controller::wait_job waits).
+  bool has_prolog() const { return doors_.programs && doors_.programs->has(io::ControllerHooks::Kind::Prolog); }
   // The newest published picture; never null after start().
   std::shared_ptr<const Picture> picture() const;
 

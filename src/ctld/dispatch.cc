@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ctld/hook_environment.h"
 
 namespace spur::ctld {
 namespace {
@@ -36,7 +37,80 @@ void Dispatcher::resume_all(const std::vector<state::Effect>& effects) {
     link.leased = !node->down;
     link.heard = now;
   });
+  if (hooks_.programs && hooks_.programs->has(io::ControllerHooks::Kind::Epilog))
+    hooks_.view().active.for_each(
+        [&](std::uint32_t, const model::JobPtr& job) { before_epilog_[{job->id, job->epoch}] = job; });
   for (const auto& effect : effects) carry_out(effect);
+}
+
+bool Dispatcher::awaits_prolog(const model::Job& job) const {
+  return hooks_.programs && hooks_.programs->has(io::ControllerHooks::Kind::Prolog) && model::is_active(job.state) &&
+         !after_prolog_.contains({job.id, job.epoch});
+}
+
+bool Dispatcher::hold_for_prolog(const model::Job& job) {
+  if (!hooks_.programs) return false;
+  using Kind = io::ControllerHooks::Kind;
+  const model::JobRun run{job.id, job.epoch};
+  if (hooks_.programs->has(Kind::Epilog)) before_epilog_[run] = *hooks_.view().active.find(job.id.value);
+  if (!hooks_.programs->has(Kind::Prolog) || after_prolog_.contains(run)) return false;
+  if (in_prolog_.insert(run).second)
+    hooks_.programs->run(Kind::Prolog, hook_environment(hooks_.view(), job, false),
+                         [this, run](const Status& status) { on_prolog(run, status); });
+  return true;
+}
+
+void Dispatcher::on_prolog(model::JobRun run, const Status& status) {
+  in_prolog_.erase(run);
+  const auto* job = hooks_.view().active.find(run.job.value);
+  if (!job || (*job)->epoch != run.epoch) return;  // over meanwhile
+  if (status) {
+    after_prolog_.insert(run);
+    carry_out(state::LaunchJob{run.job, run.epoch});
+    if (hooks_.prolog_done) hooks_.prolog_done(run.job);
+    return;
+  }
+  hooks_.log(fmt::format("error: job {}: {}", run.job.value, status.error().message));
+  // As in Slurm: back to the queue if it can go there, else it is over.
+  const state::JobTarget target{.id = run.job, .tasks = {}, .het_offset = {}};
+  hooks_.propose(state::RequeueJob{target, model::AfterCompleting::Requeue},
+                 [this, target](const state::Outcome& outcome) {
+                   if (outcome.status) return;
+                   hooks_.propose(state::CancelJob{.target = target,
+                                                   .final_state = model::JobState::Cancelled,
+                                                   .reason = model::Reason::None,
+                                                   .by_user = false,
+                                                   .by = {},
+                                                   .exit = {}},
+                                  {});
+                 });
+}
+
+void Dispatcher::review_epilog(JobId id) {
+  if (!hooks_.programs) return;
+  const auto* active = hooks_.view().active.find(id.value);
+  const auto over = [&](const model::JobRun& run) {
+    return run.job == id && (!active || (*active)->epoch != run.epoch);
+  };
+  const model::JobRun first{id, Epoch{}};
+  for (auto it = after_prolog_.lower_bound(first); it != after_prolog_.end() && it->job == id;)
+    it = over(*it) ? after_prolog_.erase(it) : std::next(it);
+  for (auto it = before_epilog_.lower_bound(first); it != before_epilog_.end() && it->first.job == id;) {
+    if (!over(it->first)) {
+      it->second = *active;
+      ++it;
+      continue;
+    }
+    // How it ended, unless it is already waiting for the next run.
+    const auto* now = model::find_job(hooks_.view(), id);
+    const model::Job& job = now && now->epoch == it->first.epoch ? *now : *it->second;
+    hooks_.programs->run(io::ControllerHooks::Kind::Epilog, hook_environment(hooks_.view(), job, true),
+                         [this, id](const Status& status) {
+                           if (!status)
+                             hooks_.log(fmt::format("error: job {}: {}", id.value, status.error().message));
+                         });
+    it = before_epilog_.erase(it);
+  }
 }
 
 void Dispatcher::for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const {
@@ -54,7 +128,10 @@ void Dispatcher::carry_out(const state::Effect& effect) {
       send_work(node, {id, epoch}, work);
     });
   };
+  if (const auto* changed = std::get_if<state::JobChanged>(&effect)) return review_epilog(changed->job);
   if (const auto* launch = std::get_if<state::LaunchJob>(&effect)) {
+    const auto* job = hooks_.view().active.find(launch->job.value);
+    if (job && (*job)->epoch == launch->epoch && hold_for_prolog(**job)) return;
     with_job(launch->job, launch->epoch, [](const model::Job&, Work& work) { work.launch = true; });
   } else if (const auto* end = std::get_if<state::EndJob>(&effect)) {
     with_job(end->job, end->epoch, [&](const model::Job& job, Work& work) {
@@ -209,7 +286,7 @@ void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRu
     if (!job) continue;
     const model::JobRun run{id, (*job)->epoch};
     const bool held = std::find(holding.begin(), holding.end(), run) != holding.end();
-    if (held || !job_on_node(run, node)) continue;
+    if (held || !job_on_node(run, node) || in_prolog_.contains(run)) continue;
     Work& work = work_[{node, run}];
     if (work.pending()) continue;  // sent above; one that is being ended need not be launched for that
     work.launch = true;
@@ -219,8 +296,22 @@ void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRu
 
 // A node that was silent for long is not simply there again: what it runs may have been given up meanwhile. It
 // registers anew, and the state decides.
-void Dispatcher::on(const std::string& node, const model::AgentHeartbeat&) {
+void Dispatcher::on(const std::string& node, const model::AgentHeartbeat& heartbeat) {
   if (!links_[node].welcomed) ask_for_hello(node, {});
+  const auto* found = model::find_node(hooks_.view(), node);
+  if (heartbeat.problem.empty() || !found || (found->flags & model::kNodeDrain)) return;
+  // The agent repeats it: a node that was resumed and is still broken goes out again.
+  hooks_.propose_repeated(state::UpdateNode{.nodes = {node},
+                                            .action = state::UpdateNode::Action::Drain,
+                                            .reason = heartbeat.problem,
+                                            .comment = {},
+                                            .extra = {},
+                                            .features = {},
+                                            .weight = {},
+                                            .by = kRootUid},
+                          [this, node, why = heartbeat.problem](const state::Outcome& outcome) {
+                            if (outcome.status) hooks_.log(fmt::format("error: draining node {}: {}", node, why));
+                          });
 }
 
 void Dispatcher::on(const std::string& node, const model::AgentLaunched& launched) {
@@ -245,7 +336,11 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
                              .is_batch_host = done.is_batch_host,
                              .out_of_memory = done.out_of_memory,
                              .launch_failed = done.launch_failed,
-                             .error = done.error};
+                             .error = done.error,
+                             .prolog_failed = done.prolog_failed,
+                             .node_blameless = done.node_blameless,
+                             .drain = done.drain,
+                             .usage = done.usage};
   hooks_.propose_repeated(std::move(command), [this, node, run = done.run, why = done.error](const auto& outcome) {
     if (was_full(outcome)) return;
     if (!why.empty()) hooks_.log(fmt::format("error: node {} could not run job {}: {}", node, run.job.value, why));

@@ -7,12 +7,14 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ctld/launch_message.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
+#include "io/controller_hooks.h"
 #include "model/agent_message.h"
 #include "model/view.h"
 #include "state/cluster.h"
@@ -29,6 +31,8 @@ class Dispatcher {
     // The same for what is said again until it is answered: OutOfSpace, and forgotten, while the journal is full.
     std::function<void(state::Command, std::function<void(const state::Outcome&)>)> propose_repeated;
     std::function<void(std::string)> log;
+    io::ControllerHooks* programs = nullptr;   // of the site, before and after each job; null: none
+    std::function<void(JobId)> prolog_done{};  // the job goes to its nodes now
   };
   Dispatcher(io::Clock& clock, io::AgentPort& agents, Hooks hooks);
 
@@ -44,6 +48,9 @@ class Dispatcher {
   void on_message(const std::string& node, const model::AgentMessage& message);
   // Sends a signal to the job's nodes once; not repeated, as a second USR1 would be a second event to the job.
   void signal(const model::Job& job, int signal, bool batch_only, bool steps_only);
+
+  // It has its nodes, but the site's prolog is not through with it: nobody there knows of it yet.
+  bool awaits_prolog(const model::Job& job) const;
 
   void on_timer();
   Duration next_timer() const;  // monotonic
@@ -83,6 +90,11 @@ class Dispatcher {
   void send_work(const std::string& node, const model::JobRun& run, Work& work);
   void for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const;
   void check_leases(Duration now);
+  // A run is launched when the site's prolog is through with it; what has become of one that was launched is known
+  // when it is no longer active.
+  bool hold_for_prolog(const model::Job& job);
+  void on_prolog(model::JobRun run, const Status& status);
+  void review_epilog(JobId job);
 
   io::Clock& clock_;
   io::AgentPort& agents_;
@@ -90,6 +102,8 @@ class Dispatcher {
   std::map<std::string, Link> links_;
   std::map<Key, Work> work_;
   LaunchMessages launches_;
+  std::set<model::JobRun> in_prolog_, after_prolog_;
+  std::map<model::JobRun, model::JobPtr> before_epilog_;  // as last seen active
   Duration tick_at_{0};
   seconds heartbeat_{0};  // as agents were told
 };

@@ -28,6 +28,28 @@ model::ClusterConfig config() {
   return out;
 }
 
+// Programs of the site that end when the test says so.
+class TestPrograms final : public io::ControllerHooks {
+ public:
+  bool has(Kind kind) const override { return kind == Kind::Prolog ? prolog : epilog; }
+  void run(Kind kind, std::vector<std::string> environment, std::function<void(Status)> done) override {
+    running.push_back({kind, std::move(environment), std::move(done)});
+  }
+  void finish(Status status = {}) {
+    ASSERT_FALSE(running.empty());
+    auto done = std::move(running.front().done);
+    running.erase(running.begin());
+    done(std::move(status));
+  }
+  struct Run {
+    Kind kind;
+    std::vector<std::string> environment;
+    std::function<void(Status)> done;
+  };
+  bool prolog = false, epilog = false;
+  std::vector<Run> running;
+};
+
 class DispatchTest : public testing::Test {
  protected:
   DispatchTest() {
@@ -41,7 +63,8 @@ class DispatchTest : public testing::Test {
             .view = [this]() -> const model::View& { return world_.view(); },
             .propose = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
             .propose_repeated = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
-            .log = [](const std::string&) {}});
+            .log = [](const std::string&) {},
+            .programs = &programs_});
     dispatcher_->resume_all(world_.cluster.pending_effects());
   }
   // What was proposed is applied, and its effects carried out, as the controller does after a commit.
@@ -105,11 +128,65 @@ class DispatchTest : public testing::Test {
   bool down(const std::string& node) const { return world_.node(node).down; }
 
   World world_{2, 4, 0, config()};
+  TestPrograms programs_;
   TestClock clock_;
   TestAgents agents_;
   std::deque<std::pair<state::Command, std::function<void(const state::Outcome&)>>> proposed_;
   std::unique_ptr<Dispatcher> dispatcher_;
 };
+
+TEST_F(DispatchTest, NothingIsLaunchedBeforeTheSitesPrologIsThrough) {
+  programs_.prolog = true;
+  agents_.sent.clear();
+  const JobRun run = start({0, 1});
+  pass(seconds(11));
+  connect("n1");  // nor when a node comes back
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+  ASSERT_EQ(programs_.running.size(), 1u);
+  const auto& environment = programs_.running[0].environment;
+  EXPECT_NE(std::ranges::find(environment, "SLURM_JOB_NODELIST=n[1-2]"), environment.end());
+  EXPECT_NE(std::ranges::find(environment, "SLURM_SCRIPT_CONTEXT=prolog_slurmctld"), environment.end());
+  programs_.finish();
+  EXPECT_EQ(agents_.take<ControllerLaunch>().size(), 2u);
+  EXPECT_EQ(world_.job(run.job.value).state, model::JobState::Running);
+}
+
+TEST_F(DispatchTest, APrologThatFailsSendsTheJobBack) {
+  programs_.prolog = true;
+  const JobRun run = start({0});
+  agents_.sent.clear();
+  programs_.finish(fail(ErrorCode::Internal, "no"));
+  commit();
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+  hear("n1", done(run));
+  EXPECT_EQ(world_.job(run.job.value).state, model::JobState::Pending);
+  EXPECT_EQ(world_.job(run.job.value).restarts, 1u);
+  cancel({run.job, Epoch{2}});
+}
+
+TEST_F(DispatchTest, TheEpilogRunsOncePerRun) {
+  programs_.epilog = true;
+  const JobRun run = start({0});
+  hear("n1", model::AgentLaunched{run});
+  EXPECT_TRUE(programs_.running.empty());
+  auto end = done(run);
+  end.exit.code = 3;
+  hear("n1", end);
+  hear("n1", end);
+  ASSERT_EQ(programs_.running.size(), 1u);
+  const auto& environment = programs_.running[0].environment;
+  EXPECT_NE(std::ranges::find(environment, "SLURM_JOB_EXIT_CODE2=3:0"), environment.end());
+  EXPECT_NE(std::ranges::find(environment, "SLURM_JOB_EXIT_CODE=768"), environment.end());
+  programs_.finish(fail(ErrorCode::Internal, "only logged"));
+  EXPECT_EQ(world_.job(run.job.value).exit.code, 3);
+}
+
+TEST_F(DispatchTest, ANodeThatSaysItIsBrokenIsDrained) {
+  hear("n1", model::AgentHeartbeat{.problem = "gres/gpu /dev/nvidia1 is gone"});
+  EXPECT_TRUE(world_.node("n1").flags & model::kNodeDrain);
+  EXPECT_EQ(world_.node("n1").reason, "gres/gpu /dev/nvidia1 is gone");
+  EXPECT_FALSE(world_.node("n2").flags & model::kNodeDrain);
+}
 
 TEST_F(DispatchTest, LaunchIsRepeatedUntilConfirmed) {
   agents_.sent.clear();

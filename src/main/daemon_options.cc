@@ -42,12 +42,13 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
       --listen ADDR      host:port to listen on for steps
       --address HOST     the name or address under which others reach this node
       --token FILE       file with the join token, for a node that the controller does not know yet
+      --print-cdi        print CDI specifications of the GPUs of this host and exit
       --log-level WORD   error, info, debug ...
   -V, --version          print the version and exit
   -h, --help             this text
 )";
 
-enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress };
+enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrintCdi };
 constexpr option kControllerOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                          {"config", required_argument, nullptr, 'f'},
                                          {"state-dir", required_argument, nullptr, kStateDir},
@@ -64,6 +65,7 @@ constexpr option kAgentOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                     {"listen", required_argument, nullptr, kListen},
                                     {"address", required_argument, nullptr, kAddress},
                                     {"token", required_argument, nullptr, kToken},
+                                    {"print-cdi", no_argument, nullptr, kPrintCdi},
                                     {"log-level", required_argument, nullptr, kLogLevel},
                                     {"version", no_argument, nullptr, 'V'},
                                     {"help", no_argument, nullptr, 'h'},
@@ -136,6 +138,9 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
         break;
       case kAddress:
         out.address = optarg;
+        break;
+      case kPrintCdi:
+        out.print_cdi = true;
         break;
       case 'V':
         print_version(argv[0]);

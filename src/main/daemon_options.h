@@ -25,6 +25,7 @@ struct DaemonOptions {
   std::string token_file;  // --token
   std::string stepd;       // --stepd: where spurstepd is
   std::string address;     // --address: how others reach this agent
+  bool print_cdi = false;  // --print-cdi
 };
 
 enum class Daemon : std::uint8_t { Controller, Agent };

@@ -26,6 +26,7 @@
 #include "main/daemon_start.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
+#include "os/controller_hooks.h"
 #include "os/credentials.h"
 #include "os/daemon.h"
 #include "os/files.h"
@@ -172,6 +173,7 @@ class Spurctld {
     links_.close();
     server_->stop(std::chrono::seconds(1));
     core_->stop();
+    programs_.reset();
     journal_.reset();
     ::unlink(config::controller_socket(loaded_.daemon).c_str());
   }
@@ -204,15 +206,35 @@ class Spurctld {
     });
   }
 
+  Status open_programs() {
+    const auto& hooks = loaded_.daemon.hooks;
+    if (hooks.prolog_slurmctld.empty() && hooks.epilog_slurmctld.empty()) return {};
+    std::vector<std::string> environment;
+    if (!loaded_.path.empty())
+      environment.push_back((loaded_.dialect == config::Dialect::Slurm ? "SLURM_CONF=" : "SPUR_CONF=") +
+                            loaded_.path);
+    SPUR_ASSIGN(programs_, os::ThreadedHooks::open({.prolog = hooks.prolog_slurmctld,
+                                                    .epilog = hooks.epilog_slurmctld,
+                                                    .timeout = hooks.timeout,
+                                                    .environment = std::move(environment),
+                                                    .post = [this](std::function<void()> f) {
+                                                      if (core_)
+                                                        core_->post([f = std::move(f)](ctld::Controller&) { f(); });
+                                                    }}));
+    return {};
+  }
+
   Status start_core(const std::string& public_key) {
     return open_or_clear([&]() -> Status {
       if (!journal_) SPUR_TRY(open_journal());
+      if (!programs_) SPUR_TRY(open_programs());
       core_ = std::make_unique<ctld::CoreThread>(
           ctld::CoreThread::Doors{.clock = clock_,
                                   .journal = *journal_,
                                   .agents = links_,
                                   .log = [this](const std::string& line) { log_line(line); },
-                                  .fatal = [this](const Error& error) { die(error); }});
+                                  .fatal = [this](const Error& error) { die(error); },
+                                  .programs = programs_.get()});
       return core_->start(loaded_.cluster, public_key);
     });
   }
@@ -334,6 +356,7 @@ class Spurctld {
   std::unique_ptr<os::HostCredentialSigner> signer_;
   std::unique_ptr<os::TrustedKeyVerifier> verifier_;
   ctld::AgentLinks links_;
+  std::unique_ptr<os::ThreadedHooks> programs_;
   std::unique_ptr<ctld::CoreThread> core_;
   std::unique_ptr<ctld::Identify> identify_;
   std::unique_ptr<ctld::ControllerCalls> calls_;

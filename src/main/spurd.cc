@@ -19,14 +19,17 @@
 #include "config/load.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
+#include "main/node_side.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
 #include "os/controller_link.h"
 #include "os/credentials.h"
 #include "os/daemon.h"
+#include "os/device_filter.h"
 #include "os/event_loop.h"
 #include "os/files.h"
 #include "os/hardware.h"
+#include "os/hook_runner.h"
 #include "os/log.h"
 #include "os/signals.h"
 #include "os/state_directory.h"
@@ -34,6 +37,7 @@
 #include "os/step_launcher.h"
 #include "os/system_clock.h"
 #include "wire/credential_client.h"
+#include "wire/id_codec.h"
 
 namespace spur::main {
 namespace {
@@ -43,6 +47,8 @@ os::Log::Targets agent_log_targets(const config::Loaded& loaded, const std::stri
   const auto& daemon = loaded.daemon;
   return log_targets(daemon.agent_log, config::agent_log_file(daemon, node, short_hostname()), options);
 }
+
+constexpr Duration kHealthTimeout = seconds(60);
 
 class Spurd {
  public:
@@ -59,17 +65,34 @@ class Spurd {
     SPUR_TRY(read_token());
     SPUR_ASSIGN(loop_, os::EventLoop::open());
     SPUR_TRY(loop_->watch(signals.fd(), EPOLLIN, [this, &signals](std::uint32_t) { on_signal(signals); }));
+    SPUR_ASSIGN(auto machine, os::discover_machine());
+    devices_ = std::make_unique<NodeDevices>(
+        detect_for(loaded_.daemon.detect, node_), declared() ? declared()->gres : std::vector<model::NodeGres>{},
+        loaded_.daemon.cdi_dirs, [this](const std::string& text) { log_.warning("{}", text); });
+    machine.hardware.gres = devices_->report(machine);
+    confined_ = confined_node(loaded_.daemon.cgroup, machine, devices_->managed(machine));
+    if (confined_.policy.devices && !confined_.devices.empty())
+      if (auto able = os::can_deny_devices(); !able)
+        log_.warning("{}: any job can open the devices of others", able.error().message);
     SPUR_ASSIGN(launcher_,
                 os::StepLauncher::open(
                     *loop_, {.spool = spool_,
                              .stepd = options_.stepd.empty() ? sibling_program("spurstepd") : options_.stepd,
                              .node = node_,
                              .job_environment = job_environment(),
-                             .use_cgroups = true,
+                             .use_cgroups = !loaded_.daemon.cgroup.disabled,
+                             .confine = [this](const model::LaunchPart& part) { return limits_of(confined_, part); },
                              .keep_users = seconds(60),
+                             .hooks = {.prolog = loaded_.daemon.hooks.prolog,
+                                       .epilog = loaded_.daemon.hooks.epilog,
+                                       .timeout = loaded_.daemon.hooks.timeout,
+                                       .alloc = loaded_.daemon.hooks.alloc,
+                                       .contain = loaded_.daemon.hooks.contain,
+                                       .serial = loaded_.daemon.hooks.serial},
+                             .gpu_load = gpu_load(),
+                             .sample_every = loaded_.daemon.sample_every,
                              .warn = [this](const std::string& text) { log_.warning("{}", text); }}));
     SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(spool_ + "/node.key"));
-    SPUR_ASSIGN(auto machine, os::discover_machine());
     public_key_ = key.public_key();
     signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), loaded_.cluster.cluster_name, host);
     make_link();
@@ -78,6 +101,9 @@ class Spurd {
     SPUR_TRY(agent_->start());
     link_->start();
     arm_timer();
+    cpus_ = declared() ? declared()->cpus.value_or(machine.hardware.cpus) : machine.hardware.cpus;
+    hooks_ = std::make_unique<os::HookRunner>(*loop_);
+    check_health();
     log_.info("spurd {} is ready: node {}, {} CPUs, steps on {}", kVersion, node_, machine.hardware.cpus, address_);
     return {};
   }
@@ -104,6 +130,17 @@ class Spurd {
     return {};
   }
 
+  const model::NodeConfig* declared() const {
+    for (const auto& n : loaded_.cluster.nodes)
+      if (n.name == node_) return &n;
+    return nullptr;
+  }
+
+  std::function<os::GpuLoad(const model::LaunchPart&)> gpu_load() const {
+    if (!devices_->any_gpu()) return {};
+    return [this](const model::LaunchPart& part) { return devices_->load(part.devices); };
+  }
+
   // Where commands inside a job find the controller, whatever the user's own environment says.
   std::vector<std::string> job_environment() const {
     std::vector<std::string> out;
@@ -125,17 +162,15 @@ class Spurd {
                                                                  .found = machine.hardware,
                                                                  .boot_time = machine.boot_time},
                                             clock_, *launcher_, *link_);
-    agent_->measure = [](model::AgentHeartbeat& beat) {
+    agent_->measure = [this](model::AgentHeartbeat& beat) {
       const auto load = os::sample_load();
       beat.load_hundredths = load.load_hundredths;
       beat.free_memory_mib = load.free_memory_mib;
+      beat.problem = devices_->problem();
     };
   }
 
   Status serve_steps() {
-    const model::NodeConfig* declared = nullptr;
-    for (const auto& n : loaded_.cluster.nodes)
-      if (n.name == node_) declared = &n;
     verifier_ = std::make_unique<os::TrustedKeyVerifier>(
         os::TrustedKeyVerifier::Options{.cluster = loaded_.cluster.cluster_name,
                                         .audience = "steps",
@@ -150,19 +185,62 @@ class Spurd {
         .port = *channels_,
         .node = node_,
         .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
-        .call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); }});
+        .call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); },
+        .usage = [this](JobId job) { return usage_of(job); }});
     agent_->on_run_ends = [this](const model::JobRun& run, bool over) {
       over ? steps_->book.forget(run) : steps_->book.ends(run);
     };
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
                                                     [this](std::function<void()> f) { loop_->post(std::move(f)); });
     const std::string listen =
-        options_.listen.empty() ? config::agent_listen_address(loaded_.daemon, declared) : options_.listen;
+        options_.listen.empty() ? config::agent_listen_address(loaded_.daemon, declared()) : options_.listen;
     int port = 0;
     SPUR_ASSIGN(server_, agent::serve_steps(listen, *service_, &port));
-    address_ = config::join_host_port(reachable_host(listen, declared), static_cast<std::uint16_t>(port));
+    address_ = config::join_host_port(reachable_host(listen, declared()), static_cast<std::uint16_t>(port));
     agent_->set_address(address_);
     return {};
+  }
+
+  std::vector<v1::StepUsage> usage_of(JobId job) const {
+    std::vector<v1::StepUsage> out;
+    for (const auto& sample : launcher_->usage(job)) {
+      auto& step = out.emplace_back();
+      step.set_step(sample.step);
+      model::Usage sum;
+      for (const auto& task : sample.tasks) {
+        auto* row = step.add_tasks();
+        row->set_rank(task.rank);
+        row->set_pid(static_cast<std::uint32_t>(task.pid));
+        wire::to_proto(task.usage, row->mutable_usage());
+        sum.add(task.usage);
+      }
+      wire::to_proto(sum, step.mutable_usage());
+    }
+    return out;
+  }
+
+  // As often as the site wants and while the node is in a state for it. What it finds is its own to act on
+  // (scontrol update nodename=... state=drain); that it failed is only logged, as in Slurm.
+  void check_health() {
+    const auto& health = loaded_.daemon.health;
+    if (health.program.empty() || health.interval == seconds(0)) return;
+    loop_->call_after(health.interval, [this] { check_health(); });
+    const std::uint32_t held = agent_->cpus_held();
+    const bool anywhere = !health.idle && !health.mixed && !health.allocated;
+    const bool full = held >= cpus_;
+    if (checking_ || !(anywhere || (held == 0 ? health.idle : full ? health.allocated : health.mixed))) return;
+    checking_ = true;
+    std::vector<std::string> environment = job_environment();
+    environment.push_back("SLURMD_NODENAME=" + node_);
+    hooks_->run({.name = "health check",
+                 .programs = {health.program},
+                 .environment = std::move(environment),
+                 .timeout = kHealthTimeout,
+                 .cgroup = {}},
+                [this](const Status& status) {
+                  checking_ = false;
+                  if (!status) log_.error("{}", status.error().message);
+                });
   }
 
   // How other nodes and srun reach us: as told, by the address we listen on unless that means "all", or as declared.
@@ -285,6 +363,11 @@ class Spurd {
   std::optional<os::StateDirectory> directory_;
   os::PidFile pid_file_;
   std::unique_ptr<os::EventLoop> loop_;
+  os::ConfinedNode confined_;
+  std::unique_ptr<NodeDevices> devices_;
+  std::unique_ptr<os::HookRunner> hooks_;
+  std::uint32_t cpus_ = 0;
+  bool checking_ = false;
   std::unique_ptr<os::StepLauncher> launcher_;
   std::unique_ptr<os::HostCredentialSigner> signer_;
   std::unique_ptr<os::TrustedKeyVerifier> verifier_;
@@ -316,6 +399,11 @@ int run(int argc, char** argv) {
   if (node.empty()) {
     const auto* declared = config::find_node_of_host(loaded->cluster, short_hostname());
     node = declared ? declared->name : short_hostname();
+  }
+  if (options.print_cdi) {
+    const NodeDevices devices(config::Detect::All, {}, loaded->daemon.cdi_dirs, [](const std::string&) {});
+    for (const std::string& text : devices.cdi_specifications()) std::fputs(text.c_str(), stdout);
+    return 0;
   }
   // One that runs on the controller's own configuration: it would be refused for ever.
   const auto& nodes = loaded->cluster.nodes;

@@ -25,6 +25,7 @@
 #include "model/allocation.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "model/usage.h"
 
 namespace spur::model {
 
@@ -39,6 +40,7 @@ struct AgentHeartbeat {
   std::uint64_t sequence = 0;
   std::uint32_t load_hundredths = 0;  // 1-minute load average x 100
   std::uint64_t free_memory_mib = 0;
+  std::string problem{};  // why the node should get no jobs (a device is missing); empty: nothing
 };
 struct AgentLaunched {
   JobRun run;
@@ -48,6 +50,10 @@ struct AgentJobDone {
   ExitStatus exit;
   bool is_batch_host = false, out_of_memory = false, launch_failed = false;
   std::string error;
+  bool prolog_failed = false;   // that is why it was not launched
+  bool node_blameless = false;  // not launched, and no sign that the node is broken (its user is not known there)
+  std::string drain{};          // why the node must not be used any more (its epilog failed); empty: it may
+  Usage usage{};
 };
 using AgentMessage = std::variant<AgentHello, AgentHeartbeat, AgentLaunched, AgentJobDone>;
 

@@ -158,6 +158,8 @@ struct ClusterConfig {
   std::optional<std::uint32_t> default_cpus_per_gpu;  // JobDefaults
   std::optional<std::uint64_t> default_memory_per_gpu_mib;
   std::vector<std::uint32_t> admin_uids;  // besides root and the daemon's user (SlurmUser)
+  bool hold_on_prolog_fail = true;  // a job whose prolog failed waits to be released (nohold_on_prolog_fail: not)
+  std::uint32_t max_launch_failures = 3;  // in a row, then the node is drained; 0: never
   bool accept_unknown_nodes =
       false;  // no node is declared: whoever registers joins, and partitions with nodes ALL have it
   bool config_overrides = false;  // SlurmdParameters=config_overrides: declared hardware wins over found

@@ -19,6 +19,7 @@
 #include "model/job_state.h"
 #include "model/pending_reason.h"
 #include "model/preempt.h"
+#include "model/usage.h"
 
 namespace spur::model {
 
@@ -80,8 +81,8 @@ struct Job {
   TimeLimit time_limit;         // in force (spec's, or the partition's default)
   Time kill_began;              // TERM was sent; KILL follows after KillWait
 
-  // Told to make room for `preempted_for`: it goes at `preempt_at` (after its grace time), in the way of `preempt_how`.
-  // A suspended job with preempt_how Suspend runs on when its CPUs are free again.
+  // Told to make room for `preempted_for`: it goes at `preempt_at` (after its grace time), in the way of
+  // `preempt_how`. A suspended job with preempt_how Suspend runs on when its CPUs are free again.
   Time preempt_at;  // not set: not being preempted
   PreemptHow preempt_how = PreemptHow::Unset;
   JobId preempted_for;
@@ -96,7 +97,8 @@ struct Job {
   std::string batch_host;
   std::uint32_t cpus_allocated = 0;
   ExitStatus exit, derived_exit;
-  Uid ended_by;  // who cancelled, with `cancelled`
+  std::shared_ptr<const Usage> usage;  // of this run on the nodes that are through with it; null: nothing measured
+  Uid ended_by;                        // who cancelled, with `cancelled`
   bool cancelled = false;
   std::string submit_token;
 

@@ -81,7 +81,8 @@ struct Node {
       devices_in_use;       // one per gres name: bitmap by device index; shares taken, where it is shared
   std::vector<JobId> jobs;  // running, suspended or completing here, ascending
   std::uint32_t jobs_completing = 0;
-  bool exclusive = false;  // a job holds the node alone
+  bool exclusive = false;             // a job holds the node alone
+  std::uint32_t launch_failures = 0;  // runs in a row that it could not start
 
   bool usable() const {
     return registered && !down && !(flags & (kNodeDrain | kNodeFail | kNodeNoResponse | kNodeInvalidRegistration));

@@ -6,13 +6,16 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <memory>
 #include <optional>
 
 #include "os/files.h"
+#include "os/process.h"
 
 namespace spur::os {
 namespace {
@@ -61,6 +64,19 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+// Where the controller is off the file is missing, and with it the limit.
+Status set_limit(int dir, const std::string& path, const char* name, std::string_view value) {
+  if (::faccessat(dir, name, F_OK, 0) != 0) return {};
+  return write_at(dir, path, name, value);
+}
+
+constexpr const char* kControllers[] = {"memory", "cpuset", "pids", "io"};
+
+// One by one: a controller that cannot be had must not cost the others.
+void hand_on_controllers(int dir, const std::string& path) {
+  for (const char* name : kControllers) (void)write_at(dir, path, "cgroup.subtree_control", fmt::format("+{}", name));
+}
+
 // mountinfo: "id parent major:minor root mount-point options ... - type source ..."
 std::optional<std::string> cgroup2_mount() {
   const auto text = read_at(AT_FDCWD, "/proc/self/mountinfo");
@@ -96,14 +112,16 @@ std::vector<std::string> groups_below(int dir) {
   return out;
 }
 
-void collect_processes(int dir, std::vector<pid_t>& out) {
-  if (const auto text = read_at(dir, "cgroup.procs")) {
-    for (const char *at = text->data(), *end = at + text->size(); at < end; ++at) {
-      pid_t pid = 0;
-      at = std::from_chars(at, end, pid).ptr;
-      if (pid > 0) out.push_back(pid);
-    }
+void parse_pids(const std::string& text, std::vector<pid_t>& out) {
+  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+    pid_t pid = 0;
+    at = std::from_chars(at, end, pid).ptr;
+    if (pid > 0) out.push_back(pid);
   }
+}
+
+void collect_processes(int dir, std::vector<pid_t>& out) {
+  if (const auto text = read_at(dir, "cgroup.procs")) parse_pids(*text, out);
   for (const auto& name : groups_below(dir)) {
     const UniqueFd below(::openat(dir, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (below) collect_processes(below.get(), out);
@@ -117,6 +135,23 @@ void remove_below(int dir) {
     remove_below(below.get());
     ::unlinkat(dir, name.c_str(), AT_REMOVEDIR);
   }
+}
+
+// A group with processes of its own cannot hand controllers on, the root excepted.
+void step_aside(const Cgroup& group) {
+  const auto type = read_at(group.fd(), "cgroup.type");  // the root has none
+  if (!type) return;
+  const auto text = read_at(group.fd(), "cgroup.procs");
+  std::vector<pid_t> here;
+  if (text) parse_pids(*text, here);
+  if (here.empty()) return;
+  std::vector<pid_t> ours = descendants_of(::getpid());
+  ours.push_back(::getpid());
+  for (const pid_t pid : here)
+    if (std::ranges::find(ours, pid) == ours.end()) return;  // a login session, say: not ours to rearrange
+  auto aside = Cgroup::create(group.path() + "/daemon");
+  if (!aside) return;
+  for (const pid_t pid : here) (void)write_at(aside->fd(), aside->path(), "cgroup.procs", std::to_string(pid));
 }
 
 }  // namespace
@@ -135,12 +170,17 @@ CgroupBase open_cgroup_base(std::string_view name) {
     return out;
   }
   out.path = path;
-  const UniqueFd above(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Best effort: where the parent may not delegate, the check below finds the controller missing.
-  (void)write_at(above.get(), parent, "cgroup.subtree_control", "+memory");
-  (void)write_at(base->fd(), path, "cgroup.subtree_control", "+memory");
-  if (const auto on = read_at(base->fd(), "cgroup.subtree_control"); !on || !has_word(*on, "memory"))
-    out.problem = fmt::format("the memory controller is not available in {}: memory limits are not enforced", path);
+  if (auto above = Cgroup::open(parent); above) {
+    step_aside(*above);
+    hand_on_controllers(above->fd(), parent);
+  }
+  hand_on_controllers(base->fd(), path);
+  const auto on = read_at(base->fd(), "cgroup.subtree_control").value_or("");
+  std::string missing;
+  for (const char* controller : kControllers)
+    if (!has_word(on, controller)) missing += (missing.empty() ? "" : ", ") + std::string(controller);
+  if (!missing.empty())
+    out.problem = fmt::format("no control of {} in {}: limits of these are not enforced", missing, path);
   return out;
 }
 
@@ -196,13 +236,21 @@ bool Cgroup::remove() const {
   return ::rmdir(path_.c_str()) == 0 || errno == ENOENT;
 }
 
-Status Cgroup::limit_memory(std::uint64_t mib) const {
-  if (::faccessat(fd_.get(), "memory.max", W_OK, AT_EACCESS) != 0)
-    return fail(ErrorCode::NotSupported, "no memory controller in " + path_);
-  return write_at(fd_.get(), path_, "memory.max", std::to_string(mib << 20));
+Status Cgroup::limit(const CgroupLimits& limits) const {
+  const auto set = [this](const char* name, std::string_view value) {
+    return set_limit(fd_.get(), path_, name, value);
+  };
+  if (!limits.cpus.empty()) SPUR_TRY(set("cpuset.cpus", limits.cpus));
+  if (limits.memory_high) SPUR_TRY(set("memory.high", std::to_string(*limits.memory_high)));
+  if (limits.memory_max) SPUR_TRY(set("memory.max", std::to_string(*limits.memory_max)));
+  if (limits.swap_max) SPUR_TRY(set("memory.swap.max", std::to_string(*limits.swap_max)));
+  if (limits.processes_max > 0) SPUR_TRY(set("pids.max", std::to_string(limits.processes_max)));
+  for (const std::string& line : limits.io_max) SPUR_TRY(set("io.max", line));
+  return {};
 }
 
-void Cgroup::delegate_memory() const {
+void Cgroup::delegate() const {
+  // Only what groups below are limited by or counted with.
   (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+memory");
 }
 
@@ -215,6 +263,11 @@ std::uint64_t Cgroup::peak_memory_bytes() const {
   if (const auto text = read_at(fd_.get(), "memory.peak"))
     std::from_chars(text->data(), text->data() + text->size(), value);
   return value;
+}
+
+Cgroup::CpuTime Cgroup::cpu_time() const {
+  const auto text = read_at(fd_.get(), "cpu.stat");
+  return {.user_us = value_of(text, "user_usec"), .system_us = value_of(text, "system_usec")};
 }
 
 }  // namespace spur::os

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "os/device_filter.h"
 #include "os/process.h"
 #include "os/test_directory.h"
 #include "os/unique_fd.h"
@@ -124,18 +125,45 @@ TEST_F(CgroupTest, FrozenProcessesStandStillAndCanBeKilled) {
 TEST_F(CgroupTest, LimitsOnlyWhereThereIsAController) {
   auto job = Cgroup::create(base_.path + "/job_3");
   ASSERT_TRUE(job);
-  const auto limited = job->limit_memory(64);
-  if (std::filesystem::exists(job->path() + "/memory.max")) {
-    ASSERT_TRUE(limited) << limited.error().message;
+  CgroupLimits limits;
+  limits.memory_max = 64u << 20;
+  limits.processes_max = 77;
+  const auto limited = job->limit(limits);
+  ASSERT_TRUE(limited) << limited.error().message;
+  const struct {
+    const char *controller, *file, *value;
+  } rows[] = {{"memory", "memory.max", "67108864"}, {"pids", "pids.max", "77"}};
+  for (const auto& row : rows) {
     std::string text;
-    std::ifstream(job->path() + "/memory.max") >> text;
-    EXPECT_EQ(text, std::to_string(64u << 20));
-  } else {
-    ASSERT_FALSE(limited);
-    EXPECT_EQ(limited.error().code, ErrorCode::NotSupported);
-    EXPECT_NE(base_.problem.find("memory limits are not enforced"), std::string::npos) << base_.problem;
+    std::ifstream(fmt::format("{}/{}", job->path(), row.file)) >> text;
+    const bool missing = base_.problem.find(row.controller) != std::string::npos;
+    EXPECT_EQ(text, missing ? "" : row.value) << row.file << ": " << base_.problem;
   }
   EXPECT_EQ(job->oom_kills(), 0u);
+}
+
+// The one thing that can be confined without controllers, and only by root.
+TEST_F(CgroupTest, DeniedDevicesCannotBeOpened) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may load device filters";
+  auto job = Cgroup::create(base_.path + "/job_4");
+  ASSERT_TRUE(job);
+  const auto zero = device_number("/dev/zero");
+  ASSERT_TRUE(zero);
+  EXPECT_EQ(*zero, (DeviceNumber{'c', 1, 5}));
+  if (const auto denied = deny_devices(job->fd(), {{'c', 195, 0}, *zero}); !denied) {
+    if (denied.error().code == ErrorCode::NotSupported) GTEST_SKIP() << denied.error().message;
+    FAIL() << denied.error().message;
+  }
+  auto child = spawn(
+      {.path = "/bin/sh",
+       .arguments = {"sh", "-c",
+                     fmt::format("echo $$ > {}/cgroup.procs && : < /dev/null && ! (: < /dev/zero)", job->path())},
+       .environment = {},
+       .fds = {}});
+  ASSERT_TRUE(child);
+  int status = 0;
+  ::waitpid(child->pid, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Cgroup, OrdinaryDirectoriesAreRefused) {

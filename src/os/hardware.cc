@@ -51,10 +51,13 @@ std::uint32_t count(const Topology& topology, hwloc_obj_type_t type) {
 
 // Where packages or cores differ from each other (or the hypervisor hides them), the numbers per socket and per core
 // are rounded down; `cpus` is always the true count.
-Status count_processors(const std::string& synthetic, model::NodeHardware& hardware) {
+Status count_processors(const std::string& synthetic, Machine& machine) {
+  model::NodeHardware& hardware = machine.hardware;
   SPUR_ASSIGN(const Topology topology, load_topology(synthetic));
   hardware.cpus = count(topology, HWLOC_OBJ_PU);
   if (hardware.cpus == 0) return fail(ErrorCode::Internal, "hwloc found no processor");
+  for (hwloc_obj_t cpu = nullptr; (cpu = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, cpu)) != nullptr;)
+    machine.cpu_numbers.push_back(cpu->os_index);
   hardware.boards = 1;
   hardware.sockets = std::max(1u, count(topology, HWLOC_OBJ_PACKAGE));
   std::uint32_t cores = count(topology, HWLOC_OBJ_CORE);
@@ -78,7 +81,7 @@ Result<Time> read_boot_time() {
 
 Result<Machine> discover_machine(const HardwareOptions& options) {
   Machine machine;
-  SPUR_TRY(count_processors(options.synthetic, machine.hardware));
+  SPUR_TRY(count_processors(options.synthetic, machine));
 
   const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page_bytes <= 0) return fail_errno("cannot find out the size of the memory", errno);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -13,10 +14,11 @@
 namespace spur::os {
 
 struct Machine {
-  model::NodeHardware hardware;  // without gres
-  std::string hostname;          // up to the first dot
-  std::string os;                // "Linux 6.1.0-18-amd64 #1 SMP ...", as uname gives it
-  std::string arch;              // "x86_64"
+  model::NodeHardware hardware;            // without gres
+  std::vector<std::uint32_t> cpu_numbers;  // the kernel's number of each CPU, by ours: socket by socket, core by core
+  std::string hostname;                    // up to the first dot
+  std::string os;                          // "Linux 6.1.0-18-amd64 #1 SMP ...", as uname gives it
+  std::string arch;                        // "x86_64"
   Time boot_time;
 };
 

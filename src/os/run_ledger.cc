@@ -51,13 +51,14 @@ std::string encode(const RunLedger::Entry& entry) {
     const EndRecord& end = *entry.end;
     slot.has_end = 1;
     slot.out_of_memory = end.out_of_memory;
-    slot.launch_failed = end.launch_failed;
+    slot.launch_failed =
+        static_cast<std::uint8_t>(end.launch_failed | end.prolog_failed << 1 | end.node_blameless << 2);
     slot.code = end.exit.code;
     slot.signal = end.exit.signal;
     slot.ended_us = to_micros(end.ended);
-    slot.user_cpu_us = end.user_cpu_us;
-    slot.system_cpu_us = end.system_cpu_us;
-    slot.max_rss_kib = end.max_rss_kib;
+    slot.user_cpu_us = end.usage.user_cpu_us;
+    slot.system_cpu_us = end.usage.system_cpu_us;
+    slot.max_rss_kib = end.usage.max_rss_kib;
     slot.error_size = static_cast<std::uint16_t>(std::min(end.error.size(), kMaxError));
     std::memcpy(slot.error, end.error.data(), slot.error_size);
   }
@@ -76,12 +77,14 @@ std::optional<RunLedger::Entry> decode(const char* bytes) {
   if (slot.has_end != 0)
     out.end = EndRecord{.exit = {slot.code, slot.signal},
                         .out_of_memory = slot.out_of_memory != 0,
-                        .launch_failed = slot.launch_failed != 0,
+                        .launch_failed = (slot.launch_failed & 1) != 0,
                         .error = std::string(slot.error, slot.error_size),
                         .ended = from_micros(slot.ended_us),
-                        .user_cpu_us = slot.user_cpu_us,
-                        .system_cpu_us = slot.system_cpu_us,
-                        .max_rss_kib = slot.max_rss_kib};
+                        .usage = {.user_cpu_us = slot.user_cpu_us,
+                                  .system_cpu_us = slot.system_cpu_us,
+                                  .max_rss_kib = slot.max_rss_kib},
+                        .prolog_failed = (slot.launch_failed & 2) != 0,
+                        .node_blameless = (slot.launch_failed & 4) != 0};
   return out;
 }
 

@@ -48,7 +48,7 @@ TEST_F(Ledger, RemembersRunsAndEnds) {
   end.exit = {3, 0};
   end.launch_failed = true;
   end.error = std::string(1000, 'e');
-  end.max_rss_kib = 77;
+  end.usage.max_rss_kib = 77;
   ledger_->note_end(run_of(5), end);
   ledger_->note_end(run_of(99), end);  // never heard of
   ledger_->forget(run_of(4));
@@ -65,7 +65,7 @@ TEST_F(Ledger, RemembersRunsAndEnds) {
   EXPECT_EQ(found[1].end->exit, (model::ExitStatus{3, 0}));
   EXPECT_TRUE(found[1].end->launch_failed);
   EXPECT_EQ(found[1].end->error, std::string(400, 'e'));
-  EXPECT_EQ(found[1].end->max_rss_kib, 77u);
+  EXPECT_EQ(found[1].end->usage.max_rss_kib, 77u);
   EXPECT_TRUE(ledger_->knows(run_of(5)));
   EXPECT_FALSE(ledger_->knows(run_of(4)));
 }

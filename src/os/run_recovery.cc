@@ -31,7 +31,15 @@ EndRecord killed_record(std::string why) {
 }
 
 io::Launcher::Ended ended_of(model::JobRun run, const EndRecord& record) {
-  return {run, record.exit, record.out_of_memory, record.launch_failed, record.error};
+  return {.run = run,
+          .exit = record.exit,
+          .out_of_memory = record.out_of_memory,
+          .launch_failed = record.launch_failed,
+          .error = record.error,
+          .prolog_failed = record.prolog_failed,
+          .node_blameless = record.node_blameless,
+          .drain = {},
+          .usage = record.usage};
 }
 
 }  // namespace
@@ -87,6 +95,12 @@ bool StepLauncher::anything_left(model::JobRun run, const Run& state, bool kill)
 }
 
 void StepLauncher::finish(model::JobRun run, EndRecord record) {
+  if (Run& state = runs_.at(run); state.prolog == PrologState::Running) {
+    state.phase = Phase::Clearing;
+    state.kill_at = Duration::max();
+    state.end_after_prolog = std::move(record);
+    return;
+  }
   record.ended = wall_clock();
   const auto file = spool_.open_run(run);
   const Status noted = file ? file->note_end(record) : Status(std::unexpected(file.error()));
@@ -98,10 +112,11 @@ void StepLauncher::report(model::JobRun run, const EndRecord& record) {
   // Nobody need wait for it: until the controller has the end, a power cut merely changes it.
   ledger_->note_end(run, record);
   Run& state = runs_.at(run);
-  state.phase = Phase::Ended;
   state.pidfd.reset();
   state.timer = {};
-  if (on_ended) on_ended(ended_of(run, record));
+  if (options_.hooks.epilog.empty() || !state.launch) return tell_end(ended_of(run, record));
+  state.phase = Phase::Epilog;
+  run_epilog(run, ended_of(run, record));
 }
 
 Result<std::vector<io::Launcher::Known>> StepLauncher::recover() {
@@ -161,6 +176,7 @@ Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
   state.kill_wait = known.launch->kill_wait;
   state.uid = known.launch->spec->uid;
   state.gid = known.launch->spec->gid;
+  state.part = known.launch->parts.front();
   auto record = file->end();
   const bool rebooted = state.header.boot_id != boot_id_;
   if (!record && rebooted) {
@@ -170,7 +186,14 @@ Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
     record = entry != ledger_->found().end() && entry->end ? *entry->end : killed_record("the node was restarted");
     SPUR_TRY(file->note_end(*record));
   }
-  if (record) {
+  keep_for_hooks(state, *known.launch);
+  if (record && !options_.hooks.epilog.empty()) {
+    // Whether its epilog has run nobody knows; as in Slurm it may run twice.
+    state.phase = Phase::Epilog;
+    loop_.post([this, alive = alive_, run, end = *record] {
+      if (*alive && runs_.contains(run)) report(run, end);
+    });
+  } else if (record) {
     state.phase = Phase::Ended;
     known.running = false;
     known.ended = ended_of(run, *record);
@@ -182,6 +205,7 @@ Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
 
 void StepLauncher::recover_script(model::JobRun run, RunFile file) {
   runs_.at(run).phase = Phase::Running;
+  if (file.started()) runs_.at(run).prolog = PrologState::Done;
   if (!file.try_lock()) return adopt(run, 0);
   if (!file.started()) return note(run, std::move(file));  // the old agent died before it came to that
   // Reported from the loop, after recover() has told of the run.

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/check.h"
 #include "os/crc32c.h"
@@ -27,6 +28,13 @@ constexpr std::size_t kMaxLaunch = 256u << 20;
 constexpr std::string_view kMagic = "spur-run 1\n";
 constexpr std::string_view kSpare = "spare";
 constexpr std::size_t kMaxSpares = 256;
+
+constexpr std::pair<std::string_view, std::uint64_t model::Usage::*> kUsageFields[] = {
+    {"user_cpu_us", &model::Usage::user_cpu_us},         {"system_cpu_us", &model::Usage::system_cpu_us},
+    {"max_rss_kib", &model::Usage::max_rss_kib},         {"max_vsize_kib", &model::Usage::max_vsize_kib},
+    {"memory_peak_kib", &model::Usage::memory_peak_kib}, {"read_bytes", &model::Usage::read_bytes},
+    {"write_bytes", &model::Usage::write_bytes},         {"major_faults", &model::Usage::major_faults},
+};
 
 // A part: lines of text, then "sum <crc>" and a newline, then NUL bytes up to its fixed size.
 std::string seal(std::string text, std::size_t size) {
@@ -138,9 +146,9 @@ std::optional<EndRecord> RunFile::end() const {
   out.out_of_memory = value_of(*text, "out_of_memory") == "1";
   out.launch_failed = value_of(*text, "launch_failed") == "1";
   out.ended = from_micros(number_of<std::int64_t>(*text, "ended_us"));
-  out.user_cpu_us = number_of<std::uint64_t>(*text, "user_cpu_us");
-  out.system_cpu_us = number_of<std::uint64_t>(*text, "system_cpu_us");
-  out.max_rss_kib = number_of<std::uint64_t>(*text, "max_rss_kib");
+  out.prolog_failed = value_of(*text, "prolog_failed") == "1";
+  out.node_blameless = value_of(*text, "node_blameless") == "1";
+  for (const auto& [name, member] : kUsageFields) out.usage.*member = number_of<std::uint64_t>(*text, name);
   out.error = value_of(*text, "error");
   return out;
 }
@@ -154,11 +162,12 @@ Status RunFile::note_started(pid_t stepd) const {
 
 Status RunFile::note_end(const EndRecord& record) const {
   std::string text = fmt::format(
-      "code {}\nsignal {}\nout_of_memory {}\nlaunch_failed {}\nended_us {}\nuser_cpu_us {}\nsystem_cpu_us "
-      "{}\nmax_rss_kib {}\n",
+      "code {}\nsignal {}\nout_of_memory {}\nlaunch_failed {}\nprolog_failed {}\nnode_blameless {}\nended_us {}\n",
       record.exit.code, record.exit.signal, int{record.out_of_memory}, int{record.launch_failed},
-      to_micros(record.ended), record.user_cpu_us, record.system_cpu_us, record.max_rss_kib);
-  if (!record.error.empty()) text += "error " + one_line(record.error, 2000) + "\n";
+      int{record.prolog_failed}, int{record.node_blameless}, to_micros(record.ended));
+  for (const auto& [name, member] : kUsageFields)
+    if (record.usage.*member > 0) text += fmt::format("{} {}\n", name, record.usage.*member);
+  if (!record.error.empty()) text += "error " + one_line(record.error, 1800) + "\n";
   const auto part = seal(std::move(text), kLaunchAt - kEndAt);
   if (::pwrite(fd_.get(), part.data(), part.size(), kEndAt) != static_cast<ssize_t>(part.size()))
     return fail_errno("cannot write a run record", errno);
@@ -293,6 +302,11 @@ void Spool::remove_for_good(const std::string& name) const {
   if (!dir) return;
   for (const char* file : {"run", "slurm_script", "ctl"}) ::unlinkat(dir.get(), file, 0);
   ::unlinkat(fd_.get(), name.c_str(), AT_REMOVEDIR);
+}
+
+std::string usage_file(std::string_view run_directory, model::JobRun run, std::string_view step) {
+  const auto spool = run_directory.substr(0, run_directory.rfind('/'));
+  return fmt::format("{}/{}/{}.{}", spool, kUsageDirectory, Spool::run_name(run), step);
 }
 
 std::string run_token(std::string_view spool_token, model::JobRun run) {

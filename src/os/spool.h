@@ -15,9 +15,9 @@
 //   1536  end      how the run ended
 //   4096  launch   the ControllerLaunch, as wire/agent_codec.h writes it
 //
-// A directory, its record and its pipe are used again for later runs (as "spare<N>" in between): creating and deleting inodes
-// at the rate of short jobs is what ext4 does worst. The script is always a new file, for its user may still have it
-// open.
+// A directory, its record and its pipe are used again for later runs (as "spare<N>" in between): creating and
+// deleting inodes at the rate of short jobs is what ext4 does worst. The script is always a new file, for its user
+// may still have it open.
 //
 // Each part carries its own checksum: a part that a crash cut short reads as absent. Whoever supervises a run holds
 // the file's lock (flock) from before spurstepd is started until it ends: the agent passes its locked descriptor on.
@@ -50,9 +50,10 @@ struct RunHeader {
 struct EndRecord {
   model::ExitStatus exit;
   bool out_of_memory = false, launch_failed = false;
-  std::string error;
+  std::string error{};
   Time ended{};
-  std::uint64_t user_cpu_us = 0, system_cpu_us = 0, max_rss_kib = 0;
+  model::Usage usage{};
+  bool prolog_failed = false, node_blameless = false;  // as in model::AgentJobDone
 };
 
 class RunFile {
@@ -105,6 +106,11 @@ class Spool {
   std::vector<std::string> spares_;
   std::uint64_t next_spare_ = 0;
 };
+
+// Where a step daemon of the run in `run_directory` leaves samples of what its tasks use (os/usage_sample.h): files
+// in the spool's directory "usage". They are worth nothing once it is gone, and swept away when an agent starts.
+inline constexpr std::string_view kUsageDirectory = "usage";
+std::string usage_file(std::string_view run_directory, model::JobRun run, std::string_view step);
 
 // The entry that marks a run's processes in their environment, for finding them without a cgroup. `spool_token` tells
 // this spool from any other on the host.

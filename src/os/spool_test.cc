@@ -29,9 +29,9 @@ EndRecord some_end() {
   out.out_of_memory = true;
   out.error = "it broke\nin two sum lines\nsum 00000000";
   out.ended = from_micros(1'234'567);
-  out.user_cpu_us = 11;
-  out.system_cpu_us = 22;
-  out.max_rss_kib = 33;
+  out.usage.user_cpu_us = 11;
+  out.usage.system_cpu_us = 22;
+  out.usage.max_rss_kib = 33;
   return out;
 }
 
@@ -70,7 +70,7 @@ TEST(Spool, WhatIsWrittenIsReadBack) {
   EXPECT_FALSE(end->launch_failed);
   EXPECT_EQ(end->error, "it broke in two sum lines sum 00000000");
   EXPECT_EQ(end->ended, from_micros(1'234'567));
-  EXPECT_EQ(end->user_cpu_us + end->system_cpu_us + end->max_rss_kib, 66u);
+  EXPECT_EQ(end->usage.user_cpu_us + end->usage.system_cpu_us + end->usage.max_rss_kib, 66u);
   spool->remove(kRun);
   EXPECT_TRUE(spool->list()->empty());
 }

@@ -109,4 +109,14 @@ Result<UniqueFd> open_orders(int dir, const char* name) {
   }
 }
 
+void tell_agent(int orders, std::string_view text) {
+  (void)::send(orders, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+std::string hear_step(int orders) {
+  char buffer[4096];
+  const ssize_t got = ::recv(orders, buffer, sizeof buffer, MSG_DONTWAIT);
+  return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : std::string();
+}
+
 }  // namespace spur::os

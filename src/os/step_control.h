@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/job_state.h"
@@ -39,5 +41,10 @@ Status send_order_to(int dir, const char* name, const StepOrder& order);
 // The receiver's end of the pipe at `name` below `dir`, reachable for its owner alone; made if it is not there, used
 // again if it is.
 Result<UniqueFd> open_orders(int dir, const char* name);
+
+// The other way, on a step's orders: its last words. Lost if nobody is there any more.
+void tell_agent(int orders, std::string_view text);
+// What it told; empty if nothing.
+std::string hear_step(int orders);
 
 }  // namespace spur::os

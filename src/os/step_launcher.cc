@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "base/check.h"
 #include "model/launch_failure.h"
 #include "os/files.h"
+#include "os/sysfs.h"
 #include "wire/agent_codec.h"
 
 namespace spur::os {
@@ -25,6 +27,35 @@ constexpr Duration kOrderRetry = milliseconds(50);
 
 bool has_script(const model::ControllerLaunch& launch) {
   return launch.this_part == 0 && launch.spec->kind == model::JobKind::Batch && launch.spec->script;
+}
+
+// One task per group of one, or the step as a whole; peaks of earlier samples stay.
+void add_task(const std::string& path, std::uint32_t rank, StepSample& sample) {
+  const auto group = Cgroup::open(path);
+  if (!group) return;
+  const auto pids = group->processes();
+  if (pids.empty()) return;
+  auto task = std::ranges::find(sample.tasks, rank, &StepSample::Task::rank);
+  if (task == sample.tasks.end())
+    task = sample.tasks.insert(sample.tasks.end(), {rank, *std::ranges::min_element(pids), {}});
+  keep_peaks(task->usage, usage_of_cgroup(*group));
+}
+
+void add_usage_now(const std::string& cgroup, std::vector<StepSample>& samples) {
+  if (cgroup.empty()) return;
+  for (const auto& name : sysfs_list(cgroup)) {
+    if (!name.starts_with("step_")) continue;
+    auto sample = std::ranges::find(samples, name.substr(5), &StepSample::step);
+    if (sample == samples.end()) sample = samples.insert(samples.end(), {.step = name.substr(5), .tasks = {}});
+    bool by_task = false;
+    for (const auto& task : sysfs_list(cgroup + "/" + name)) {
+      if (!task.starts_with("task_")) continue;
+      by_task = true;
+      add_task(fmt::format("{}/{}/{}", cgroup, name, task),
+               static_cast<std::uint32_t>(std::strtoul(task.c_str() + 5, nullptr, 10)), *sample);
+    }
+    if (!by_task) add_task(cgroup + "/" + name, 0, *sample);
+  }
 }
 
 }  // namespace
@@ -44,6 +75,7 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
   std::unique_ptr<StepLauncher> out(new StepLauncher(loop, std::move(options), std::move(spool)));
   out->token_ = fmt::format("{:x}-{:x}", info.st_dev, info.st_ino);
   SPUR_ASSIGN(out->ledger_, RunLedger::open(loop, path + "/ledger"));
+  out->sweep_usage();
   out->spawner_ = std::make_unique<StepSpawner>(loop, out->options_.stepd);
   SPUR_TRY(out->spawner_->start());
   if (out->options_.use_cgroups) {
@@ -51,6 +83,8 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
     out->cgroups_ = open_cgroup_base(fmt::format("spur.{}.{}", out->options_.node, out->token_));
     if (!out->cgroups_.problem.empty()) out->warn(out->cgroups_.problem);
   }
+  out->hooks_ = std::make_unique<HookRunner>(loop, out->options_.hooks.serial);
+  if (out->options_.gpu_load && out->options_.sample_every > seconds(0)) out->sample_gpus();
   if (::geteuid() == 0) {
     out->users_ = std::make_unique<UserLookup>(loop, out->options_.keep_users);
   } else {
@@ -63,8 +97,43 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
 StepLauncher::StepLauncher(EventLoop& loop, Options options, Spool spool)
     : loop_(loop), options_(std::move(options)), spool_(std::move(spool)), boot_id_(current_boot_id()) {}
 
+// Running step daemons write theirs anew.
+void StepLauncher::sweep_usage() {
+  const std::string dir = spool_.path() + "/" + std::string(kUsageDirectory);
+  if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return;  // sstat then tells what runs at that moment
+  for (const auto& name : sysfs_list(dir)) ::unlink((dir + "/" + name).c_str());
+}
+
+void StepLauncher::sample_gpus() {
+  gpu_timer_ = loop_.call_after(options_.sample_every, [this] { sample_gpus(); });
+  for (auto& [run, state] : runs_) {
+    if (state.phase == Phase::Ended ||
+        std::ranges::none_of(state.part.devices, [](const auto& d) { return d.gres == "gpu"; }))
+      continue;
+    const GpuLoad now = options_.gpu_load(state.part);
+    state.gpu_peak.memory_mib = std::max(state.gpu_peak.memory_mib, now.memory_mib);
+    state.gpu_peak.percent = std::max(state.gpu_peak.percent, now.percent);
+  }
+}
+
+// What is known of the job's steps here: samples that their daemons left, or what the cgroups say now.
+std::vector<StepSample> StepLauncher::usage(JobId job) const {
+  std::vector<StepSample> out;
+  for (auto it = runs_.lower_bound({job, Epoch{}}); it != runs_.end() && it->first.job == job; ++it) {
+    if (it->second.phase == Phase::Ended) continue;
+    const std::string prefix = Spool::run_name(it->first) + ".";
+    const std::string dir = spool_.path() + "/" + std::string(kUsageDirectory);
+    for (const auto& name : sysfs_list(dir))
+      if (name.starts_with(prefix))
+        if (auto sample = decode_sample(sysfs_text(dir + "/" + name) + "\n")) out.push_back(std::move(*sample));
+    add_usage_now(it->second.header.cgroup, out);
+  }
+  return out;
+}
+
 StepLauncher::~StepLauncher() {
   *alive_ = false;
+  loop_.cancel(gpu_timer_);
   for (auto& [run, state] : runs_) {
     loop_.cancel(state.timer);
     if (state.pidfd) loop_.unwatch(state.pidfd->get());
@@ -77,10 +146,14 @@ void StepLauncher::warn(const std::string& text) const {
   if (options_.warn) options_.warn(text);
 }
 
-std::vector<std::string> StepLauncher::stepd_environment(const Identity& identity) const {
+std::vector<std::string> StepLauncher::stepd_environment(const Identity& identity,
+                                                         const model::LaunchPart& part) const {
   std::vector<std::string> out = options_.job_environment;
   out.push_back("SPURSTEPD_IDENTITY=" + encode_identity(identity));
   out.push_back("SPURSTEPD_TOKEN=" + token_);
+  if (options_.sample_every > seconds(0))
+    out.push_back(fmt::format("SPURSTEPD_SAMPLE={}", options_.sample_every.count()));
+  if (options_.confine) out.push_back("SPURSTEPD_LIMITS=" + encode_limits(options_.confine(part)));
   return out;
 }
 
@@ -106,12 +179,21 @@ Status StepLauncher::launch(const model::ControllerLaunch& launch) {
   state.kill_wait = launch.kill_wait;
   state.uid = launch.spec->uid;
   state.gid = launch.spec->gid;
+  state.part = launch.parts.front();
+  keep_for_hooks(state, launch);
   const bool starts = state.header.has_script;
   runs_.emplace(launch.run, std::move(state));
-  if (starts)
+  if (starts) {
     note(launch.run, std::move(file));
-  else
-    ledger_->note(launch.run, launch.this_part == 0, {});
+    return {};
+  }
+  ledger_->note(launch.run, launch.this_part == 0, {});
+  if (options_.hooks.alloc && !options_.hooks.prolog.empty())
+    find_user(launch.spec->uid, launch.spec->gid,
+              [this, alive = alive_, run = launch.run](const Result<Identity>& user) {
+                // Whom the node does not know will not start anything here.
+                if (*alive && user) with_prolog(run, *user, {});
+              });
   return {};
 }
 
@@ -134,15 +216,19 @@ void StepLauncher::look_up(model::JobRun run, std::shared_ptr<RunFile> file) {
     if (!*alive) return;
     const auto it = runs_.find(run);
     if (it == runs_.end() || it->second.phase != Phase::LookingUp) return;  // ended meanwhile
-    if (!user) return fail_launch(run, user.error().message);
-    start_stepd(run, *user, file);
+    if (!user) return fail_launch(run, user.error().message, true);
+    it->second.phase = Phase::Prolog;
+    with_prolog(run, *user, [this, run, file, identity = *user](const Status& ready) {
+      if (ready) start_stepd(run, identity, file);
+    });
   });
 }
 
-void StepLauncher::fail_launch(model::JobRun run, const std::string& error) {
+void StepLauncher::fail_launch(model::JobRun run, const std::string& error, bool node_blameless) {
   EndRecord record;
   record.exit = model::kNeverRan;
   record.launch_failed = true;
+  record.node_blameless = node_blameless;
   record.error = error;
   finish(run, std::move(record));
 }
@@ -158,7 +244,7 @@ void StepLauncher::start_stepd(model::JobRun run, const Identity& identity, std:
                       .kind = StepRequest::Kind::Batch,
                       .argument = path,
                       .title = fmt::format("spurstepd: [{}.batch]", run.job.value),
-                      .environment = stepd_environment(identity),
+                      .environment = stepd_environment(identity, state.part),
                       .fds = {}};
   request.fds.push_back(file->take());  // from now on the request, then the daemon, holds the lock
   request.fds.push_back(std::move(*orders));
@@ -191,7 +277,10 @@ void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32
             [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
               if (!*alive) return;
               if (!user) return ready(std::unexpected(user.error()));
-              start_step_now(*kept, step, *user, ready);
+              with_prolog(kept->run, *user, [this, kept, step, ready, identity = *user](const Status& may) {
+                if (!may) return ready(std::unexpected(may.error()));
+                start_step_now(*kept, step, identity, ready);
+              });
             });
 }
 
@@ -199,7 +288,8 @@ void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::ui
                                   StepReady ready) {
   const model::JobRun run = launch.run;
   const auto it = runs_.find(run);
-  if (it == runs_.end() || it->second.phase == Phase::Ended || it->second.phase == Phase::Clearing)
+  if (it == runs_.end() || it->second.phase == Phase::Ended || it->second.phase == Phase::Epilog ||
+      it->second.phase == Phase::Clearing)
     return ready(fail(ErrorCode::InvalidJobId, fmt::format("job {} is not running on this node", run.job.value)));
   int stream[2], orders[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stream) != 0)
@@ -215,9 +305,9 @@ void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::ui
   if (auto expected = expect_orders(their_orders.get()); !expected) return ready(std::unexpected(expected.error()));
   StepRequest request{.id = 0,
                       .kind = StepRequest::Kind::Step,
-                      .argument = {},
+                      .argument = spool_.run_path(run),
                       .title = fmt::format("spurstepd: [{}.{}]", run.job.value, step),
-                      .environment = stepd_environment(identity),
+                      .environment = stepd_environment(identity, launch.parts.front()),
                       .fds = {}};
   request.fds.push_back(file->take());
   request.fds.push_back(std::move(their_orders));
@@ -227,12 +317,20 @@ void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::ui
                     if (!spawned) return ready(std::unexpected(spawned.error()));
                     auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
                     const auto entry = steps_.emplace(run, Step{pidfd, std::move(*our_orders)});
-                    if (auto watched = loop_.watch_process(pidfd, [this, entry] { steps_.erase(entry); }); !watched) {
+                    if (auto watched = loop_.watch_process(pidfd, [this, entry] { on_step_gone(entry); }); !watched) {
                       steps_.erase(entry);
                       return ready(std::unexpected(watched.error()));  // closing our end ends the step
                     }
                     ready(std::move(*ours));
                   });
+}
+
+void StepLauncher::on_step_gone(std::multimap<model::JobRun, Step>::iterator step) {
+  const auto run = runs_.find(step->first);
+  const auto told = decode_sample(hear_step(step->second.orders.get()));
+  if (told && run != runs_.end())
+    for (const auto& task : told->tasks) run->second.steps_usage.add(task.usage);
+  steps_.erase(step);
 }
 
 void StepLauncher::order_batch(model::JobRun run, StepOrder order, int attempt) {
@@ -262,7 +360,8 @@ void StepLauncher::end(model::JobRun run, bool kill, model::JobState why) {
     case Phase::Running:
       return order_batch(run, order);
     case Phase::Noting:
-    case Phase::LookingUp: {  // never started
+    case Phase::LookingUp:
+    case Phase::Prolog: {  // never started
       EndRecord record;
       record.exit.signal = SIGTERM;
       record.error = "ended before it was started";
@@ -273,6 +372,7 @@ void StepLauncher::end(model::JobRun run, bool kill, model::JobState why) {
     case Phase::Clearing:
       if (kill) it->second.kill_at = EventLoop::now();
       return;
+    case Phase::Epilog:
     case Phase::Ended:
       return;
   }

@@ -5,6 +5,7 @@
 //   launch()           in the ledger           user known           spurstepd gone, end record there
 //   -------> Noting ------------------> LookingUp --------> Running --------------------------------> Ended
 //   --forget()-->
+//   With hooks of the site: Prolog before Running, Epilog before Ended (run_hooks.cc).
 //              |                                              | spurstepd gone without a record          ^
 //              |                                              +------> Clearing (kill what is left) ------+
 //              +-- no script here: Held --end()--> Clearing (its steps end) ------------------------------+
@@ -17,17 +18,21 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/launcher.h"
 #include "os/cgroup.h"
 #include "os/event_loop.h"
+#include "os/gpu.h"
+#include "os/hook_runner.h"
 #include "os/process.h"
 #include "os/run_ledger.h"
 #include "os/spool.h"
 #include "os/step_control.h"
 #include "os/step_spawner.h"
+#include "os/usage_sample.h"
 #include "os/user_lookup.h"
 
 namespace spur::os {
@@ -41,7 +46,19 @@ class StepLauncher final : public io::Launcher {
     std::vector<std::string>
         job_environment{};  // NAME=VALUE set in every job: where commands inside find the controller
     bool use_cgroups = true;
+    std::function<CgroupLimits(const model::LaunchPart&)> confine{};  // of a job on this node; empty: no limits
     Duration keep_users{seconds(60)};
+    // Programs of the site, run by the agent's own user. A prolog runs before the first process of a job on the node,
+    // or, with `alloc`, as soon as the job is noted; an epilog before its end is told.
+    struct Hooks {
+      std::vector<std::string> prolog{}, epilog{};
+      Duration timeout{0};
+      bool alloc = false, contain = false, serial = false;
+    } hooks{};
+    // What a job's GPUs are doing right now. Step daemons cannot ask the makers' libraries, so the agent does; empty:
+    // nobody knows.
+    std::function<GpuLoad(const model::LaunchPart&)> gpu_load{};
+    seconds sample_every{0};                         // the usage of running tasks; 0: never
     std::function<void(const std::string&)> warn{};  // gets single sentences; may be empty
   };
   static Result<std::unique_ptr<StepLauncher>> open(EventLoop& loop, Options options);
@@ -61,10 +78,15 @@ class StepLauncher final : public io::Launcher {
   using StepReady = std::function<void(Result<UniqueFd>)>;
   void start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready);
 
+  // What the steps of a job use on this node at the moment, with the peaks that were seen so far.
+  std::vector<StepSample> usage(JobId job) const;
+
   const CgroupBase& cgroups() const { return cgroups_; }
 
  private:
-  enum class Phase : std::uint8_t { Noting, LookingUp, Running, Held, Clearing, Ended };
+  enum class Phase : std::uint8_t { Noting, LookingUp, Prolog, Running, Held, Clearing, Epilog, Ended };
+  enum class PrologState : std::uint8_t { NotRun, Running, Done };
+  using Ready = std::function<void(Status)>;
   struct Run {
     RunHeader header;
     Phase phase = Phase::Held;
@@ -78,6 +100,13 @@ class StepLauncher final : public io::Launcher {
     Duration kill_wait{0};
     Duration clearing_since{0}, kill_at{0};
     bool warned = false;
+    model::LaunchPart part;                                 // ours
+    std::shared_ptr<const model::ControllerLaunch> launch;  // where hooks are told of it
+    PrologState prolog = PrologState::NotRun;
+    std::vector<Ready> after_prolog;
+    std::optional<EndRecord> end_after_prolog;
+    model::Usage steps_usage{};  // of those that have ended
+    GpuLoad gpu_peak{};          // on this agent's watch
   };
   struct Step {
     std::shared_ptr<const UniqueFd> pidfd;
@@ -86,19 +115,30 @@ class StepLauncher final : public io::Launcher {
 
   StepLauncher(EventLoop& loop, Options options, Spool spool);
   void warn(const std::string& text) const;
-  std::vector<std::string> stepd_environment(const Identity& identity) const;
+  void sweep_usage();
+  void sample_gpus();
+  std::vector<std::string> stepd_environment(const Identity& identity, const model::LaunchPart& part) const;
   void find_user(Uid uid, Gid gid, UserLookup::Found found);
 
   // step_launcher.cc: starting and ordering
   void note(model::JobRun run, RunFile file);
   void look_up(model::JobRun run, std::shared_ptr<RunFile> file);
-  void fail_launch(model::JobRun run, const std::string& error);
+  void fail_launch(model::JobRun run, const std::string& error, bool node_blameless = false);
   void start_stepd(model::JobRun run, const Identity& identity, std::shared_ptr<RunFile> file);
   void on_stepd_started(model::JobRun run, Result<Spawned> spawned);
   void start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
                       StepReady ready);
+  void on_step_gone(std::multimap<model::JobRun, Step>::iterator step);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
   void order_steps(model::JobRun run, const StepOrder& order);
+
+  // run_hooks.cc
+  void keep_for_hooks(Run& state, const model::ControllerLaunch& launch);
+  void with_prolog(model::JobRun run, const Identity& user, Ready then);
+  void on_prolog(model::JobRun run, const Status& status);
+  void run_epilog(model::JobRun run, Ended ended);
+  void tell_end(Ended ended);
+  HookRequest hook_request(const Run& state, const Identity& user, bool epilog, const model::ExitStatus* exit) const;
 
   // run_recovery.cc: ends, orderly or not
   void on_stepd_gone(model::JobRun run);
@@ -124,6 +164,8 @@ class StepLauncher final : public io::Launcher {
   std::unique_ptr<RunLedger> ledger_;
   std::unique_ptr<StepSpawner> spawner_;
   std::unique_ptr<UserLookup> users_;
+  std::unique_ptr<HookRunner> hooks_;
+  EventLoop::TimerId gpu_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

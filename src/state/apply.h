@@ -138,6 +138,9 @@ struct Applier {
     job.preempt_how = model::PreemptHow::Unset;
     job.preempted_for = {};
   }
+  // What a report of the end of a run says of the node (apply_done.cc).
+  void judge_node(NodeIndex at, const NodeJobDone& report);
+  void launch_failed(model::Job& job, const NodeJobDone& report);
   static void forget_claim(model::Job& job) {
     job.claim = nullptr;
     job.claimed_from = {};

@@ -43,6 +43,83 @@ TEST(Done, HowItEnded) {
   }
 }
 
+TEST(Done, UsageOfAllNodesIsAddedUp) {
+  World w(2);
+  const auto id = w.submit(spec());
+  w.start(id, World::on({0, 1}));
+  EXPECT_EQ(w.job(id).usage, nullptr);
+  auto first = w.done_report(id, "n1");
+  first.usage = {.user_cpu_us = 5, .max_rss_kib = 100, .read_bytes = 7};
+  auto second = w.done_report(id, "n2");
+  second.usage = {.user_cpu_us = 6, .max_rss_kib = 90, .read_bytes = 1};
+  w.must(first);
+  w.must(second);
+  w.must(second);  // heard before
+  EXPECT_EQ(*w.job(id).usage, (model::Usage{.user_cpu_us = 11, .max_rss_kib = 100, .read_bytes = 8}));
+}
+
+TEST(Done, APrologThatFailsDrainsTheNodeAndHoldsTheJob) {
+  for (const bool hold : {true, false}) {
+    World w(2);
+    auto config = *w.view().config;
+    config.hold_on_prolog_fail = hold;
+    w.must(SetConfig{config});
+    const auto id = w.submit(spec());
+    w.start(id, World::on(0));
+    auto report = w.done_report(id, "n1");
+    report.exit = model::kNeverRan;
+    report.launch_failed = report.prolog_failed = true;
+    w.must(report);
+    EXPECT_EQ(w.job(id).state, JobState::Pending);
+    EXPECT_EQ(w.job(id).hold, hold ? Hold::User : Hold::None);
+    EXPECT_EQ(w.job(id).reason == Reason::LaunchFailedRequeuedHeld, hold);
+    EXPECT_TRUE(w.node("n1").flags & model::kNodeDrain);
+    EXPECT_EQ(w.node("n1").reason, "Prolog error");
+    EXPECT_FALSE(w.node("n2").flags & model::kNodeDrain);
+  }
+}
+
+TEST(Done, AnEpilogThatFailsDrainsTheNodeAndLeavesTheJobAlone) {
+  World w(1);
+  const auto id = w.submit(spec());
+  w.start(id, World::on(0));
+  auto report = w.done_report(id, "n1");
+  report.drain = "Epilog error";
+  w.must(report);
+  EXPECT_EQ(w.job(id).state, JobState::Completed);
+  EXPECT_TRUE(w.node("n1").flags & model::kNodeDrain);
+  EXPECT_EQ(w.node("n1").reason, "Epilog error");
+}
+
+TEST(Done, ANodeThatFailsLaunchesInARowIsDrained) {
+  World w(1);
+  const auto fail_one = [&w](bool blameless) {
+    const auto id = w.submit(spec());
+    w.start(id, World::on(0));
+    auto report = w.done_report(id, "n1");
+    report.exit = model::kNeverRan;
+    report.launch_failed = true;
+    report.node_blameless = blameless;
+    report.error = "no space left";
+    w.must(report);
+  };
+  const auto drained = [&w] { return (w.node("n1").flags & model::kNodeDrain) != 0; };
+  for (int i = 0; i < 10; ++i) fail_one(true);  // the jobs' own fault
+  EXPECT_FALSE(drained());
+  fail_one(false);
+  fail_one(false);
+  const auto good = w.submit(spec());
+  w.start(good, World::on(0));
+  w.done(good, "n1");  // it can after all
+  EXPECT_EQ(w.node("n1").launch_failures, 0u);
+  fail_one(false);
+  fail_one(false);
+  EXPECT_FALSE(drained());
+  fail_one(false);
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(w.node("n1").reason, "batch job complete failure");
+}
+
 TEST(Done, BatchHostDecidesAndTheOthersFollow) {
   World w(3);
   const auto id = w.submit(spec());

@@ -91,6 +91,10 @@ struct NodeJobDone {
   bool out_of_memory = false;
   bool launch_failed = false;  // never ran, through the node: requeue (or hold after MaxBatchRequeue)
   std::string error;           // why it never ran; see model/launch_failure.h
+  bool prolog_failed = false;  // and that is why
+  bool node_blameless = false;
+  std::string drain{};  // why the node must not be used any more
+  model::Usage usage{};
 };
 
 struct HoldJob {
@@ -196,8 +200,8 @@ struct SetFairShares {
 
 using Command = std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob,
                              RequeueJob, SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost,
-                             NodeResponding, UpdateNode, PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation,
-                             ReservationsDue, SetQos, SetFairShares, PreemptJobs, PreemptionDue>;
+                             NodeResponding, UpdateNode, PurgeJobs, CreateReservation, UpdateReservation,
+                             DeleteReservation, ReservationsDue, SetQos, SetFairShares, PreemptJobs, PreemptionDue>;
 
 // The unit of the journal: one stamp, some commands, applied in order.
 struct Batch {

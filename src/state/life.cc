@@ -158,6 +158,7 @@ void Applier::back_to_queue(Job& job) {
   job.batch_host.clear();
   job.cpus_allocated = 0;
   job.exit = job.derived_exit = {};
+  job.usage = nullptr;
   job.cancelled = false;
   job.ended_by = {};
   if (!is_hold_reason(job.reason)) job.reason = Reason::None;

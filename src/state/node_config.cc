@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "model/gres_in_force.h"
 #include "state/apply.h"
 #include "state/node_books.h"
 #include "text/hostlist.h"
@@ -63,7 +64,7 @@ void set_hardware(model::Node& node, const model::NodeConfig* declared) {
     set_processors(hardware, *declared, node.registered);
     hardware.memory_mib = declared->memory_mib.value_or(hardware.memory_mib);
     hardware.tmp_disk_mib = declared->tmp_disk_mib.value_or(hardware.tmp_disk_mib);
-    if (!declared->gres.empty()) hardware.gres = declared->gres;
+    hardware.gres = model::gres_in_force(declared->gres, hardware.gres);
     hardware.spec_cores = declared->spec_cores.value_or(hardware.spec_cores);
     if (!declared->spec_cpus.empty()) hardware.spec_cpus = declared->spec_cpus;
     hardware.spec_memory_mib = declared->spec_memory_mib.value_or(hardware.spec_memory_mib);
@@ -83,11 +84,13 @@ std::string shortage(const model::Node& node) {
   std::set<std::string> seen;
   for (const model::NodeGres& row : node.hardware.gres) {
     if (!seen.insert(row.name).second) continue;
-    // An agent that reports nothing of a kind cannot count it (a gres without devices); one that does must find
-    // enough.
+    // An agent that reports nothing of a kind cannot count it (a gres without devices); one that does, if only that
+    // there is none, must find enough.
+    const bool counted =
+        std::ranges::any_of(node.found.gres, [&](const model::NodeGres& g) { return g.name == row.name; });
     const std::uint64_t found = gres_count(node.found.gres, row.name),
                         wanted = gres_count(node.hardware.gres, row.name);
-    if (found > 0 && found < wanted)
+    if (counted && found < wanted)
       add(fmt::format("gres/{} count reported lower than configured ({} < {})", row.name, found, wanted));
   }
   return out;

@@ -110,6 +110,10 @@ class Hasher {
   void add(const model::PreemptConfig& p) { all(p.by, p.how, p.gang, p.within, p.exempt, p.most_per_plan); }
   void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional); }
   void add(const model::ExitStatus& e) { all(e.code, e.signal); }
+  void add(const model::Usage& u) {
+    all(u.user_cpu_us, u.system_cpu_us, u.max_rss_kib, u.max_vsize_kib, u.memory_peak_kib, u.read_bytes,
+        u.write_bytes, u.major_faults, u.gpu_memory_mib, u.gpu_utilization);
+  }
   void add(const model::DeviceGrant& d) { all(d.gres, d.type, d.indices, d.shares); }
   void add(const model::NodeGrant& g) {
     all(g.node, g.cpus, g.memory_mib, g.tasks, g.devices, g.kept_cpus, g.task_ids);
@@ -143,9 +147,10 @@ class Hasher {
         j.suspended_total, j.time_limit, j.kill_began, j.nodes_left, j.last_nodes, j.batch_host, j.cpus_allocated,
         j.het_job, j.het_offset, j.het_size, j.site_factor, j.preempt_at, j.preempt_how, j.preempted_for,
         j.claimed_from, j.exit, j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.array_pending != nullptr,
-        j.allocation != nullptr, j.claim != nullptr);
+        j.allocation != nullptr, j.claim != nullptr, j.usage != nullptr);
     if (j.array_pending) add(*j.array_pending);
     if (j.allocation) all(j.allocation->nodes, j.allocation->partition, j.allocation->reservation);
+    if (j.usage) add(*j.usage);
     if (j.claim) all(j.claim->nodes, j.claim->partition, j.claim->reservation);
   }
   void add(const model::NodePtr& pointer) {
@@ -153,7 +158,8 @@ class Hasher {
     all(n.index, n.name, n.address, n.hostname, n.hardware, n.found, n.features, n.active_features, n.weight,
         n.comment, n.extra, n.reason, n.reason_by, n.reason_at, n.down, n.flags, n.registered, n.registered_at,
         n.boot_time, n.agent_started, n.last_busy, n.version, n.os, n.arch, n.public_key, n.cpus_allocated,
-        n.memory_allocated_mib, n.cpus_in_use, n.devices_in_use, n.jobs, n.jobs_completing, n.exclusive);
+        n.memory_allocated_mib, n.cpus_in_use, n.devices_in_use, n.jobs, n.jobs_completing, n.exclusive,
+        n.launch_failures);
   }
   void add(const model::NodeConfig& n) {
     all(n.name, n.hostname, n.address, n.port, n.cpus, n.boards, n.sockets, n.cores_per_socket, n.threads_per_core,
@@ -177,7 +183,7 @@ class Hasher {
         c.max_memory_per_cpu_mib, c.kill_invalid_dependency, c.age_weight, c.age_full, c.priority, c.preempt,
         c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
-        c.accept_unknown_nodes, c.config_overrides, c.shown);
+        c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown);
   }
 
  private:

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,20 +27,18 @@
 #include "stepd/job_output.h"
 #include "stepd/process_set.h"
 #include "stepd/task.h"
+#include "stepd/usage_meter.h"
 #include "wire/agent_codec.h"
 
 namespace spur::stepd {
 namespace {
 
 constexpr int kReportWaitMs = 1000;
+constexpr std::uint16_t kOutOfMemorySignal = 125;
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 
 Time wall_clock() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
-
-std::uint64_t micros(const timeval& t) {
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_usec);
 }
 
 // The user's mistake ends the job; the node's sends it back to the queue (state/apply_done.cc).
@@ -85,12 +82,14 @@ class BatchRun {
   void announce(model::JobState why);
   void on_script_ended(int wait_status);
   void clear();
+  void note_out_of_memory();
   void record(os::EndRecord end);
 
   BatchInput input_;
   os::EventLoop& loop_;
   model::ControllerLaunch launch_;
   ProcessSet processes_;
+  UsageMeter meter_{loop_, processes_};
   StartedTask script_;
   os::UniqueFd children_, error_output_;
   os::EndRecord end_;
@@ -110,7 +109,9 @@ Status BatchRun::begin() {
     return fail(ErrorCode::InvalidUser, "the identity is not that of the job's user");
   if (!launch_.spec->script) return fail(ErrorCode::JobScriptMissing, "the job has no batch script");
   SPUR_TRY(write_script(input_, *launch_.spec->script));
-  SPUR_ASSIGN(processes_, ProcessSet::make(header.cgroup, "step_batch", launch_.parts.front().memory_mib));
+  const auto& part = launch_.parts.front();
+  SPUR_ASSIGN(processes_, ProcessSet::make(header.cgroup, "step_batch", input_.limits,
+                                           os::limits_of_step(input_.limits, part.memory_mib, 0, part.devices)));
   auto plan = plan_batch({.launch = launch_,
                           .identity = input_.identity,
                           .script_path = input_.directory + "/slurm_script",
@@ -123,6 +124,8 @@ Status BatchRun::begin() {
   plan->cgroup_fd = processes_.cgroup_fd();
   SPUR_TRY(watch());
   SPUR_ASSIGN(script_, start_task(*plan));
+  meter_.start("batch", {{0, script_.pid}}, input_.sample_every,
+               os::usage_file(input_.directory, launch_.run, "batch"));
   return {};
 }
 
@@ -223,13 +226,19 @@ void BatchRun::clear() {
     loop_.call_after(std::clamp(so_far / 4, kFirstLook, kSlowestLook), [this] { clear(); });
     return;
   }
-  end_.out_of_memory = processes_.out_of_memory();
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  end_.user_cpu_us = micros(usage.ru_utime);
-  end_.system_cpu_us = micros(usage.ru_stime);
-  end_.max_rss_kib = std::max(static_cast<std::uint64_t>(usage.ru_maxrss), processes_.peak_memory_bytes() / 1024);
+  note_out_of_memory();
+  end_.usage = meter_.finish();
   record(end_);
+}
+
+// As Slurm: whatever the script made of it, it counts as ended by "signal" 125.
+void BatchRun::note_out_of_memory() {
+  const auto kills = processes_.oom_kills();
+  if (kills == 0) return;
+  end_.out_of_memory = true;
+  end_.exit = {.code = 0, .signal = kOutOfMemorySignal};
+  const auto text = oom_message(kills, fmt::format("{}.batch", launch_.run.job.value));
+  if (error_output_) write_as_user(input_.identity, error_output_.get(), message_prefix() + text + "\n");
 }
 
 void BatchRun::record(os::EndRecord end) {

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
+#include "os/confinement.h"
 #include "os/privileges.h"
 #include "os/spool.h"
 #include "os/unique_fd.h"
@@ -25,8 +27,10 @@ struct BatchInput {
   os::UniqueFd orders;               // os/step_control.h
   os::Identity identity;             // of the job's user, looked up by the agent
   std::vector<std::string> of_node;  // entries for every job's environment
-  std::string token;                 // of the spool, see os::run_token
-  int agent = 0;                     // its pid; while it lives, it makes the end durable
+  os::CgroupLimits limits;           // of the job on this node
+  Duration sample_every{0};
+  std::string token;  // of the spool, see os::run_token
+  int agent = 0;      // its pid; while it lives, it makes the end durable
 };
 
 // Returns when the end is recorded.

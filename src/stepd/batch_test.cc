@@ -505,13 +505,14 @@ TEST_P(Batch, ManyQuickJobs) {
   wait_for([&] { return ended_.size() == 200; }, seconds(120));
   for (const auto& [run, ended] : ended_) {
     EXPECT_EQ(ended.exit, (ExitStatus{static_cast<std::uint16_t>((run.job.value - 1) % 7), 0}));
+    EXPECT_GT(ended.usage.max_rss_kib, 0u);
     launcher_->forget(run);
   }
   ended_.clear();
   const auto left = std::filesystem::directory_iterator(dir_ / "spool");
   for (const auto& entry : left) {
     const std::string name = entry.path().filename();
-    EXPECT_TRUE(name == "ledger" || name.starts_with("spare")) << name;
+    EXPECT_TRUE(name == "ledger" || name == "usage" || name.starts_with("spare")) << name;
   }
 }
 

@@ -64,6 +64,13 @@ std::string end_message(std::string_view what, std::string_view node, Time at, m
   return fmt::format("*** {} ON {} CANCELLED AT {}{} ***", what, node, local_time(at), because(why));
 }
 
+std::string oom_message(std::uint64_t kills, std::string_view step) {
+  return fmt::format(
+      "Detected {} oom-kill event(s) in StepId={}. Some of your processes may have been killed by the cgroup "
+      "out-of-memory handler.",
+      kills, step);
+}
+
 std::string exec_message(const std::string& program, int error) {
   if (error == ENOENT)
     if (const auto interpreter = interpreter_of(program); !interpreter.empty())

@@ -21,6 +21,9 @@ std::string message_prefix(std::string_view node_of_step = {});
 // "JOB 12" or "STEP 12.0"; the time is shown in the zone of the node.
 std::string end_message(std::string_view what, std::string_view node, Time at, model::JobState why);
 
+// What is said of a step ("12.0", "12.batch") of which the kernel killed processes for want of memory.
+std::string oom_message(std::uint64_t kills, std::string_view step);
+
 // What a program that could not be executed leaves in its error output: "execve(): /x: No such file or directory",
 // or, where the script is there and its interpreter is not, "execve(): bad interpreter(/nonexistent/sh): No such file
 // or directory".

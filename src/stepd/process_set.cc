@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepd/process_set.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "os/device_filter.h"
 #include "os/process.h"
 
 namespace spur::stepd {
@@ -17,29 +19,34 @@ void adopt_orphans() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-namespace {
-
-Status limit(const os::Cgroup& group, std::uint64_t mib) {
-  if (mib == 0) return {};
-  auto limited = group.limit_memory(mib);
-  if (!limited && limited.error().code == ErrorCode::NotSupported) return {};
-  return limited;
-}
-
-}  // namespace
-
 Result<ProcessSet> ProcessSet::make(const std::string& job_cgroup, const std::string& step_name,
-                                    std::uint64_t job_memory_mib, std::uint64_t step_memory_mib) {
+                                    const os::CgroupLimits& job_limits, const os::CgroupLimits& step_limits) {
   ProcessSet out;
   if (job_cgroup.empty()) return out;
   SPUR_ASSIGN(auto job, os::Cgroup::create(job_cgroup));
-  SPUR_TRY(limit(job, job_memory_mib));
-  if (step_memory_mib > 0) job.delegate_memory();
+  // By every step: whoever finds the group there cannot know whether its maker has come to that yet.
+  SPUR_TRY(job.limit(job_limits));
+  job.delegate();
   SPUR_ASSIGN(auto step, os::Cgroup::create(job_cgroup + "/" + step_name));
-  SPUR_TRY(limit(step, step_memory_mib));
+  SPUR_TRY(step.limit(step_limits));
+  // The agent has warned where that cannot be.
+  if (auto denied = os::deny_devices(step.fd(), step_limits.denied);
+      !denied && denied.error().code != ErrorCode::NotSupported)
+    return std::unexpected(denied.error());
   out.job_ = std::move(job);
   out.step_ = std::move(step);
   return out;
+}
+
+Result<int> ProcessSet::task_fd(std::uint32_t rank) {
+  if (!step_) return -1;
+  SPUR_ASSIGN(auto task, os::Cgroup::create(fmt::format("{}/task_{}", step_->path(), rank)));
+  return tasks_.insert_or_assign(rank, std::move(task)).first->second.fd();
+}
+
+const os::Cgroup* ProcessSet::task(std::uint32_t rank) const {
+  const auto it = tasks_.find(rank);
+  return it == tasks_.end() ? nullptr : &it->second;
 }
 
 void ProcessSet::signal(int signal) const {
@@ -80,11 +87,8 @@ void ProcessSet::remove(bool whole_job) const {
   if (job_ && whole_job) job_->remove();
 }
 
-bool ProcessSet::out_of_memory() const {
-  return job_ && job_->oom_kills() > 0;
-}
-std::uint64_t ProcessSet::peak_memory_bytes() const {
-  return job_ ? job_->peak_memory_bytes() : 0;
+std::uint64_t ProcessSet::oom_kills() const {
+  return step_ ? step_->oom_kills() : 0;
 }
 
 }  // namespace spur::stepd

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,12 +19,14 @@ void adopt_orphans();
 
 class ProcessSet {
  public:
-  // `job_cgroup` is the path of the job's group (made if missing), or empty: no cgroups. Limits of 0 are none; where
-  // the kernel offers none they are left out (the agent has warned of that).
+  // `job_cgroup` is the path of the job's group (made if missing), or empty: no cgroups. Limits that the kernel has
+  // no means for are left out (the agent has warned of that).
   static Result<ProcessSet> make(const std::string& job_cgroup, const std::string& step_name,
-                                 std::uint64_t job_memory_mib, std::uint64_t step_memory_mib = 0);
+                                 const os::CgroupLimits& job_limits, const os::CgroupLimits& step_limits = {});
 
+  // Where to put a process of the step: its own group of the step's, or the step's itself. -1: no cgroups.
   int cgroup_fd() const { return step_ ? step_->fd() : -1; }
+  Result<int> task_fd(std::uint32_t rank);
   void signal(int signal) const;
   void kill() const;
   bool any_left() const;
@@ -33,11 +36,15 @@ class ProcessSet {
   bool any_left_of_job() const;
   // Removes the groups once they are empty. The job's only if `whole_job`.
   void remove(bool whole_job) const;
-  bool out_of_memory() const;
-  std::uint64_t peak_memory_bytes() const;
+  std::uint64_t oom_kills() const;  // in the step
+  bool out_of_memory() const { return oom_kills() > 0; }
+
+  const std::optional<os::Cgroup>& step() const { return step_; }
+  const os::Cgroup* task(std::uint32_t rank) const;
 
  private:
   std::optional<os::Cgroup> job_, step_;
+  std::map<std::uint32_t, os::Cgroup> tasks_;
 };
 
 }  // namespace spur::stepd

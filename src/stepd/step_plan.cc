@@ -193,6 +193,7 @@ Result<StepPlan> plan_step(const StepSource& source) {
   SPUR_ASSIGN(plan.layout, layout_of(start, plan.node));
   SPUR_TRY(take_share(start, launch.parts.front(), plan.layout));
   const auto& devices = plan.layout.devices;
+  plan.devices = devices;
   const bool has_gpu = std::ranges::any_of(devices, [](const auto& d) { return d.gres == "gpu"; });
 
   const GpuVendor vendor = has_gpu ? gpu_vendor() : GpuVendor::Unknown;

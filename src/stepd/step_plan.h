@@ -31,6 +31,7 @@ struct StepPlan {
   StepLayout layout;
   std::vector<TaskPlan> tasks;  // of this node, by local id; files only where they are opened on the node
   std::string node;
+  std::vector<model::DeviceGrant> devices;  // of the job's, those that the step has
 };
 // StepTooLarge: tasks cannot be bound to CPUs as they are told.
 Result<StepPlan> plan_step(const StepSource& source);

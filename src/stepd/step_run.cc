@@ -28,7 +28,9 @@
 #include "stepd/process_set.h"
 #include "stepd/step_plan.h"
 #include "stepd/task_pipes.h"
+#include "stepd/usage_meter.h"
 #include "wire/agent_codec.h"
+#include "wire/id_codec.h"
 
 namespace spur::stepd {
 namespace {
@@ -93,6 +95,7 @@ class StepRun {
   std::string job_cgroup_, node_;
   std::uint32_t step_ = 0;
   ProcessSet processes_;
+  UsageMeter meter_{loop_, processes_};
   std::vector<std::unique_ptr<Task>> tasks_;
   std::unique_ptr<MpiServer> mpi_;
   std::optional<std::vector<std::string>> early_;  // what came while the MPI server was not ready
@@ -167,8 +170,9 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .of_node = input_.of_node,
                                     .token = os::run_token(input_.token, launch_.run),
                                     .cpus = input_.cpus}));
-  SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_),
-                                           launch_.parts.front().memory_mib, start.grant().memory_mib()));
+  SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_), input_.limits,
+                                           os::limits_of_step(input_.limits, launch_.parts.front().memory_mib,
+                                                              start.grant().memory_mib(), plan.devices)));
   if (start.mpi().empty()) return start_tasks(std::move(plan), start);
   return begin_mpi(plan, start);
 }
@@ -219,7 +223,7 @@ Status StepRun::begin_mpi(const StepPlan& plan, const v1::StepStart& start) {
 
 Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
   for (auto& task : plan.tasks) {
-    task.cgroup_fd = processes_.cgroup_fd();
+    SPUR_ASSIGN(task.cgroup_fd, processes_.task_fd(task.rank));
     SPUR_TRY(start_one(std::move(task), start));
   }
   v1::StepOutput message;
@@ -231,6 +235,10 @@ Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
     told->add_pids(static_cast<std::uint32_t>(task->started.pid));
   }
   send(message);
+  std::vector<UsageMeter::Task> metered;
+  for (const auto& task : tasks_) metered.push_back({task->rank, task->started.pid});
+  meter_.start(std::to_string(step_), std::move(metered), input_.sample_every,
+               os::usage_file(input_.directory, launch_.run, std::to_string(step_)));
   if (const auto limit = TimeLimit::from_raw(start.has_time_limit() ? start.time_limit() : TimeLimit().raw());
       limit.is_finite())
     warn_before(limit.duration(), start);
@@ -451,9 +459,15 @@ void StepRun::clear() {
 void StepRun::finish() {
   if (std::exchange(finished_, true)) return;
   for (auto& task : tasks_) task->pipes->drain();
+  if (const auto kills = processes_.oom_kills(); kills > 0 && !tasks_.empty())
+    send_data(tasks_.front()->rank,
+              message_prefix(node_) + oom_message(kills, fmt::format("{}.{}", launch_.run.job.value, step_)) + "\n",
+              true, false);
+  const model::Usage usage = meter_.finish();
+  os::tell_agent(input_.orders.get(), os::encode_sample({std::to_string(step_), {{0, 0, usage}}}));
   processes_.remove(false);
   v1::StepOutput message;
-  message.mutable_done();
+  wire::to_proto(usage, message.mutable_done()->mutable_usage());
   send(message);
   leave_when_sent();
 }

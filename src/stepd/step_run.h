@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
+#include "os/confinement.h"
 #include "os/cpu_map.h"
 #include "os/privileges.h"
 #include "os/spool.h"
@@ -20,10 +22,13 @@
 namespace spur::stepd {
 
 struct StepRunInput {
-  os::RunFile record;  // of the job, for its launch
+  os::RunFile record;     // of the job, for its launch
+  std::string directory;  // of the run, in the spool
   os::UniqueFd orders, stream;
   os::Identity identity;
   std::vector<std::string> of_node;
+  os::CgroupLimits limits;  // of the job on this node
+  Duration sample_every{0};
   std::string token;
   os::CpuMap cpus;  // of this machine
 };

@@ -165,6 +165,17 @@ TEST_P(Steps, TasksRanksAndExits) {
   }
 }
 
+TEST_P(Steps, WhatTheyUsedIsPartOfTheRunsEnd) {
+  for (int i = 0; i < 2; ++i) {
+    begin(command("for i in {1..3000}; do :; done", 2));
+    hear_all();
+  }
+  launcher_->end(job_.run, true, JobState::Cancelled);
+  const model::Usage& usage = end_of(job_.run).usage;
+  EXPECT_GT(usage.max_rss_kib, 0u);
+  EXPECT_GT(usage.user_cpu_us + usage.system_cpu_us, 0u);
+}
+
 TEST_P(Steps, ProgramsThatCannotBeExecuted) {
   struct Row {
     std::vector<std::string> argv;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -25,32 +26,43 @@ namespace {
 void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
   os::RunFile record{std::move(request.fds[0])};
   if (request.kind == os::StepRequest::Kind::Batch && !record.note_started(::getpid())) return;
-  std::string identity_text, token;
+  std::string identity_text, token, limits_text;
+  Duration sample_every{0};
   std::vector<std::string> of_node;
   for (auto& entry : request.environment) {
     if (entry.starts_with("SPURSTEPD_IDENTITY="))
       identity_text = entry.substr(19);
     else if (entry.starts_with("SPURSTEPD_TOKEN="))
       token = entry.substr(16);
+    else if (entry.starts_with("SPURSTEPD_SAMPLE="))
+      sample_every = seconds(std::atoi(entry.c_str() + 17));
+    else if (entry.starts_with("SPURSTEPD_LIMITS="))
+      limits_text = entry.substr(17);
     else
       of_node.push_back(std::move(entry));
   }
   auto identity = os::decode_identity(identity_text);
-  if (!identity) return;
+  auto limits = os::decode_limits(limits_text);
+  if (!identity || !limits) return;
   if (request.kind == os::StepRequest::Kind::Batch)
     run_batch({.directory = std::move(request.argument),
                .record = std::move(record),
                .orders = std::move(request.fds[1]),
                .identity = std::move(*identity),
                .of_node = std::move(of_node),
+               .limits = std::move(*limits),
+               .sample_every = sample_every,
                .token = std::move(token),
                .agent = template_pid});
   else
     run_step({.record = std::move(record),
+              .directory = std::move(request.argument),
               .orders = std::move(request.fds[1]),
               .stream = std::move(request.fds[2]),
               .identity = std::move(*identity),
               .of_node = std::move(of_node),
+              .limits = std::move(*limits),
+              .sample_every = sample_every,
               .token = std::move(token),
               .cpus = cpus});
 }

@@ -70,13 +70,14 @@ class TestAgent : public testing::TestWithParam<bool> {
   }
 
   void start_agent() {
-    auto opened =
-        os::StepLauncher::open(*loop_, {.spool = dir_ / "spool",
-                                        .stepd = std::string(SPUR_BINARY_DIR) + "/spurstepd",
-                                        .node = "n1",
-                                        .job_environment = {"SPUR_TEST_NODE_ENTRY=yes"},
-                                        .use_cgroups = GetParam(),
-                                        .warn = [this](const std::string& text) { warnings_.push_back(text); }});
+    os::StepLauncher::Options options{.spool = dir_ / "spool",
+                                      .stepd = std::string(SPUR_BINARY_DIR) + "/spurstepd",
+                                      .node = "n1",
+                                      .job_environment = {"SPUR_TEST_NODE_ENTRY=yes"},
+                                      .use_cgroups = GetParam(),
+                                      .warn = [this](const std::string& text) { warnings_.push_back(text); }};
+    tune(options);
+    auto opened = os::StepLauncher::open(*loop_, std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     launcher_ = std::move(*opened);
     launcher_->on_ended = [this](const Launcher::Ended& ended) {
@@ -89,6 +90,7 @@ class TestAgent : public testing::TestWithParam<bool> {
     for (const auto& k : known_)
       if (!k.running) launcher_->on_ended(k.ended);
   }
+  virtual void tune(os::StepLauncher::Options&) {}  // what else the agent is to do
   // As kill -9 of spurd: nothing is told to anybody.
   void stop_agent() { launcher_.reset(); }
 

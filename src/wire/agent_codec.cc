@@ -23,7 +23,8 @@ static Status from_proto(const v1::AgentHello& p, model::AgentHello* m) {
   return {};
 }
 
-#define SPUR_HEARTBEAT_FIELDS(F) F(PLAIN, sequence) F(PLAIN, load_hundredths) F(PLAIN, free_memory_mib)
+#define SPUR_HEARTBEAT_FIELDS(F) \
+  F(PLAIN, sequence) F(PLAIN, load_hundredths) F(PLAIN, free_memory_mib) F(PLAIN, problem)
 static void to_proto(const model::AgentHeartbeat& m, v1::AgentHeartbeat* p) {
   SPUR_HEARTBEAT_FIELDS(SPUR_TO)
 }
@@ -43,7 +44,8 @@ static Status from_proto(const v1::AgentLaunched& p, model::AgentLaunched* m) {
 
 // clang-format off
 #define SPUR_JOB_DONE_FIELDS(F) \
-  F(MSG, run) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) F(PLAIN, launch_failed) F(PLAIN, error)
+  F(MSG, run) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) F(PLAIN, launch_failed) F(PLAIN, error) \
+  F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage)
 // clang-format on
 static void to_proto(const model::AgentJobDone& m, v1::AgentJobDone* p) {
   SPUR_JOB_DONE_FIELDS(SPUR_TO)

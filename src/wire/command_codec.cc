@@ -33,7 +33,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 4;
+constexpr std::uint32_t kFormat = 5;
 constexpr std::string_view kKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -113,12 +113,10 @@ Status take(const v1::SetReasons& p, state::SetReasons* m, Texts) {
 
 void put(const state::PreemptJobs& m, v1::Command* c, Texts) {
   auto* p = c->mutable_preempt_jobs();
-  SPUR_TO(ID, beneficiary) SPUR_TO(MSGS, victims)
-  if (m.allocation) to_proto(*m.allocation, p->mutable_allocation());
+  SPUR_TO(ID, beneficiary) SPUR_TO(MSGS, victims) if (m.allocation) to_proto(*m.allocation, p->mutable_allocation());
 }
 Status take(const v1::PreemptJobs& p, state::PreemptJobs* m, Texts) {
-  SPUR_FROM(ID, beneficiary) SPUR_FROM(MSGS, victims)
-  if (!p.has_allocation()) return {};  // apply refuses it
+  SPUR_FROM(ID, beneficiary) SPUR_FROM(MSGS, victims) if (!p.has_allocation()) return {};  // apply refuses it
   auto allocation = std::make_shared<model::Allocation>();
   SPUR_TRY(from_proto(p.allocation(), allocation.get()));
   m->allocation = std::move(allocation);
@@ -171,7 +169,7 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 // clang-format off
 #define SPUR_NODE_JOB_DONE_FIELDS(F) \
   F(ID, job) F(ID, epoch) F(PLAIN, node) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) \
-  F(PLAIN, launch_failed) F(PLAIN, error)
+  F(PLAIN, launch_failed) F(PLAIN, error) F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage)
 // clang-format on
 #define SPUR_TARGET_FIELDS(F) F(MSG, target)
 #define SPUR_HOLD_FIELDS(F) F(MSG, target) F(ENUM, hold)

@@ -88,14 +88,15 @@ static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
   return {};
 }
 
-#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                           \
-  F(DEF, multifactor)                                                                                            \
-  F(PLAIN, fairshare_weight)                                                                                     \
-  F(PLAIN, job_size_weight)                                                                                      \
-  F(PLAIN, partition_weight)                                                                                     \
-  F(PLAIN, qos_weight)                                                                                           \
-  F(PLAIN, assoc_weight) F(MSGS, tres_weights) F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) \
-      F(PLAIN, favor_small) F(TEXTS, flags) F(DEF, base)
+#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                          \
+  F(DEF, multifactor)                                                                                           \
+  F(PLAIN, fairshare_weight)                                                                                    \
+  F(PLAIN, job_size_weight)                                                                                     \
+  F(PLAIN, partition_weight)                                                                                    \
+  F(PLAIN, qos_weight)                                                                                          \
+  F(PLAIN, assoc_weight)                                                                                        \
+  F(MSGS, tres_weights) F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) F(PLAIN, favor_small) \
+      F(TEXTS, flags) F(DEF, base)
 static void to_proto(const model::PriorityConfig& m, v1::PriorityConfig* p) {
   SPUR_PRIORITY_CONFIG_FIELDS(SPUR_TO)
 }
@@ -158,7 +159,8 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(MSG, priority) F(MSG, preempt) F(MSG, topology) F(DEF, planned_jobs) F(DEF, promised_jobs) \
   F(SECONDS, promise_after) F(ENUM, backfill_order) \
   F(SECONDS, max_switch_wait) F(SECONDS, reservation_overrun) F(OPT, default_cpus_per_gpu) \
-  F(OPT, default_memory_per_gpu_mib) F(PLAIN, block_sockets) F(PLAIN, jobs_use_spec_cores)
+  F(OPT, default_memory_per_gpu_mib) F(PLAIN, block_sockets) F(PLAIN, jobs_use_spec_cores) \
+  F(DEF, hold_on_prolog_fail) F(DEF, max_launch_failures)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

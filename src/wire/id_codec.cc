@@ -113,6 +113,18 @@ Status runs_from_proto(const v1::IndexSet& from, std::vector<NodeIndex>* to) {
   return take_runs(from, to, std::numeric_limits<std::uint32_t>::max());
 }
 
+// clang-format off
+#define SPUR_USAGE_FIELDS(F) \
+  F(PLAIN, user_cpu_us) F(PLAIN, system_cpu_us) F(PLAIN, max_rss_kib) F(PLAIN, max_vsize_kib) \
+  F(PLAIN, memory_peak_kib) F(PLAIN, read_bytes) F(PLAIN, write_bytes) F(PLAIN, major_faults) \
+  F(PLAIN, gpu_memory_mib) F(PLAIN, gpu_utilization)
+// clang-format on
+void to_proto(const model::Usage& m, v1::Usage* p){SPUR_USAGE_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::Usage& p, model::Usage* m) {
+  SPUR_USAGE_FIELDS(SPUR_FROM)
+  return {};
+}
+
 #define SPUR_EXIT_STATUS_FIELDS(F) F(PLAIN, code) F(PLAIN, signal)
 void to_proto(const model::ExitStatus& m, v1::ExitStatus* p){SPUR_EXIT_STATUS_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ExitStatus& p, model::ExitStatus* m) {

@@ -66,6 +66,7 @@ void record_to_proto(const model::Job& m, v1::Job* p) {
   if (m.array_pending) to_proto(*m.array_pending, p->mutable_array_pending());
   if (m.allocation) to_proto(*m.allocation, p->mutable_allocation());
   if (m.claim) to_proto(*m.claim, p->mutable_claim());
+  if (m.usage) to_proto(*m.usage, p->mutable_usage());
 }
 
 void to_proto(const model::Job& m, v1::Job* p) {
@@ -86,6 +87,11 @@ Status from_proto(const v1::Job& p, model::Job* m, const SpecList* specs) {
     auto allocation = std::make_shared<model::Allocation>();
     SPUR_TRY(from_proto(p.allocation(), allocation.get()));
     m->allocation = std::move(allocation);
+  }
+  if (p.has_usage()) {
+    auto usage = std::make_shared<model::Usage>();
+    SPUR_TRY(from_proto(p.usage(), usage.get()));
+    m->usage = std::move(usage);
   }
   if (p.has_claim()) {
     auto claim = std::make_shared<model::Allocation>();

@@ -62,6 +62,8 @@ SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, 
             kill_on_invalid_dependency, nice, priority, hold, requeue, signal, array, immediate_seconds, mail_types,
             mail_user)
 SPUR_STRUCT(model::ExitStatus, code, signal)
+SPUR_STRUCT(model::Usage, user_cpu_us, system_cpu_us, max_rss_kib, max_vsize_kib, memory_peak_kib, read_bytes,
+            write_bytes, major_faults, gpu_memory_mib, gpu_utilization)
 SPUR_STRUCT(model::DeviceGrant, gres, type, indices, shares)
 SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, kept_cpus, task_ids)
 SPUR_STRUCT(model::Allocation, nodes, partition, reservation)
@@ -69,7 +71,7 @@ SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_ma
             flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand,
             site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started, ended, last_eval,
             suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how, preempted_for, claim,
-            claimed_from, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit, derived_exit,
+            claimed_from, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit, derived_exit, usage,
             ended_by, cancelled, submit_token)
 SPUR_STRUCT(model::NodeGres, name, type, count, file, cores, links, nic, flags)
 SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib,
@@ -78,7 +80,7 @@ SPUR_STRUCT(model::Node::DevicesInUse, gres, bits, shares)
 SPUR_STRUCT(model::Node, index, name, address, hostname, hardware, found, features, active_features, weight, comment,
             extra, reason, reason_by, reason_at, down, flags, registered, registered_at, boot_time, agent_started,
             last_busy, version, os, arch, public_key, cpus_allocated, memory_allocated_mib, cpus_in_use,
-            devices_in_use, jobs, jobs_completing, exclusive)
+            devices_in_use, jobs, jobs_completing, exclusive, launch_failures)
 SPUR_STRUCT(model::NodeConfig, name, hostname, address, port, cpus, boards, sockets, cores_per_socket,
             threads_per_core, memory_mib, tmp_disk_mib, gres, spec_cores, spec_cpus, spec_memory_mib, features,
             weight, state, reason, comment)
@@ -103,7 +105,7 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
             kill_invalid_dependency, age_weight, age_full, priority, preempt, topology, planned_jobs, promised_jobs,
             promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
-            default_memory_per_gpu_mib, admin_uids, accept_unknown_nodes, config_overrides, shown)
+            default_memory_per_gpu_mib, admin_uids, hold_on_prolog_fail, max_launch_failures, accept_unknown_nodes, config_overrides, shown)
 SPUR_STRUCT(model::ReservedNode, node, cores, devices)
 SPUR_STRUCT(model::TresCount, tres, count)
 SPUR_STRUCT(model::ReservationNames, names, denied)
@@ -119,9 +121,10 @@ SPUR_STRUCT(model::FairShare, account, user, partition, factor, priority)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
             holding)
-SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib)
+SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib, problem)
 SPUR_STRUCT(model::AgentLaunched, run)
-SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error)
+SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error, prolog_failed,
+            node_blameless, drain, usage)
 SPUR_STRUCT(model::ControllerWelcome, cluster_name, lease, heartbeat, controller_public_key, unknown, hello_again)
 SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices, sockets, cores_per_socket, threads_per_core)
 SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
@@ -142,7 +145,8 @@ SPUR_STRUCT(state::StartJob, job, array_task, allocation, limit, others)
 SPUR_STRUCT(state::SetReasons::Row, job, reason, expected_start)
 SPUR_STRUCT(state::SetReasons, rows)
 SPUR_STRUCT(state::CancelJob, target, final_state, reason, by_user, by, exit)
-SPUR_STRUCT(state::NodeJobDone, job, epoch, node, exit, is_batch_host, out_of_memory, launch_failed, error)
+SPUR_STRUCT(state::NodeJobDone, job, epoch, node, exit, is_batch_host, out_of_memory, launch_failed, error,
+            prolog_failed, node_blameless, drain, usage)
 SPUR_STRUCT(state::HoldJob, target, hold)
 SPUR_STRUCT(state::ReleaseJob, target)
 SPUR_STRUCT(state::RequeueJob, target, how)

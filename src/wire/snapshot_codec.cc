@@ -20,7 +20,7 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kFormat = 4;
+constexpr std::uint32_t kFormat = 5;
 constexpr std::string_view kKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early
@@ -89,8 +89,7 @@ struct Reader {
       image.jobs.push_back(std::move(job));
     }
     for (const auto& token : part->tokens()) image.tokens.emplace_back(token.key(), JobId(token.job()));
-    for (const auto& proto : part->reservations())
-      SPUR_TRY(from_proto(proto, &image.reservations.emplace_back()));
+    for (const auto& proto : part->reservations()) SPUR_TRY(from_proto(proto, &image.reservations.emplace_back()));
     for (const auto& proto : part->qos()) SPUR_TRY(from_proto(proto, &image.qos.emplace_back()));
     for (const auto& proto : part->shares()) SPUR_TRY(from_proto(proto, &image.shares.emplace_back()));
     return {};

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/controller_hooks.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "os/user_lookup.h"
+
+namespace spur::os {
+namespace {
+
+constexpr std::string_view kUid = "SLURM_JOB_UID=", kGid = "SLURM_JOB_GID=";
+
+std::uint32_t number_in(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& entry : environment)
+    if (entry.starts_with(name))
+      return static_cast<std::uint32_t>(std::strtoul(entry.c_str() + name.size(), nullptr, 10));
+  return 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ThreadedHooks>> ThreadedHooks::open(Options options) {
+  SPUR_ASSIGN(auto loop, EventLoop::open());
+  return std::unique_ptr<ThreadedHooks>(new ThreadedHooks(std::move(options), std::move(loop)));
+}
+
+ThreadedHooks::ThreadedHooks(Options options, std::unique_ptr<EventLoop> loop)
+    : options_(std::move(options)),
+      loop_(std::move(loop)),
+      runner_(std::make_unique<HookRunner>(*loop_)),
+      thread_([this] { loop_->run(); }) {}
+
+ThreadedHooks::~ThreadedHooks() {
+  loop_->stop();
+  thread_.join();
+  runner_.reset();
+}
+
+bool ThreadedHooks::has(Kind kind) const {
+  return kind == Kind::Prolog ? !options_.prolog.empty() : !options_.epilog.empty();
+}
+
+void ThreadedHooks::run(Kind kind, std::vector<std::string> environment, std::function<void(Status)> done) {
+  const bool prolog = kind == Kind::Prolog;
+  environment.insert(environment.end(), options_.environment.begin(), options_.environment.end());
+  loop_->post([this, prolog, environment = std::move(environment), done = std::move(done)]() mutable {
+    // Here, where it may take its time.
+    const auto user = look_up_user(Uid{number_in(environment, kUid)}, Gid{number_in(environment, kGid)});
+    if (user) environment.push_back("SLURM_JOB_USER=" + user->name);
+    runner_->run({.name = prolog ? "PrologSlurmctld" : "EpilogSlurmctld",
+                  .programs = prolog ? options_.prolog : options_.epilog,
+                  .environment = std::move(environment),
+                  .timeout = options_.timeout,
+                  .cgroup = {}},
+                 [this, done = std::move(done)](Status status) mutable {
+                   options_.post([done = std::move(done), status = std::move(status)] { done(status); });
+                 });
+  });
+}
+
+}  // namespace spur::os

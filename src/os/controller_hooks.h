@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real io::ControllerHooks: a thread with an event loop on which the programs are started and waited for.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/controller_hooks.h"
+#include "os/event_loop.h"
+#include "os/hook_runner.h"
+
+namespace spur::os {
+
+class ThreadedHooks final : public io::ControllerHooks {
+ public:
+  struct Options {
+    std::vector<std::string> prolog, epilog;
+    Duration timeout{0};
+    std::vector<std::string> environment{};             // for all
+    std::function<void(std::function<void()>)> post{};  // onto the controller's thread
+  };
+  static Result<std::unique_ptr<ThreadedHooks>> open(Options options);
+  ~ThreadedHooks() override;  // what runs is killed
+
+  bool has(Kind kind) const override;
+  void run(Kind kind, std::vector<std::string> environment, std::function<void(Status)> done) override;
+
+ private:
+  ThreadedHooks(Options options, std::unique_ptr<EventLoop> loop);
+  Options options_;
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<HookRunner> runner_;
+  std::thread thread_;
+};
+
+}  // namespace spur::os

@@ -63,19 +63,27 @@ void HookRunner::next(std::uint64_t id) {
 Status HookRunner::start(std::uint64_t id, Job& job, const std::string& program) {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return fail_errno("cannot open /dev/null", errno);
-  auto spawned = spawn({.path = program,
-                        .arguments = {program},
+  // What goes into a cgroup is held back by a shell until it is there: else what it starts first could stay outside.
+  const bool contained = !job.request.cgroup.empty();
+  int gate[2] = {-1, -1};
+  if (contained && ::pipe2(gate, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe", errno);
+  const UniqueFd behind(gate[0]), before(gate[1]);
+  std::vector<std::string> arguments{program};
+  if (contained) arguments = {"/bin/sh", "-c", "read go && exec \"$0\" </dev/null", program};
+  auto spawned = spawn({.path = arguments.front(),
+                        .arguments = arguments,
                         .environment = job.request.environment,
-                        .fds = {null.get(), null.get(), null.get()},
+                        .fds = {contained ? behind.get() : null.get(), null.get(), null.get()},
                         .new_session = true});
   if (!spawned)
     return fail(spawned.error().code,
                 fmt::format("the {} {} cannot be run: {}", job.request.name, program, spawned.error().message));
   job.pid = spawned->pid;
   job.pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
-  if (!job.request.cgroup.empty()) {
+  if (contained) {
     const UniqueFd procs(::open((job.request.cgroup + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     if (procs) (void)write_all(procs.get(), std::to_string(job.pid), job.request.cgroup);
+    (void)write_all(before.get(), "\n", program);
   }
   if (job.request.timeout > Duration{0})
     job.timer = loop_.call_after(job.request.timeout, [this, id] {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/hook_runner.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "os/cgroup.h"
 #include "os/test_directory.h"
 
 namespace spur::os {
@@ -61,6 +64,18 @@ TEST_F(HookRunnerTest, TheFirstFailureIsTheLast) {
       run(runner, {.name = "epilog", .programs = {"/no/such/program"}, .environment = {}, .cgroup = {}});
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message.find("/no/such/program"), std::string::npos);
+}
+
+TEST_F(HookRunnerTest, IsInItsCgroupFromTheStart) {
+  const auto base = open_cgroup_base(fmt::format("spur-hook-test.{}", ::getpid()));
+  if (base.path.empty()) GTEST_SKIP() << base.problem;
+  const auto group = Cgroup::create(base.path + "/step_extern");
+  ASSERT_TRUE(group);
+  HookRunner runner(*loop_);
+  const auto where = script("where", "cat /proc/self/cgroup > " + (dir_ / "log") + "; cat");
+  EXPECT_TRUE(run(runner, {.name = "prolog", .programs = {where}, .environment = {}, .cgroup = group->path()}));
+  EXPECT_NE(text("log").find("/step_extern\n"), std::string::npos) << text("log");
+  Cgroup::open(base.path)->remove();
 }
 
 TEST_F(HookRunnerTest, TakesTooLong) {

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "os/cpu_map.h"
 #include "os/files.h"
 
 namespace spur::os {
@@ -58,6 +59,9 @@ Status count_processors(const std::string& synthetic, Machine& machine) {
   if (hardware.cpus == 0) return fail(ErrorCode::Internal, "hwloc found no processor");
   for (hwloc_obj_t cpu = nullptr; (cpu = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, cpu)) != nullptr;)
     machine.cpu_numbers.push_back(cpu->os_index);
+  // The step daemon binds tasks by the same numbers; where two readings of a machine could differ, its own counts.
+  if (const CpuMap map = read_cpu_map(); synthetic.empty() && map.cpus.size() == machine.cpu_numbers.size())
+    std::ranges::transform(map.cpus, machine.cpu_numbers.begin(), &CpuPlace::os);
   hardware.boards = 1;
   hardware.sockets = std::max(1u, count(topology, HWLOC_OBJ_PACKAGE));
   std::uint32_t cores = count(topology, HWLOC_OBJ_CORE);

@@ -18,9 +18,9 @@ namespace spur::agent {
 
 // RunStep is served as bytes: what tasks read and write passes through unread.
 class StepService final
-    : public v1::NodeAgent::WithRawCallbackMethod_RunStep<
-          v1::NodeAgent::WithCallbackMethod_ListSteps<v1::NodeAgent::WithCallbackMethod_SignalStep<
-              v1::NodeAgent::WithCallbackMethod_Ping<v1::NodeAgent::Service>>>> {
+    : public v1::NodeAgent::WithRawCallbackMethod_RunStep<v1::NodeAgent::WithCallbackMethod_ListSteps<
+          v1::NodeAgent::WithCallbackMethod_SignalStep<v1::NodeAgent::WithCallbackMethod_JobUsage<
+              v1::NodeAgent::WithCallbackMethod_Ping<v1::NodeAgent::Service>>>>> {
  public:
   // `post` runs a function on the agent's thread.
   StepService(StepContext& context, std::string version, Time started,

@@ -133,6 +133,11 @@ int exit_status_of(const model::Job& job) {
   return job.state == model::JobState::Completed ? 0 : 1;
 }
 
+bool is_passing(ErrorCode code) {
+  return code == ErrorCode::Unreachable || code == ErrorCode::TimedOut || code == ErrorCode::NotLeader ||
+         code == ErrorCode::Busy;
+}
+
 // --wait: until the job, or every task of the array, has ended.
 int wait_for_end(Context& context, Controller& controller, JobId id) {
   wire::JobFilter filter;
@@ -140,6 +145,11 @@ int wait_for_end(Context& context, Controller& controller, JobId id) {
   filter.all_states = true;
   for (;;) {
     const auto table = controller.jobs(filter);
+    // The job is durable; a controller that is away for a while comes back, or another one does.
+    if (!table && is_passing(table.error().code)) {
+      context.pause(seconds(1));
+      continue;
+    }
     if (!table) {
       context.error("{}", words(table.error()));
       return 1;

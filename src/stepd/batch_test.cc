@@ -440,7 +440,7 @@ TEST_P(Batch, APowerCutLosesNoRunThatWasStarted) {
 TEST_P(Batch, MarksOfAnOuterJobAreReplaced) {
   auto spec = script("env | grep -c SPUR_JOB_TOKEN; env | grep -c outer");
   spec->environment =
-      std::make_shared<const std::string>(std::string("PATH=/usr/bin:/bin\0SPUR_JOB_TOKEN=outer.1.1\0", 46));
+      std::make_shared<const std::string>(std::string("PATH=/usr/bin:/bin\0SPUR_JOB_TOKEN=outer.1.1\0", 44));
   end_of(launch(spec));
   EXPECT_EQ(output(), "1\n0\n");
 }

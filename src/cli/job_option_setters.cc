@@ -422,7 +422,6 @@ OptionStatus set_thread_spec(Request& r, Value v) {
   return specialize(r, *threads, true);
 }
 
-// Only what Spur does by itself; anything else would be a promise not kept.
 OptionStatus set_cpu_bind(Request& r, Value v) {
   if (const auto parsed = text::parse_cpu_bind(v); !parsed) return bad_option(parsed.error(), 1);
   r.cpu_bind = std::string(v);

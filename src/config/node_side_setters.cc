@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "config/setter_parts.h"
 #include "config/setters.h"
 #include "text/decimal.h"
 #include "text/printable.h"
@@ -16,20 +17,6 @@ namespace spur::config {
 using text::equal_ignoring_case;
 
 namespace {
-
-std::unexpected<Error> bad(std::string message) {
-  return fail(ErrorCode::ConfigInvalid, std::move(message));
-}
-
-void keep(Target& target, std::string_view key, const Value& value) {
-  target.draft.daemon.kept.emplace_back(key, value.text);
-}
-
-void warn_rest(Target& target, std::string_view key, const std::vector<std::string>& rest) {
-  if (!rest.empty())
-    target.draft.warn(target.at, fmt::format("{}: not in force yet: {}", key,
-                                             text::shown(fmt::format("{}", fmt::join(rest, ", ")), 400)));
-}
 
 // "101.5" or "50%", as thousandths of a percent.
 Result<std::uint64_t> percent(const Value& value, double most) {

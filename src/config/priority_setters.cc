@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/setter_parts.h"
 #include "config/setters.h"
 #include "text/decimal.h"
 #include "text/printable.h"
@@ -16,16 +17,9 @@ namespace {
 
 using text::equal_ignoring_case;
 
-std::unexpected<Error> bad(std::string message) {
-  return fail(ErrorCode::ConfigInvalid, std::move(message));
-}
 std::unexpected<Error> not_one_of(const Value& value, std::string_view words) {
   return bad(fmt::format("Bad value \"{}\": it is {}", text::shown(value.text, 40), words));
 }
-void keep(Target& target, std::string_view key, const Value& value) {
-  target.draft.daemon.kept.emplace_back(key, value.text);
-}
-
 // "priority/basic" is "basic" in spur.conf.
 bool is_plugin(std::string_view text, std::string_view kind, std::string_view name) {
   if (equal_ignoring_case(text, name)) return true;

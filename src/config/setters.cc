@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "config/setter_parts.h"
 #include "text/decimal.h"
 #include "text/gres.h"
 #include "text/printable.h"
@@ -14,21 +15,6 @@ namespace spur::config {
 namespace {
 
 using text::equal_ignoring_case;
-
-std::unexpected<Error> bad(std::string message) {
-  return fail(ErrorCode::ConfigInvalid, std::move(message));
-}
-
-// Options in a list of which only some have a meaning here: the list is kept, the others are named in one warning.
-void keep(Target& target, std::string_view key, const Value& value) {
-  target.draft.daemon.kept.emplace_back(key, value.text);
-}
-
-void warn_rest(Target& target, std::string_view key, const std::vector<std::string>& rest) {
-  if (!rest.empty())
-    target.draft.warn(target.at, fmt::format("{}: not in force yet: {}", key,
-                                             text::shown(fmt::format("{}", fmt::join(rest, ", ")), 400)));
-}
 
 // A list where ALL stands for no restriction, which the model says with an empty list.
 std::vector<std::string> unless_all(const Value& value) {

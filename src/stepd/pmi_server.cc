@@ -68,7 +68,6 @@ Status PmiServer::handle(std::size_t task, const PmiCommand& command) {
 
 Status PmiServer::init(std::size_t task, const PmiCommand& command) {
   const bool second = command.get("pmi_version") == "2";
-  tasks_[task].began = true;
   // Also for version 2 the answer is a line.
   answers_.push_back({task, write_pmi1({{{"cmd", "response_to_init"},
                                          {"pmi_version", second ? "2" : "1"},

@@ -50,14 +50,12 @@ class PmiServer {
     std::string message;
   };
   const std::optional<Abort>& aborted() const { return aborted_; }
-  // A task that has said init and did not finish before it ended has broken the step.
-  bool left_early(std::size_t task) const { return tasks_[task].began && !tasks_[task].finished; }
 
  private:
   struct Task {
     std::uint32_t rank = 0;
     PmiReader reader{};
-    bool began = false, finished = false, at_fence = false;
+    bool finished = false, at_fence = false;
     std::string fence_thread{};  // to be told back
   };
   // Who waits for an attribute of the node that nobody has put yet.

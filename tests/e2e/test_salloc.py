@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from spur_cluster import SpurCluster, wait_until
+from spur_cluster import SpurCluster, talk, wait_until
 
 
 class Salloc(unittest.TestCase):
@@ -97,16 +97,7 @@ class Salloc(unittest.TestCase):
         if pid == 0:
             os.chdir(self.c.dir / "out")
             os.execvpe("salloc", ["salloc", "-n1"], {**self.c.env, "SHELL": "/bin/sh", "PS1": "$ "})
-        seen = b""
-        while b"Granted job allocation" not in seen:
-            seen += os.read(terminal, 1000)
-        os.write(terminal, b"echo job=$SLURM_JOB_NAME; srun echo step; exit 3\n")
-        try:
-            while chunk := os.read(terminal, 1000):
-                seen += chunk
-        except OSError:
-            pass  # the other side is gone
-        os.close(terminal)
+        seen = talk(terminal, b"Granted job allocation", b"echo job=$SLURM_JOB_NAME; srun echo step; exit 3\n")
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 3)
         self.assertIn(b"job=interactive\r\n", seen)
         self.assertIn(b"step\r\n", seen)

@@ -4,7 +4,7 @@ import re
 import subprocess
 import unittest
 
-from spur_cluster import SpurCluster, wait_until
+from spur_cluster import SpurCluster, talk, wait_until
 
 
 class Steps(unittest.TestCase):
@@ -149,16 +149,7 @@ srun -n1 --prolog=/nonexistent --task-prolog=/nonexistent true
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
             os.execvpe("srun", ["srun", "--pty", "sh", "-c", "stty size; tty; read x; echo got $x; exit 5"], self.c.env)
-        seen = b""
-        while b"/dev/pts" not in seen:
-            seen += os.read(terminal, 1000)
-        os.write(terminal, b"word\r")
-        try:
-            while chunk := os.read(terminal, 1000):
-                seen += chunk
-        except OSError:
-            pass  # the other side is gone
-        os.close(terminal)
+        seen = talk(terminal, b"/dev/pts", b"word\r")
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 5)
         self.assertIn(b"33 77\r\n", seen)
         self.assertIn(b"got word\r\n", seen)

@@ -31,6 +31,21 @@ def wait_until(condition, seconds=30, what="condition", every=0.02):
     raise AssertionError(f"{what} did not come true within {seconds} s")
 
 
+def talk(terminal, until, word):
+    """Reads a terminal until something is seen, types a word, and reads on to the end. What was seen."""
+    seen = b""
+    while until not in seen:
+        seen += os.read(terminal, 1000)
+    os.write(terminal, word)
+    try:
+        while chunk := os.read(terminal, 1000):
+            seen += chunk
+    except OSError:
+        pass  # the other side is gone
+    os.close(terminal)
+    return seen
+
+
 class SpurCluster:
     def __init__(self, nodes=1, cpus=4, memory_mb=4000, controller="", partition="", node="", extra="", base=None):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="spur-", dir=base))

@@ -217,6 +217,13 @@ bool Agent::has_job_of(Uid uid) const {
   });
 }
 
+std::vector<const model::ControllerLaunch*> Agent::held_runs() const {
+  std::vector<const model::ControllerLaunch*> out;
+  for (const auto& [run, state] : runs_)
+    if (state.running && state.launch) out.push_back(state.launch.get());
+  return out;
+}
+
 std::uint32_t Agent::cpus_held() const {
   std::size_t out = 0;
   for (const auto& [run, state] : runs_)

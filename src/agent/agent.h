@@ -56,6 +56,7 @@ class Agent {
   bool may_still_come(const model::JobRun& run) const;
   std::uint32_t cpus_held() const;  // by the runs that are here
   bool has_job_of(Uid uid) const;
+  std::vector<const model::ControllerLaunch*> held_runs() const;  // that are here and not over
 
  private:
   struct Run {

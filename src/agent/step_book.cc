@@ -16,10 +16,30 @@ StepBook::Place::~Place() {
   if (held) book_.let_in(job_);
 }
 
-Result<std::unique_ptr<StepBook::Place>> StepBook::enter(const model::ControllerLaunch& launch, StepAsk ask,
-                                                         Events events) {
+std::shared_ptr<StepBook::Job>& StepBook::job_of(const model::ControllerLaunch& launch) {
   auto& job = jobs_[launch.run];
   if (!job) job = std::make_shared<Job>(launch);
+  return job;
+}
+
+std::unique_ptr<StepBook::Place> StepBook::restore(const model::ControllerLaunch& launch, std::uint32_t step,
+                                                   std::optional<std::vector<StepShare>> shares) {
+  auto& job = job_of(launch);
+  if (shares) job->ledger.hold(step, std::move(*shares));
+  const auto entry = job->entries.insert(job->entries.end(), Entry{{}, {}});
+  entry->holds = true;
+  entry->step = step;
+  return std::make_unique<Place>(*this, job, entry);
+}
+
+void StepBook::count_from(const model::ControllerLaunch& launch, std::uint32_t step) {
+  auto& job = job_of(launch);
+  job->next_step = std::max(job->next_step, step);
+}
+
+Result<std::unique_ptr<StepBook::Place>> StepBook::enter(const model::ControllerLaunch& launch, StepAsk ask,
+                                                         Events events) {
+  auto& job = job_of(launch);
   if (job->over) return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
   auto shares = job->ledger.grant(job->next_step, ask);
   if (!shares && shares.error().code != ErrorCode::NodesBusy) return std::unexpected(std::move(shares.error()));
@@ -74,6 +94,10 @@ void StepBook::ends(const model::JobRun& run) {
 void StepBook::forget(const model::JobRun& run) {
   ends(run);
   jobs_.erase(run);
+}
+
+void StepBook::close() {
+  for (auto& [run, job] : jobs_) job->over = true;
 }
 
 }  // namespace spur::agent

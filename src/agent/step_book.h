@@ -8,6 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "agent/step_ledger.h"
@@ -46,9 +47,15 @@ class StepBook {
 
   // An error: what is asked for can never be.
   Result<std::unique_ptr<Place>> enter(const model::ControllerLaunch& launch, StepAsk ask, Events events);
+  // A step that was there before this book: it holds `shares`, or nothing if it overlaps.
+  std::unique_ptr<Place> restore(const model::ControllerLaunch& launch, std::uint32_t step,
+                                 std::optional<std::vector<StepShare>> shares);
+  // Numbers below this were given out before this book.
+  void count_from(const model::ControllerLaunch& launch, std::uint32_t step);
   // The run is being ended: nobody waits any longer.
   void ends(const model::JobRun& run);
   void forget(const model::JobRun& run);  // it is over
+  void close();                           // nobody gets in any more
 
  private:
   struct Entry {
@@ -65,6 +72,7 @@ class StepBook {
     std::list<Entry> entries;  // in the order they came
     bool letting_in = false, again = false, over = false;
   };
+  std::shared_ptr<Job>& job_of(const model::ControllerLaunch& launch);
   void let_in(const std::shared_ptr<Job>& job);
 
   std::map<model::JobRun, std::shared_ptr<Job>> jobs_;

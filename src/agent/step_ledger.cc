@@ -284,9 +284,13 @@ Result<std::vector<StepShare>> StepLedger::grant(std::uint32_t step, const StepA
   if (ask.overlap) return alone;
   auto out = try_grant(ask, false);
   if (!out) return out;
-  for (const StepShare& share : *out) book(nodes_[share.node], share, true);
-  SPUR_CHECK(held_.emplace(step, *out).second);
+  hold(step, *out);
   return out;
+}
+
+void StepLedger::hold(std::uint32_t step, std::vector<StepShare> shares) {
+  for (const StepShare& share : shares) book(nodes_[share.node], share, true);
+  SPUR_CHECK(held_.emplace(step, std::move(shares)).second);
 }
 
 void StepLedger::give_back(std::uint32_t step) {

@@ -49,6 +49,8 @@ class StepLedger {
   // Shares in the order of the job's nodes, held until give_back(step). NodesBusy: it fits into the job, but not now.
   // Anything else: it never will.
   Result<std::vector<StepShare>> grant(std::uint32_t step, const StepAsk& ask);
+  // As granted before, by another ledger over the same job.
+  void hold(std::uint32_t step, std::vector<StepShare> shares);
   void give_back(std::uint32_t step);  // a step that holds nothing: nothing happens
   bool idle() const { return held_.empty(); }
 

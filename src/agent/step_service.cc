@@ -183,12 +183,10 @@ Status signal_step(StepContext& context, const v1::SignalStepRequest& request) {
   SPUR_ASSIGN(const auto ticket, context.verify(request.ticket()));
   if (ticket.kind != io::CredentialKind::StepTicket)
     return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
-  for (StepSession* session : context.running) {
-    if (session->info().job() != ticket.job.value || session->info().step() != request.step()) continue;
-    session->signal(request.signal());
-    return {};
-  }
-  return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+  ManagedStep* step = context.find(ticket.job, request.step());
+  if (!step) return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+  step->signal(request.signal());
+  return {};
 }
 
 }  // namespace
@@ -197,8 +195,9 @@ grpc::ServerUnaryReactor* StepService::ListSteps(grpc::CallbackServerContext* co
                                                  const v1::ListStepsRequest* request, v1::ListStepsReply* reply) {
   auto* reactor = context->DefaultReactor();
   post_([this, reactor, request, reply] {
-    for (const StepSession* session : context_.running)
-      if (request->job() == 0 || request->job() == session->info().job()) *reply->add_steps() = session->info();
+    for (const auto& [raw, step] : context_.steps)
+      if (step->running() && (request->job() == 0 || request->job() == step->info().job()))
+        *reply->add_steps() = step->info();
     reactor->Finish(grpc::Status::OK);
   });
   return reactor;

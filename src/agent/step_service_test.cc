@@ -14,7 +14,7 @@
 namespace spur::agent {
 namespace {
 
-struct Idle final : io::Clock, io::Launcher, io::ControllerPort, io::StepPort {
+struct Idle final : io::Clock, io::Launcher, io::ControllerPort, io::StepPort, io::StepNotes {
   Time now() override { return {}; }
   Duration monotonic() override { return {}; }
   Result<std::vector<Known>> recover() override { return std::vector<Known>{}; }
@@ -24,6 +24,12 @@ struct Idle final : io::Clock, io::Launcher, io::ControllerPort, io::StepPort {
   void suspend(model::JobRun, bool) override {}
   void forget(model::JobRun) override {}
   void send(model::AgentMessage) override {}
+  Status add(model::JobRun, std::string_view) override { return {}; }
+  std::vector<std::string> read(model::JobRun) override { return {}; }
+  std::unique_ptr<io::StepChannel> resume_local(model::JobRun, std::uint32_t, const std::string&,
+                                                io::StepChannel::Events) override {
+    return nullptr;
+  }
   std::unique_ptr<io::StepChannel> open_local(const model::ControllerLaunch&, std::uint32_t,
                                               io::StepChannel::Events) override {
     return nullptr;
@@ -50,13 +56,8 @@ bool survives(Duration permitted, Duration interval, int pings) {
                .found = {},
                .boot_time = {}},
               doors, doors, doors);
-  StepContext context{
-      .agent = agent,
-      .clock = doors,
-      .port = doors,
-      .node = "n1",
-      .verify = [](std::string_view) -> Result<io::Verified> { return fail(ErrorCode::Unauthenticated, "no"); },
-      .call_after = {}};
+  StepContext context{agent, doors, doors, doors, "n1"};
+  context.verify = [](std::string_view) -> Result<io::Verified> { return fail(ErrorCode::Unauthenticated, "no"); };
   // No message comes, so no session does anything: any thread may be the agent's.
   StepService service(context, "test", {}, [](std::function<void()> f) { f(); });
   int port = 0;

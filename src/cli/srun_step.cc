@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ bool ends_on_bad_exit(const JobRequest& request) {
   return request.kill_on_bad_exit.value_or(!request.mpi.empty());
 }
 
+constexpr std::size_t kKeyBytes = 16;
 constexpr std::string_view kCannotBind = "Unable to satisfy cpu bind request";
 constexpr int kNotBoundStatus = 192;  // Slurm's
 
@@ -98,6 +100,12 @@ class StepLoop {
       not_bound_ = true;
     };
     events.waiting = [this](ErrorCode why) { on_waiting(why); };
+    events.contact = [this](bool lost) {
+      if (lost)
+        context_.error("The agent of the job's first node does not answer, waiting for it");
+      else
+        context_.info("The agent answers again");
+    };
     return events;
   }
 
@@ -362,6 +370,8 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   if (!step.mpi.empty() && het)
     return fail(ErrorCode::NotSupported, "--mpi of a heterogeneous step is not supported yet");
   step.pid = static_cast<std::uint32_t>(::getpid());
+  step.key.resize(kKeyBytes);
+  if (::getrandom(step.key.data(), kKeyBytes, 0) != static_cast<ssize_t>(kKeyBytes)) step.key.clear();
   step.host = spec.submit_host;
   step.het = het;
   return step;
@@ -408,7 +418,7 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
   return Prepared{order, *std::move(ticket), *std::move(layout), {}, {}};
 }
 
-int run(Context& context, const Prepared& prepared) {
+int run(Context& context, Controller& controller, const Prepared& prepared) {
   const JobRequest& request = *prepared.order.request;
   const JobId job = prepared.order.job;
   auto streams = StepStreams::open(context, request, job);
@@ -418,6 +428,10 @@ int run(Context& context, const Prepared& prepared) {
   }
   auto step = make_request(context, prepared);
   if (!step) return refuse(context, job, step.error());
+  step->renew = [&controller, job]() -> Result<wire::StepRequest::Whereabouts> {
+    SPUR_ASSIGN(auto fresh, controller.step_ticket(job));
+    return wire::StepRequest::Whereabouts{fresh.addresses.front(), std::move(fresh.ticket)};
+  };
   step->std_out = streams->remote_out;
   step->std_err = streams->remote_err;
 
@@ -502,14 +516,14 @@ std::vector<std::string> component_environment(const std::vector<Prepared>& step
 }
 
 // A process for each. The terminal sends its own signals to all of them; what comes from elsewhere is passed on.
-int run_together(Context& context, const std::vector<Prepared>& steps) {
+int run_together(Context& context, Controller& controller, const std::vector<Prepared>& steps) {
   std::vector<pid_t> running;
   context.out.flush();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
       if (i > 0) context.input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // input is for the first one
-      const int status = run(context, steps[i]);
+      const int status = run(context, controller, steps[i]);
       context.out.flush();
       ::_exit(status);
     }
@@ -544,12 +558,12 @@ int run_steps(Context& context, Controller& controller, const std::vector<StepOr
     steps.push_back(*std::move(prepared));
   }
   if (steps.size() > 1 || steps.front().order.job != leader) join_steps(steps, leader);
-  if (steps.size() == 1) return run(context, steps.front());
+  if (steps.size() == 1) return run(context, controller, steps.front());
   if (!orders.front().request->job_id) {
     const auto environment = component_environment(steps);
     for (Prepared& step : steps) step.het_environment = environment;
   }
-  return run_together(context, steps);
+  return run_together(context, controller, steps);
 }
 
 }  // namespace spur::cli

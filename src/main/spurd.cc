@@ -38,6 +38,7 @@
 #include "os/state_directory.h"
 #include "os/step_channels.h"
 #include "os/step_launcher.h"
+#include "os/step_notes.h"
 #include "os/system_clock.h"
 #include "wire/credential_client.h"
 #include "wire/id_codec.h"
@@ -103,6 +104,7 @@ class Spurd {
     make_agent(machine);
     SPUR_TRY(serve_steps());
     SPUR_TRY(agent_->start());
+    agent::recover_steps(*steps_);
     serve_jobs();
     link_->start();
     arm_timer();
@@ -190,18 +192,16 @@ class Spurd {
                                         .skew = seconds(5),
                                         .cache_entries = 1024});
     channels_ = std::make_unique<os::StepChannels>(*loop_, *launcher_);
-    steps_ = std::make_unique<agent::StepContext>(agent::StepContext{
-        .agent = *agent_,
-        .clock = clock_,
-        .port = *channels_,
-        .node = node_,
-        .verify = [this](std::string_view ticket) { return verifier_->verify(ticket, clock_.now()); },
-        .call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); },
-        .usage = [this](JobId job) { return usage_of(job); }});
-    agent_->on_run_ends = [this](const model::JobRun& run, bool over) {
-      over ? steps_->book.forget(run) : steps_->book.ends(run);
-      if (over) steps_->tickets.forget(run);
+    notes_ = std::make_unique<os::SpoolStepNotes>(spool_);
+    steps_ = std::make_unique<agent::StepContext>(*agent_, clock_, *channels_, *notes_, node_);
+    steps_->verify = [this](std::string_view ticket) -> Result<io::Verified> {
+      if (agent_->controller_public_key().empty())  // it will say which key to trust
+        return fail(ErrorCode::JobPending, "this node has not heard of the controller yet");
+      return verifier_->verify(ticket, clock_.now());
     };
+    steps_->call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); };
+    steps_->usage = [this](JobId job) { return usage_of(job); };
+    agent_->on_run_ends = [this](const model::JobRun& run, bool over) { steps_->run_ends(run, over); };
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
                                                     [this](std::function<void()> f) { loop_->post(std::move(f)); });
     const std::string listen =
@@ -415,6 +415,7 @@ class Spurd {
   std::unique_ptr<os::StepChannels> channels_;
   std::unique_ptr<os::ControllerLink> link_;
   std::unique_ptr<agent::Agent> agent_;
+  std::unique_ptr<os::SpoolStepNotes> notes_;
   std::unique_ptr<agent::StepContext> steps_;
   std::unique_ptr<agent::StepService> service_;
   std::unique_ptr<grpc::Server> server_;

@@ -164,19 +164,20 @@ std::vector<pid_t> descendants_of(pid_t root) {
   return out;
 }
 
+bool has_environment_entry(pid_t pid, std::string_view entry) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/environ", pid);
+  const auto text = read_small(path);
+  const std::string wanted = std::string(1, '\0') + std::string(entry) + '\0';
+  return text && (std::string(1, '\0') + *text + '\0').find(wanted) != std::string::npos;
+}
+
 std::vector<pid_t> processes_of(pid_t session, std::string_view entry) {
   std::vector<pid_t> out;
-  const std::string wanted = std::string(1, '\0') + std::string(entry) + '\0';
   for (const auto& stat : all_processes()) {
     if (stat.state == 'Z') continue;
-    bool ours = session > 0 && stat.session == session;
-    if (!ours && !entry.empty()) {
-      char path[64];
-      std::snprintf(path, sizeof path, "/proc/%d/environ", stat.pid);
-      const auto text = read_small(path);
-      ours = text && (std::string(1, '\0') + *text + '\0').find(wanted) != std::string::npos;
-    }
-    if (ours) out.push_back(stat.pid);
+    const bool ours = session > 0 && stat.session == session;
+    if (ours || (!entry.empty() && has_environment_entry(stat.pid, entry))) out.push_back(stat.pid);
   }
   return out;
 }

@@ -48,5 +48,7 @@ std::vector<ProcessStat> all_processes();
 std::vector<pid_t> descendants_of(pid_t root);
 // Processes of the session, and those that carry `entry` ("NAME=VALUE") in the environment they were started with.
 std::vector<pid_t> processes_of(pid_t session, std::string_view entry);
+// Whether the process was started with this NAME=VALUE.
+bool has_environment_entry(pid_t pid, std::string_view entry);
 
 }  // namespace spur::os

@@ -85,7 +85,7 @@ bool StepLauncher::anything_left(model::JobRun run, const Run& state, bool kill)
     }
     return left || !group->remove();
   }
-  if (!state.header.has_script) return left;
+  if (!state.header.has_script && !state.may_have_strays) return left;
   // By the mark in their environment; the number of the daemon's session may belong to others by now.
   for (const pid_t pid : processes_of(0, run_token(token_, run))) {
     left = true;

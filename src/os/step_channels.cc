@@ -194,6 +194,15 @@ std::unique_ptr<io::StepChannel> StepChannels::open_local(const model::Controlle
   return channel;
 }
 
+std::unique_ptr<io::StepChannel> StepChannels::resume_local(model::JobRun run, std::uint32_t step,
+                                                            const std::string& key, io::StepChannel::Events events) {
+  auto channel = std::make_unique<LocalChannel>(loop_, std::move(events));
+  launcher_.resume_step(run, step, key, [raw = channel.get(), alive = channel->alive()](Result<UniqueFd> socket) {
+    if (*alive) raw->attach(std::move(socket));
+  });
+  return channel;
+}
+
 std::unique_ptr<io::StepChannel> StepChannels::open_remote(const std::string& address,
                                                            io::StepChannel::Events events) {
   return std::make_unique<RemoteChannel>(loop_, address, std::move(events));

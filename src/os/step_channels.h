@@ -17,6 +17,8 @@ class StepChannels final : public io::StepPort {
   StepChannels(EventLoop& loop, StepLauncher& launcher) : loop_(loop), launcher_(launcher) {}
   std::unique_ptr<io::StepChannel> open_local(const model::ControllerLaunch& launch, std::uint32_t step,
                                               io::StepChannel::Events events) override;
+  std::unique_ptr<io::StepChannel> resume_local(model::JobRun run, std::uint32_t step, const std::string& key,
+                                                io::StepChannel::Events events) override;
   std::unique_ptr<io::StepChannel> open_remote(const std::string& address, io::StepChannel::Events events) override;
 
  private:

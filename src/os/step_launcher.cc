@@ -84,6 +84,9 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
     if (!out->cgroups_.problem.empty()) out->warn(out->cgroups_.problem);
   }
   out->hooks_ = std::make_unique<HookRunner>(loop, out->options_.hooks.serial);
+  SPUR_ASSIGN(out->calls_, StepCalls::open(loop, path, [raw = out.get()](StepCalls::Call call) {
+                raw->on_step_call(std::move(call));
+              }));
   if (out->options_.gpu_load && out->options_.sample_every > seconds(0)) out->sample_gpus();
   if (::geteuid() == 0) {
     out->users_ = std::make_unique<UserLookup>(loop, out->options_.keep_users);
@@ -134,6 +137,7 @@ std::vector<StepSample> StepLauncher::usage(JobId job) const {
 StepLauncher::~StepLauncher() {
   *alive_ = false;
   loop_.cancel(gpu_timer_);
+  for (auto& wanted : wanted_) loop_.cancel(wanted.timer);
   for (auto& [run, state] : runs_) {
     loop_.cancel(state.timer);
     if (state.pidfd) loop_.unwatch(state.pidfd->get());
@@ -313,24 +317,17 @@ void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::ui
   request.fds.push_back(std::move(their_orders));
   request.fds.push_back(std::move(theirs));
   spawner_->spawn(std::move(request),
-                  [this, run, ours, our_orders, ready = std::move(ready)](Result<Spawned> spawned) {
+                  [this, run, step, ours, our_orders, ready = std::move(ready)](Result<Spawned> spawned) {
                     if (!spawned) return ready(std::unexpected(spawned.error()));
                     auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
-                    const auto entry = steps_.emplace(run, Step{pidfd, std::move(*our_orders)});
+                    const auto entry = steps_.emplace(
+                        run, Step{.number = step, .pidfd = pidfd, .orders = std::move(*our_orders)});
                     if (auto watched = loop_.watch_process(pidfd, [this, entry] { on_step_gone(entry); }); !watched) {
                       steps_.erase(entry);
                       return ready(std::unexpected(watched.error()));  // closing our end ends the step
                     }
                     ready(std::move(*ours));
                   });
-}
-
-void StepLauncher::on_step_gone(std::multimap<model::JobRun, Step>::iterator step) {
-  const auto run = runs_.find(step->first);
-  const auto told = decode_sample(hear_step(step->second.orders.get()));
-  if (told && run != runs_.end())
-    for (const auto& task : told->tasks) run->second.steps_usage.add(task.usage);
-  steps_.erase(step);
 }
 
 void StepLauncher::order_batch(model::JobRun run, StepOrder order, int attempt) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's real door to processes (contract: io/launcher.h): notes runs in the spool, starts one spurstepd per
-// batch script or step, and watches them. A spurstepd of a batch script outlives the agent; recover() finds it again.
+// batch script or step, and watches them. They outlive the agent: recover() finds those of batch scripts again, those of
+// steps call back (os/step_calls.h).
 //
 //   launch()           in the ledger           user known           spurstepd gone, end record there
 //   -------> Noting ------------------> LookingUp --------> Running --------------------------------> Ended
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +32,7 @@
 #include "os/process.h"
 #include "os/run_ledger.h"
 #include "os/spool.h"
+#include "os/step_calls.h"
 #include "os/step_control.h"
 #include "os/step_spawner.h"
 #include "os/usage_sample.h"
@@ -77,6 +80,9 @@ class StepLauncher final : public io::Launcher {
   // start_step returns.
   using StepReady = std::function<void(Result<UniqueFd>)>;
   void start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready);
+  // The stream to the daemon of a step that runs, and was given a key when it was started (v1::StepStart): the first
+  // StepInput is an attach. NotFound: there is no such step, or it does not show up.
+  void resume_step(model::JobRun run, std::uint32_t step, const std::string& key, StepReady ready);
 
   // What the steps of a job use on this node at the moment, with the peaks that were seen so far.
   std::vector<StepSample> usage(JobId job) const;
@@ -106,11 +112,23 @@ class StepLauncher final : public io::Launcher {
     std::vector<Ready> after_prolog;
     std::optional<EndRecord> end_after_prolog;
     model::Usage steps_usage{};  // of those that have ended
+    bool may_have_strays = false;  // processes that no daemon looks after
     GpuLoad gpu_peak{};          // on this agent's watch
   };
   struct Step {
+    std::uint32_t number = 0;
     std::shared_ptr<const UniqueFd> pidfd;
     UniqueFd orders;
+    std::string key{};   // what it says of itself when it has lost us
+    UniqueFd stream{};   // on which it waits to be taken up again
+  };
+  using StepEntry = std::multimap<model::JobRun, Step>::iterator;
+  struct Wanted {
+    model::JobRun run;
+    std::uint32_t step = 0;
+    std::string key;
+    StepReady ready;
+    EventLoop::TimerId timer;
   };
 
   StepLauncher(EventLoop& loop, Options options, Spool spool);
@@ -128,7 +146,14 @@ class StepLauncher final : public io::Launcher {
   void on_stepd_started(model::JobRun run, Result<Spawned> spawned);
   void start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
                       StepReady ready);
-  void on_step_gone(std::multimap<model::JobRun, Step>::iterator step);
+  void on_step_gone(StepEntry step);
+
+  // step_resume.cc: steps that lost their stream, or their agent
+  StepEntry find_step(model::JobRun run, std::uint32_t step);
+  void on_step_call(StepCalls::Call call);
+  void hand_over(StepEntry step);
+  void refuse_wanted(std::list<Wanted>::iterator wanted, const Error& error);
+  void clear_step(model::JobRun run, std::uint32_t step);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
   void order_steps(model::JobRun run, const StepOrder& order);
 
@@ -161,10 +186,12 @@ class StepLauncher final : public io::Launcher {
   Identity self_;
   std::map<model::JobRun, Run> runs_;
   std::multimap<model::JobRun, Step> steps_;
+  std::list<Wanted> wanted_;
   std::unique_ptr<RunLedger> ledger_;
   std::unique_ptr<StepSpawner> spawner_;
   std::unique_ptr<UserLookup> users_;
   std::unique_ptr<HookRunner> hooks_;
+  std::unique_ptr<StepCalls> calls_;
   EventLoop::TimerId gpu_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

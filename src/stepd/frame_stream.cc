@@ -18,7 +18,7 @@ FrameStream::FrameStream(os::EventLoop& loop, os::UniqueFd socket)
     : loop_(loop), socket_(std::move(socket)), reader_(kMaxInputBytes) {}
 
 FrameStream::~FrameStream() {
-  loop_.unwatch(socket_.get());
+  if (!closed_) loop_.unwatch(socket_.get());
 }
 
 Status FrameStream::open(Events events) {
@@ -27,11 +27,17 @@ Status FrameStream::open(Events events) {
   return loop_.watch(socket_.get(), watching_, [this](std::uint32_t ready) { on_ready(ready); });
 }
 
-void FrameStream::send(std::string_view message) {
+void FrameStream::send(Frame frame) {
   if (closed_) return;
-  if (sent_ == queue_.size()) queue_.clear(), sent_ = 0;
-  wire::append_frame(message, &queue_);
+  queued_ += frame->size();
+  queue_.push_back(std::move(frame));
   write_some();
+}
+
+void FrameStream::send(std::string_view message) {
+  auto frame = std::make_shared<std::string>();
+  wire::append_frame(message, frame.get());
+  send(Frame(std::move(frame)));
 }
 
 void FrameStream::pause(bool paused) {
@@ -56,22 +62,26 @@ void FrameStream::read_some() {
 }
 
 void FrameStream::write_some() {
-  const std::size_t before = queued_bytes();
-  while (!closed_ && queued_bytes() > 0) {
-    const ssize_t put = ::send(socket_.get(), queue_.data() + sent_, queued_bytes(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  const std::size_t before = queued_;
+  while (!closed_ && !queue_.empty()) {
+    const std::string& frame = *queue_.front();
+    const ssize_t put = ::send(socket_.get(), frame.data() + sent_, frame.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (put < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (put < 0) return close();
     sent_ += static_cast<std::size_t>(put);
+    queued_ -= static_cast<std::size_t>(put);
+    if (sent_ < frame.size()) continue;
+    queue_.pop_front();
+    sent_ = 0;
   }
-  if (sent_ > (std::size_t{1} << 20)) queue_.erase(0, std::exchange(sent_, 0));
   follow();
-  if (queued_bytes() < before && events_.on_drained) events_.on_drained();
+  if (queued_ < before && events_.on_drained) events_.on_drained();
 }
 
 void FrameStream::follow() {
   if (closed_) return;
   const std::uint32_t wanted = (paused_ ? 0u : static_cast<std::uint32_t>(EPOLLIN)) |
-                               (queued_bytes() == 0 ? 0u : static_cast<std::uint32_t>(EPOLLOUT));
+                               (queue_.empty() ? 0u : static_cast<std::uint32_t>(EPOLLOUT));
   if (wanted == watching_) return;
   watching_ = wanted;
   loop_.change(socket_.get(), wanted);
@@ -81,7 +91,7 @@ void FrameStream::close() {
   if (std::exchange(closed_, true)) return;
   loop_.unwatch(socket_.get());
   queue_.clear();
-  sent_ = 0;
+  sent_ = queued_ = 0;
   if (events_.on_closed) events_.on_closed();
 }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,9 @@
 #include "wire/grpc_framing.h"
 
 namespace spur::stepd {
+
+// A message with its frame, shared by those who send it and those who may have to send it again.
+using Frame = std::shared_ptr<const std::string>;
 
 class FrameStream {
  public:
@@ -26,8 +31,9 @@ class FrameStream {
   ~FrameStream();
 
   Status open(Events events);
+  void send(Frame frame);
   void send(std::string_view message);
-  std::size_t queued_bytes() const { return queue_.size() - sent_; }
+  std::size_t queued_bytes() const { return queued_; }
   bool closed() const { return closed_; }
   // While paused nothing is read; a vanished peer is noticed all the same.
   void pause(bool paused);
@@ -43,8 +49,8 @@ class FrameStream {
   os::UniqueFd socket_;
   Events events_;
   wire::FrameReader reader_;
-  std::string queue_;
-  std::size_t sent_ = 0;
+  std::deque<Frame> queue_;
+  std::size_t sent_ = 0, queued_ = 0;  // of the first; of all
   std::uint32_t watching_ = 0;
   bool paused_ = false, closed_ = false;
 };

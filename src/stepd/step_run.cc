@@ -22,10 +22,10 @@
 #include "os/process.h"
 #include "os/step_control.h"
 #include "spur/v1/agent.pb.h"
-#include "stepd/frame_stream.h"
 #include "stepd/job_message.h"
 #include "stepd/mpi_server.h"
 #include "stepd/process_set.h"
+#include "stepd/step_line.h"
 #include "stepd/step_plan.h"
 #include "stepd/task_pipes.h"
 #include "stepd/usage_meter.h"
@@ -35,8 +35,8 @@
 namespace spur::stepd {
 namespace {
 
-constexpr std::size_t kMaxQueuedOutput = std::size_t{1} << 20;  // then tasks wait
-constexpr std::size_t kMaxQueuedInput = std::size_t{8} << 20;   // then the caller waits
+constexpr std::size_t kMaxQueuedInput = std::size_t{8} << 20;  // then the caller waits
+constexpr std::size_t kTakenEvery = std::size_t{256} << 10;    // bytes of input, between words that we have them
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 constexpr int kFilesPatienceMs = 10'000;
 constexpr Duration kMpiPatience = seconds(2), kAbortPatience = milliseconds(200);
@@ -48,7 +48,7 @@ Time wall_clock() {
 class StepRun {
  public:
   StepRun(StepRunInput input, os::EventLoop& loop)
-      : input_(std::move(input)), loop_(loop), stream_(loop, std::move(input_.stream)) {}
+      : input_(std::move(input)), loop_(loop), line_(loop, std::move(input_.stream)) {}
   Status open();
 
  private:
@@ -71,11 +71,15 @@ class StepRun {
   Status start_tasks(StepPlan plan, const v1::StepStart& start);
   Status start_one(TaskPlan plan, const v1::StepStart& start);
   void on_stdin(const v1::StepStdin& input);
+  void say_taken();
+  void on_attached();
+  void keep_line(const v1::StepStart& start);
   void on_orders();
   void obey(const os::StepOrder& order);
   void end_all(model::JobState why);
   // output
-  void send(const v1::StepOutput& message) { stream_.send(message.SerializeAsString()); }
+  void send(v1::StepOutput message) { line_.send(std::move(message)); }
+  void send_fence(std::uint64_t number);
   void send_data(std::uint32_t rank, std::string_view data, bool is_stderr, bool eof);
   void send_exit(const Task& task, int wait_status);
   void send_error(const Error& error, bool of_binding = false);
@@ -86,11 +90,10 @@ class StepRun {
   void on_task_over(Task& task);
   void clear();
   void finish();
-  void leave_when_sent();
 
   StepRunInput input_;
   os::EventLoop& loop_;
-  FrameStream stream_;
+  StepLine line_;
   model::ControllerLaunch launch_;
   std::string job_cgroup_, node_;
   std::uint32_t step_ = 0;
@@ -99,7 +102,12 @@ class StepRun {
   std::vector<std::unique_ptr<Task>> tasks_;
   std::unique_ptr<MpiServer> mpi_;
   std::optional<std::vector<std::string>> early_;  // what came while the MPI server was not ready
+  std::uint64_t input_seq_ = 0;                    // of the last input taken
+  std::size_t input_taken_ = 0;                    // bytes since we said so
+  std::uint64_t fences_ = 0, fences_passed_ = 0;
+  std::string fence_data_[2];  // of the last two, by number: who comes next may have to gather them again
   os::UniqueFd children_;
+  std::string last_words_;  // to the agent: what was used
   bool started_ = false, terminating_ = false, clearing_ = false, finished_ = false;
   Duration clearing_since_{0};
 };
@@ -124,10 +132,18 @@ Status StepRun::open() {
   if (!children_) return os::fail_errno("cannot watch for ended processes", errno);
   SPUR_TRY(loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { on_children(); }));
   SPUR_TRY(loop_.watch(input_.orders.get(), EPOLLIN, [this](std::uint32_t) { on_orders(); }));
-  return stream_.open({.on_message = [this](std::string_view message_bytes) { on_message(message_bytes); },
-                       // srun or the agent is gone: nobody is left to run for.
-                       .on_closed = [this] { finished_ ? leave_when_sent() : clear(); },
-                       .on_drained = [this] { finished_ ? leave_when_sent() : pace(); }});
+  return line_.open({.on_input = [this](std::string_view input_bytes) { on_message(input_bytes); },
+                     .on_room = [this] { pace(); },
+                     .on_attached = [this] { on_attached(); },
+                     .on_orders =
+                         [this](os::UniqueFd orders) {
+                           loop_.unwatch(input_.orders.get());
+                           input_.orders = std::move(orders);
+                           (void)loop_.watch(input_.orders.get(), EPOLLIN, [this](std::uint32_t) { on_orders(); });
+                           if (finished_) os::tell_agent(input_.orders.get(), last_words_);
+                         },
+                     .on_nobody = [this] { clear(); },
+                     .on_left = [this] { loop_.stop(); }});
 }
 
 // ---- input
@@ -147,6 +163,8 @@ void StepRun::on_message(std::string_view bytes) {
     }
     return;
   }
+  if (input.seq() != 0 && input.seq() <= input_seq_) return;  // sent again, and we had it
+  if (input.seq() != 0) input_seq_ = input.seq();
   if (!started_ || input.has_start()) {
     send_error({ErrorCode::InvalidArgument, "a step begins with its one start"});
     return clear();
@@ -155,6 +173,8 @@ void StepRun::on_message(std::string_view bytes) {
   if (input.has_signal() && input.signal().end()) return end_all(model::JobState::Cancelled);
   if (input.has_signal()) return obey({.kind = os::StepOrder::Kind::Signal, .signal = input.signal().signal()});
   if (input.has_fence() && mpi_) {
+    if (input.fence().number() != fences_passed_ + 1) return;
+    ++fences_passed_;
     if (auto passed = mpi_->pass_fence(input.fence().data()); !passed) send_error(passed.error()), clear();
     return;
   }
@@ -162,8 +182,42 @@ void StepRun::on_message(std::string_view bytes) {
     for (auto& task : tasks_) task->pipes->resize(input.window().rows(), input.window().columns());
 }
 
+void StepRun::say_taken() {
+  input_taken_ = 0;
+  v1::StepOutput message;
+  message.mutable_taken()->set_seq(input_seq_);
+  line_.send_now(message);
+}
+
+// What is not in the log is said again.
+void StepRun::on_attached() {
+  say_taken();
+  if (fences_ > 1) send_fence(fences_ - 1);
+  if (fences_ > 0) send_fence(fences_);
+}
+
+void StepRun::send_fence(std::uint64_t number) {
+  v1::StepOutput message;
+  message.mutable_fence()->set_number(number);
+  message.mutable_fence()->set_data(fence_data_[number % 2]);
+  line_.send_now(message);
+}
+
+// From now on the step does not depend on the agent that started it.
+void StepRun::keep_line(const v1::StepStart& start) {
+  if (start.key().empty()) return;
+  v1::StepHello hello;
+  hello.set_job(launch_.run.job.value);
+  hello.set_epoch(launch_.run.epoch.value);
+  hello.set_step(step_);
+  hello.set_key(start.key());
+  const auto here = std::ranges::find(start.nodes(), node_);
+  line_.keep(input_.directory, std::move(hello), static_cast<std::uint32_t>(here - start.nodes().begin()));
+}
+
 Status StepRun::start(const v1::StepStart& start) {
   step_ = start.step();
+  keep_line(start);
   SPUR_ASSIGN(auto plan, plan_step({.launch = launch_,
                                     .identity = input_.identity,
                                     .start = start,
@@ -188,9 +242,8 @@ Status StepRun::begin_mpi(const StepPlan& plan, const v1::StepStart& start) {
   for (const auto& task : plan.tasks) step.ranks.push_back(task.rank);
   MpiServer::Events events{.fence =
                                [this](std::string data) {
-                                 v1::StepOutput message;
-                                 message.mutable_fence()->set_data(std::move(data));
-                                 send(message);
+                                 fence_data_[++fences_ % 2] = std::move(data);
+                                 send_fence(fences_);
                                },
                            .abort =
                                [this](std::uint32_t rank, int code, std::string text) {
@@ -305,6 +358,8 @@ void StepRun::on_stdin(const v1::StepStdin& input) {
     task->pipes->write_input(input.data());
     if (input.eof()) task->pipes->end_input();
   }
+  input_taken_ += input.data().size();
+  if (input_taken_ >= kTakenEvery || input.eof()) say_taken();
   pace();
 }
 
@@ -317,8 +372,10 @@ void StepRun::obey(const os::StepOrder& order) {
   if (!started_ && order.kind != Kind::Kill && order.kind != Kind::Terminate) return;
   switch (order.kind) {
     case Kind::Terminate:
+      line_.hurry_when_finished();
       return end_all(order.why);
     case Kind::Kill:
+      line_.hurry_when_finished();
       return clear();
     case Kind::Signal:
       return order.signal == SIGKILL ? processes_.kill() : processes_.signal(order.signal);
@@ -355,7 +412,7 @@ void StepRun::send_data(std::uint32_t rank, std::string_view data, bool is_stder
   out->set_data(std::string(data));
   out->set_is_stderr(is_stderr);
   out->set_eof(eof);
-  send(message);
+  send(std::move(message));
   pace();
 }
 
@@ -386,13 +443,13 @@ void StepRun::send_error(const Error& error, bool of_binding) {
 // Tasks wait while the caller is slow to read, and the caller while a task is.
 void StepRun::pace() {
   if (clearing_) return;
-  const bool slow_caller = stream_.queued_bytes() > kMaxQueuedOutput;
+  const bool slow_caller = line_.backed_up();
   std::size_t queued = 0;
   for (auto& task : tasks_) {
     task->pipes->pause(slow_caller);
     queued = std::max(queued, task->pipes->queued_input());
   }
-  stream_.pause(queued > kMaxQueuedInput);
+  line_.pause_input(queued > kMaxQueuedInput);
 }
 
 // ---- ends
@@ -464,17 +521,13 @@ void StepRun::finish() {
               message_prefix(node_) + oom_message(kills, fmt::format("{}.{}", launch_.run.job.value, step_)) + "\n",
               true, false);
   const model::Usage usage = meter_.finish();
-  os::tell_agent(input_.orders.get(), os::encode_sample({std::to_string(step_), {{0, 0, usage}}}));
+  last_words_ = os::encode_sample({std::to_string(step_), {{0, 0, usage}}});
+  os::tell_agent(input_.orders.get(), last_words_);
   processes_.remove(false);
   v1::StepOutput message;
   wire::to_proto(usage, message.mutable_done()->mutable_usage());
   send(message);
-  leave_when_sent();
-}
-
-// What is queued goes out as fast as it is read; a reader that goes away ends that, too.
-void StepRun::leave_when_sent() {
-  if (stream_.closed() || stream_.queued_bytes() == 0) loop_.stop();
+  line_.finish();
 }
 
 }  // namespace

@@ -12,12 +12,18 @@
 #include "wire/lean_channel.h"
 #include "wire/lean_stream.h"
 #include "wire/spec_codec.h"
+#include "wire/step_progress.h"
 
 namespace spur::wire {
 namespace {
 
 constexpr std::uint16_t kAgentPort = 6818;
 constexpr std::size_t kInputAhead = 2u << 20;  // accepted before the socket has taken it
+constexpr std::size_t kInputKept = 8u << 20;   // accepted before the tasks' nodes have it
+// An agent that is gone, for an upgrade say.
+constexpr Duration kFirstTry = milliseconds(50), kSlowestTry = seconds(1), kPatience = minutes(10),
+                   kFirstPatience = seconds(15);
+constexpr Duration kTellAfter = seconds(5), kRenewAfter = seconds(1), kRenewEvery = seconds(3);
 // Connecting may take as long as the timeout; a step may be silent for hours, its agent may not.
 constexpr LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(30), .timeout = std::chrono::seconds(20)};
 
@@ -51,6 +57,7 @@ void add_wishes(const StepRequest& request, v1::StepStart& start) {
   start.set_mpi(request.mpi);
   start.set_host(request.host);
   start.set_pid(request.pid);
+  start.set_key(request.key);
 }
 
 v1::StepInput start_message(const StepRequest& request) {
@@ -100,82 +107,192 @@ v1::StepInput start_message(const StepRequest& request) {
 }  // namespace
 
 struct AgentClient::Link {
-  void on_message(std::string_view bytes) {
-    v1::StepOutput message;
-    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      damaged = true;
-      return;
-    }
-    switch (message.kind_case()) {
-      case v1::StepOutput::kStarted:
-        if (events.started)
-          events.started(message.started().node(), message.started().step(),
-                         {message.started().pids().begin(), message.started().pids().end()});
-        break;
-      case v1::StepOutput::kData:
-        if (events.output && !message.data().data().empty())
-          events.output(message.data().rank(), message.data().data(), message.data().is_stderr());
-        break;
-      case v1::StepOutput::kTaskExit:
-        on_exit(message.task_exit());
-        break;
-      case v1::StepOutput::kError:
-        if (message.error().of_binding() && events.not_bound)
-          events.not_bound(message.error().node(), message.error().step(), message.error().text());
-        else if (events.failed)
-          events.failed(message.error().node(),
-                        {parse_error_number(std::to_string(message.error().code())).value_or(ErrorCode::Internal),
-                         message.error().text()});
-        break;
-      case v1::StepOutput::kDone:
-        done = true;
-        break;
-      case v1::StepOutput::kWaiting:
-        if (events.waiting)
-          events.waiting(parse_error_number(std::to_string(message.waiting().code())).value_or(ErrorCode::NodesBusy));
-        break;
-      case v1::StepOutput::kFence:  // between nodes
-      case v1::StepOutput::kAbort:  // the task itself says why
-      case v1::StepOutput::KIND_NOT_SET:
-        break;  // a newer agent's news that the step does not depend on
-    }
-  }
-  void on_exit(const v1::StepTaskExit& exit) {
-    if (events.exited)
-      events.exited({exit.rank(), exit.node(), exit.code(), exit.signal(), exit.core_dumped(), exit.out_of_memory()});
-  }
-  void send(const v1::StepInput& input) { stream->send(input.SerializeAsString()); }
+  Link(v1::StepInput first, StepEvents wanted) : start(std::move(first)), events(std::move(wanted)) {}
 
+  bool resumable() const { return !start.start().key().empty(); }
+  Status dial(const std::string& address);
+  void on_message(std::string_view bytes);
+  void hand_out(const v1::StepOutput& message);
+  void on_exit(const v1::StepTaskExit& exit);
+  void on_end(const CallEnd& how);
+  void send_acks();
+  void try_again();
+  void send(v1::StepInput input, std::optional<std::uint32_t> rank = {});
+
+  v1::StepInput start;
   StepEvents events;
-  std::unique_ptr<LeanStream> stream;
+  std::function<Result<StepRequest::Whereabouts>()> renew;
+  std::string address;
+  std::unique_ptr<LeanStream> stream;  // null: gone, and to be opened again
+  StepProgress progress;
   std::optional<CallEnd> end;
   bool done = false, damaged = false, input_ended = false;
+  // While the agent is gone.
+  Duration lost_at{0}, next_try{0}, next_renewal{0}, pause{0};
+  bool told_of_loss = false, broke = false, heard = false;
+  Duration patience() const { return heard ? kPatience : kFirstPatience; }
 };
+
+Status AgentClient::Link::dial(const std::string& where) {
+  SPUR_ASSIGN(const auto peer, parse_peer_address(where, kAgentPort));
+  LeanStream::Events stream_events{
+      [this](std::string_view bytes) { on_message(bytes); },
+      [this](const CallEnd& how) { on_end(how); },
+  };
+  SPUR_ASSIGN(stream, LeanStream::open(peer, "/spur.v1.NodeAgent/RunStep", CallOptions{}, std::move(stream_events),
+                                       kKeepAlive));
+  address = where;
+  stream->send(start.SerializeAsString());
+  return {};
+}
+
+void AgentClient::Link::on_message(std::string_view bytes) {
+  v1::StepOutput message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    damaged = true;
+    return;
+  }
+  if (resumable()) {
+    if (std::exchange(told_of_loss, false) && events.contact) events.contact(false);
+    lost_at = Duration{0};
+    heard = true;
+    if (!progress.take(message, bytes.size())) return;
+    hand_out(message);
+    send_acks();
+    done = progress.done();
+    return;
+  }
+  hand_out(message);
+}
+
+void AgentClient::Link::hand_out(const v1::StepOutput& message) {
+  switch (message.kind_case()) {
+    case v1::StepOutput::kStarted:
+      if (events.started)
+        events.started(message.started().node(), message.started().step(),
+                       {message.started().pids().begin(), message.started().pids().end()});
+      break;
+    case v1::StepOutput::kData:
+      if (events.output && !message.data().data().empty())
+        events.output(message.data().rank(), message.data().data(), message.data().is_stderr());
+      break;
+    case v1::StepOutput::kTaskExit:
+      on_exit(message.task_exit());
+      break;
+    case v1::StepOutput::kError:
+      if (message.error().of_binding() && events.not_bound)
+        events.not_bound(message.error().node(), message.error().step(), message.error().text());
+      else if (events.failed)
+        events.failed(message.error().node(),
+                      {parse_error_number(std::to_string(message.error().code())).value_or(ErrorCode::Internal),
+                       message.error().text()});
+      break;
+    case v1::StepOutput::kDone:
+      if (!resumable()) done = true;
+      break;
+    case v1::StepOutput::kWaiting:
+      if (events.waiting)
+        events.waiting(parse_error_number(std::to_string(message.waiting().code())).value_or(ErrorCode::NodesBusy));
+      break;
+    case v1::StepOutput::kFence:    // between nodes
+    case v1::StepOutput::kAbort:    // the task itself says why
+    case v1::StepOutput::kGranted:  // StepProgress keeps it
+    case v1::StepOutput::kTaken:
+    case v1::StepOutput::KIND_NOT_SET:
+      break;  // a newer agent's news that the step does not depend on
+  }
+}
+
+void AgentClient::Link::on_exit(const v1::StepTaskExit& exit) {
+  if (events.exited)
+    events.exited({exit.rank(), exit.node(), exit.code(), exit.signal(), exit.core_dumped(), exit.out_of_memory()});
+}
+
+// What the agent itself said is final; that a connection broke is not.
+void AgentClient::Link::on_end(const CallEnd& how) {
+  const bool broken = how.grpc_status != kGrpcOk && (!how.code || *how.code == ErrorCode::Unreachable);
+  const Duration now = monotonic();
+  if (!resumable() || done || damaged || !broken) {
+    end = how;
+    return;
+  }
+  if (lost_at == Duration{0}) {
+    lost_at = next_renewal = now;
+    next_renewal += kRenewAfter;
+    pause = kFirstTry;
+  }
+  if (now - lost_at > patience()) {
+    end = how;
+    return;
+  }
+  broke = true;  // the stream is in use at this moment
+  next_try = now + pause;
+  pause = std::min(pause * 2, kSlowestTry);
+}
+
+void AgentClient::Link::send_acks() {
+  for (v1::StepAck& ack : progress.acknowledge()) {
+    v1::StepInput input;
+    *input.mutable_ack() = std::move(ack);
+    stream->send(input.SerializeAsString());
+  }
+}
+
+void AgentClient::Link::try_again() {
+  const Duration now = monotonic();
+  if (now - lost_at > kTellAfter && !std::exchange(told_of_loss, true) && events.contact) events.contact(true);
+  std::string where = address;
+  if (renew && now >= next_renewal) {
+    if (auto fresh = renew()) {
+      where = fresh->address;
+      start.mutable_start()->set_ticket(std::move(fresh->ticket));
+    }
+    next_renewal = monotonic() + kRenewEvery;
+  }
+  *start.mutable_start()->mutable_resume() = progress.resume();
+  progress.forget_acknowledged();
+  if (auto dialled = dial(where); !dialled) {
+    stream.reset();
+    next_try = monotonic() + pause;
+    pause = std::min(pause * 2, kSlowestTry);
+    if (monotonic() - lost_at > patience())
+      end = CallEnd{kGrpcUnavailable, dialled.error().message, dialled.error().code, false, {}};
+    return;
+  }
+  for (const auto& input : progress.kept()) stream->send(input.bytes);
+  send_acks();
+}
+
+void AgentClient::Link::send(v1::StepInput input, std::optional<std::uint32_t> rank) {
+  const std::string bytes = resumable() ? progress.number(std::move(input), rank) : input.SerializeAsString();
+  if (stream) stream->send(bytes);
+}
 
 AgentClient::AgentClient(std::unique_ptr<Link> link) : link_(std::move(link)) {}
 AgentClient::~AgentClient() = default;
 
 Result<std::unique_ptr<AgentClient>> AgentClient::run_step(const std::string& address, const StepRequest& request,
                                                            StepEvents events) {
-  SPUR_ASSIGN(const auto peer, parse_peer_address(address, kAgentPort));
-  auto link = std::make_unique<Link>();
-  link->events = std::move(events);
-  LeanStream::Events stream_events{
-      [raw = link.get()](std::string_view bytes) { raw->on_message(bytes); },
-      [raw = link.get()](const CallEnd& end) { raw->end = end; },
-  };
-  SPUR_ASSIGN(link->stream, LeanStream::open(peer, "/spur.v1.NodeAgent/RunStep", CallOptions{},
-                                             std::move(stream_events), kKeepAlive));
-  link->send(start_message(request));
+  auto link = std::make_unique<Link>(start_message(request), std::move(events));
+  link->renew = request.renew;
+  SPUR_TRY(link->dial(address));
   return std::unique_ptr<AgentClient>(new AgentClient(std::move(link)));
 }
 
 bool AgentClient::turn(int input, Duration longest) {
-  LeanStream& stream = *link_->stream;
   if (ended()) return false;
+  if (std::exchange(link_->broke, false)) link_->stream.reset();
   const Duration now = monotonic();
+  if (!link_->stream) {
+    const Duration wait = std::clamp(std::min(longest, link_->next_try - now), Duration{0}, Duration{hours(1)});
+    if (wait > Duration{0} && ::poll(nullptr, 0, static_cast<int>(std::chrono::ceil<milliseconds>(wait).count())) != 0)
+      return false;
+    if (monotonic() >= link_->next_try) link_->try_again();
+    return false;
+  }
+  LeanStream& stream = *link_->stream;
   stream.on_timer(now);
-  if (ended()) return false;
+  if (ended() || link_->broke) return false;
   const Duration wait = std::clamp(std::min(longest, stream.next_timer() - now), Duration{0}, Duration{hours(1)});
   pollfd watched[2] = {{stream.fd(), static_cast<short>(POLLIN | (stream.wants_write() ? POLLOUT : 0)), 0},
                        {input, POLLIN, 0}};
@@ -193,6 +310,7 @@ bool AgentClient::ended() const {
 Status AgentClient::result() const {
   if (link_->damaged) return fail(ErrorCode::Corrupt, "The agent sent a message that cannot be read");
   if (!link_->end) return fail(ErrorCode::Busy, "The step has not ended");
+  if (link_->done && link_->resumable()) return {};  // whatever became of the connection then
   SPUR_TRY(link_->end->status());
   if (!link_->done) return fail(ErrorCode::Unreachable, "The agent ended the step's stream before the step's end");
   return {};
@@ -203,31 +321,31 @@ void AgentClient::send_input(std::string_view data, std::optional<std::uint32_t>
   v1::StepInput input;
   input.mutable_stdin_data()->set_data(std::string(data));
   if (rank) input.mutable_stdin_data()->set_task(*rank);
-  link_->send(input);
+  link_->send(std::move(input), rank);
 }
 
 void AgentClient::end_input() {
   if (std::exchange(link_->input_ended, true)) return;
   v1::StepInput input;
   input.mutable_stdin_data()->set_eof(true);
-  link_->send(input);
+  link_->send(std::move(input));
 }
 
 bool AgentClient::input_is_full() const {
-  return link_->stream->queued_bytes() >= kInputAhead;
+  return !link_->stream || link_->stream->queued_bytes() >= kInputAhead || link_->progress.kept_bytes() >= kInputKept;
 }
 
 void AgentClient::send_signal(int signal) {
   v1::StepInput input;
   input.mutable_signal()->set_signal(signal);
-  link_->send(input);
+  link_->send(std::move(input));
 }
 
 void AgentClient::resize(std::uint32_t rows, std::uint32_t columns) {
   v1::StepInput input;
   input.mutable_window()->set_rows(rows);
   input.mutable_window()->set_columns(columns);
-  link_->send(input);
+  link_->send(std::move(input));
 }
 
 Result<std::vector<StepInfo>> list_steps(const std::string& address, Duration timeout) {

@@ -64,6 +64,14 @@ struct StepRequest {
   std::string mpi;   // pmi2, pmix; empty: none
   std::string host;  // of the caller
   std::uint32_t pid = 0;
+
+  // A secret that names the step, for going on with it after an interruption; empty: it ends with the connection.
+  std::string key;
+  // Where the agent is now, and a fresh ticket; asked when it does not answer where it was. May be empty.
+  struct Whereabouts {
+    std::string address, ticket;
+  };
+  std::function<Result<Whereabouts>()> renew;
 };
 
 struct StepEvents {
@@ -80,12 +88,14 @@ struct StepEvents {
   std::function<void(const std::string& node, std::uint32_t step, const std::string& text)>
       not_bound;                               // --cpu-bind cannot be
   std::function<void(ErrorCode why)> waiting;  // the step fits into the job, but not now; may come again
+  std::function<void(bool lost)> contact;      // with the agent: gone for some time, and there again
 };
 
 class AgentClient {
  public:
   // Dials `address` and sends the request; what fails later is an event or the result. Events come only inside
-  // turn(), and must not destroy the client.
+  // turn(), and must not destroy the client. With a key, the client reconnects for some minutes when the agent is
+  // gone, and the step goes on.
   static Result<std::unique_ptr<AgentClient>> run_step(const std::string& address, const StepRequest& request,
                                                        StepEvents events);
   ~AgentClient();

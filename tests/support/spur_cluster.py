@@ -54,6 +54,7 @@ class SpurCluster:
         (self.dir / "out").chmod(0o777)
         self.names = [f"n{i}" for i in range(1, nodes + 1)]
         self.port = free_port()
+        self.agent_ports = {}
         self.processes = {}
         listed = f"n[1-{nodes}]" if nodes > 1 else "n1"
         self.conf = self.dir / "spur.conf"
@@ -109,7 +110,9 @@ memory_mb = {memory_mb}
         return self.run("scontrol", "ping", check=False).returncode == 0
 
     def start_agent(self, name):
-        self._spawn(f"spurd-{name}", BIN / "spurd", "-D", "-f", self.conf, "-N", name, "--listen", "127.0.0.1:0")
+        # The same each time, as on a real node: other agents know it from the jobs that they share.
+        port = self.agent_ports.setdefault(name, free_port())
+        self._spawn(f"spurd-{name}", BIN / "spurd", "-D", "-f", self.conf, "-N", name, "--listen", f"127.0.0.1:{port}")
 
     def wait_idle(self, count=None):
         count = count or len(self.names)

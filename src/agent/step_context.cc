@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/step_context.h"
+
+#include "agent/managed_step.h"
+
+namespace spur::agent {
+
+StepContext::StepContext(const Agent& agent_given, io::Clock& clock_given, io::StepPort& port_given,
+                         io::StepNotes& notes_given, std::string node_given)
+    : agent(agent_given),
+      clock(clock_given),
+      port(port_given),
+      notes(notes_given),
+      node(std::move(node_given)) {}
+
+StepContext::~StepContext() {
+  book.close();
+  steps.clear();
+}
+
+ManagedStep* StepContext::find(const std::string& key) const {
+  for (const auto& [raw, step] : steps)
+    if (!key.empty() && step->key() == key) return step.get();
+  return nullptr;
+}
+
+ManagedStep* StepContext::find(JobId job, std::uint32_t step) const {
+  for (const auto& [raw, one] : steps)
+    if (one->running() && one->run().job == job && one->info().step() == step) return one.get();
+  return nullptr;
+}
+
+void StepContext::remove(const ManagedStep* step) {
+  call_after(Duration{0}, [this, step] { steps.erase(step); });
+}
+
+void StepContext::run_ends(model::JobRun run, bool over) {
+  if (!over) return book.ends(run);
+  book.forget(run);
+  tickets.forget(run);
+  notes.forget(run);
+  std::erase_if(given_up, [&](const auto& entry) { return entry.first == run; });
+  for (const auto& [raw, step] : steps)
+    if (step->run() == run) step->run_over();
+}
+
+// Only the first node of a job manages its steps.
+void recover_steps(StepContext& context) {
+  for (const model::ControllerLaunch* launch : context.agent.held_runs()) {
+    if (launch->this_part != 0) continue;
+    std::map<std::uint32_t, v1::StepNote> live;
+    std::uint32_t next = 0;
+    for (const std::string& record : context.notes.read(launch->run)) {
+      v1::StepNote note;
+      if (!note.ParseFromString(record)) break;
+      next = std::max(next, note.step() + 1);
+      if (!note.over()) {
+        live[note.step()] = std::move(note);
+        continue;
+      }
+      const auto begun = live.find(note.step());
+      if (begun == live.end()) continue;
+      if (!note.heard()) context.given_up.insert({launch->run, begun->second.key()});
+      live.erase(begun);
+    }
+    if (next > 0) context.book.count_from(*launch, next);
+    for (const auto& [number, note] : live) {
+      auto step = std::make_unique<ManagedStep>(context, launch->run, note.key());
+      ManagedStep* raw = step.get();
+      if (raw->restore(note, *launch)) context.steps.emplace(raw, std::move(step));
+    }
+  }
+}
+
+}  // namespace spur::agent

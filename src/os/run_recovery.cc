@@ -177,6 +177,7 @@ Result<io::Launcher::Known> StepLauncher::recover_run(model::JobRun run) {
   state.uid = known.launch->spec->uid;
   state.gid = known.launch->spec->gid;
   state.part = known.launch->parts.front();
+  state.may_have_strays = true;  // steps that have not called yet
   auto record = file->end();
   const bool rebooted = state.header.boot_id != boot_id_;
   if (!record && rebooted) {

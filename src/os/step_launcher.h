@@ -187,6 +187,7 @@ class StepLauncher final : public io::Launcher {
   std::map<model::JobRun, Run> runs_;
   std::multimap<model::JobRun, Step> steps_;
   std::list<Wanted> wanted_;
+  const Duration opened_at_ = EventLoop::now();
   std::unique_ptr<RunLedger> ledger_;
   std::unique_ptr<StepSpawner> spawner_;
   std::unique_ptr<UserLookup> users_;

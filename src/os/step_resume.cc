@@ -78,10 +78,13 @@ void StepLauncher::refuse_wanted(std::list<Wanted>::iterator wanted, const Error
 void StepLauncher::resume_step(model::JobRun run, std::uint32_t step, const std::string& key, StepReady ready) {
   const auto wanted = wanted_.insert(
       wanted_.end(), Wanted{.run = run, .step = step, .key = key, .ready = std::move(ready), .timer = {}});
-  wanted->timer = loop_.call_after(kCallPatience, [this, wanted] {
+  const auto entry = find_step(run, step);
+  // One that this agent does not know has some time to call, from when it could.
+  const Duration patience = entry != steps_.end() ? kCallPatience : opened_at_ + kCallPatience - EventLoop::now();
+  wanted->timer = loop_.call_after(std::max(patience, Duration{0}), [this, wanted] {
     refuse_wanted(wanted, {ErrorCode::NotFound, "the step does not run on this node any more"});
   });
-  if (const auto entry = find_step(run, step); entry != steps_.end()) hand_over(entry);
+  if (entry != steps_.end()) hand_over(entry);
 }
 
 void StepLauncher::on_step_gone(StepEntry step) {

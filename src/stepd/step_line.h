@@ -41,6 +41,7 @@ class StepLine {
 
   void send(v1::StepOutput output);  // numbered, and kept
   void send_now(const v1::StepOutput& output);
+  bool kept() const { return kept_; }
   bool backed_up() const;
   void pause_input(bool paused);
   // Nothing more comes from us.

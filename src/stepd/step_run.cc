@@ -35,7 +35,7 @@
 namespace spur::stepd {
 namespace {
 
-constexpr std::size_t kMaxQueuedInput = std::size_t{8} << 20;  // then the caller waits
+constexpr std::size_t kMaxQueuedInput = std::size_t{4} << 20;  // then the caller waits
 constexpr std::size_t kTakenEvery = std::size_t{256} << 10;    // bytes of input, between words that we have them
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 constexpr int kFilesPatienceMs = 10'000;
@@ -358,8 +358,7 @@ void StepRun::on_stdin(const v1::StepStdin& input) {
     task->pipes->write_input(input.data());
     if (input.eof()) task->pipes->end_input();
   }
-  input_taken_ += input.data().size();
-  if (input_taken_ >= kTakenEvery || input.eof()) say_taken();
+  input_taken_ += input.data().size() + (input.eof() ? kTakenEvery : 0);
   pace();
 }
 
@@ -449,7 +448,10 @@ void StepRun::pace() {
     task->pipes->pause(slow_caller);
     queued = std::max(queued, task->pipes->queued_input());
   }
-  line_.pause_input(queued > kMaxQueuedInput);
+  // The caller of a line that is kept waits for our word that we have what he sent; what comes on the line is not
+  // input alone, and must be read.
+  if (!line_.kept()) return line_.pause_input(queued > kMaxQueuedInput);
+  if (input_taken_ >= kTakenEvery && queued <= kMaxQueuedInput) say_taken();
 }
 
 // ---- ends

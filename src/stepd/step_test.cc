@@ -103,6 +103,8 @@ class Steps : public TestAgent {
     return true;
   }
   void hear(const v1::StepOutput& output) {
+    if (output.seq() > 0) last_ = output.seq();
+    if (output.has_taken()) return;
     EXPECT_FALSE(heard_.done) << "something came after the end";
     if (output.has_started()) heard_.ranks.assign(output.started().ranks().begin(), output.started().ranks().end());
     if (output.has_data())
@@ -138,6 +140,7 @@ class Steps : public TestAgent {
   Heard heard_;
   model::ControllerLaunch job_;
   os::UniqueFd stream_;
+  std::uint64_t last_ = 0;
   wire::FrameReader reader_{16u << 20};
 };
 
@@ -403,6 +406,108 @@ TEST_P(Steps, ManyTasks) {
   EXPECT_EQ(heard_.exits.size(), 64u);
   for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(heard_.out[i], fmt::format("{}\n", i));
 }
+
+// ---- steps with a key
+
+class KeptSteps : public Steps {
+ protected:
+  static v1::StepStart kept(const std::string& shell) {
+    v1::StepStart start = command(shell);
+    start.set_key("key");
+    start.set_step(3);
+    return start;
+  }
+  void resume(const std::string& key, std::uint64_t after) {
+    std::optional<Result<os::UniqueFd>> got;
+    launcher_->resume_step(job_.run, 3, key, [&](Result<os::UniqueFd> socket) { got = std::move(socket); });
+    wait_for([&] { return got.has_value(); });
+    error_ = *got ? "" : got->error().message;
+    if (!*got) return;
+    stream_ = std::move(**got);
+    reader_ = wire::FrameReader(16u << 20);
+    v1::StepInput attach;
+    attach.mutable_attach()->set_key(key);
+    attach.mutable_attach()->set_after(after);
+    tell(attach);
+  }
+  void acknowledge(std::uint64_t seq) {
+    v1::StepInput input;
+    input.mutable_ack()->set_seq(seq);
+    tell(input);
+  }
+  // The number of the last output.
+  std::uint64_t hear_to_the_end() {
+    hear_until([&] { return heard_.done; });
+    return last_;
+  }
+  void go_on(const std::string& file) { std::ofstream(dir_ / "out/" + file) << "x"; }
+  std::string error_;
+};
+
+TEST_P(KeptSteps, AStreamThatBreaksIsTakenUpAgain) {
+  begin(kept("echo one; until [ -e " + (dir_ / "out/go") + " ]; do sleep 0.02; done; echo two; exit 4"));
+  hear_until([&] { return heard_.out[0] == "one\n"; });
+  stream_.reset();
+  resume("wrong", 0);
+  EXPECT_EQ(error_, "the step is not yours");
+  resume("key", last_);
+  EXPECT_EQ(error_, "");
+  go_on("go");
+  const auto last = hear_to_the_end();
+  EXPECT_EQ(heard_.out[0], "one\ntwo\n");
+  EXPECT_EQ(heard_.exits[0].code, 4);
+  stream_.reset();  // before it was acknowledged: the end can be had again
+  heard_ = {};
+  resume("key", last - 1);
+  hear_until([&] { return heard_.done; });
+  acknowledge(last);
+  wait_for([&] { return !listen(); });
+}
+
+TEST_P(KeptSteps, TheNextAgentFindsIt) {
+  begin(kept("echo one; until [ -e " + (dir_ / "out/go2") + " ]; do sleep 0.02; done; echo two; exit 5"));
+  hear_until([&] { return heard_.out[0] == "one\n"; });
+  stop_agent();
+  stream_.reset();
+  go_on("go2");
+  start_agent();
+  heard_ = {};
+  resume("key", 0);
+  EXPECT_EQ(error_, "");
+  const auto last = hear_to_the_end();
+  EXPECT_EQ(heard_.out[0], "one\ntwo\n") << "nothing had been acknowledged";
+  EXPECT_EQ(heard_.exits[0].code, 5);
+  acknowledge(last);
+  wait_for([&] { return !listen(); });
+}
+
+TEST_P(KeptSteps, TheEndOfTheJobIsTheEndOfAStepThatNobodyTakesUp) {
+  begin(kept("sleep 100 & echo $$ $!; wait"));
+  hear_until([&] { return heard_.out[0].ends_with("\n"); });
+  int shell = 0, child = 0;
+  ASSERT_EQ(std::sscanf(heard_.out[0].c_str(), "%d %d", &shell, &child), 2);
+  stop_agent();
+  stream_.reset();
+  start_agent();
+  launcher_->end(job_.run, false, JobState::Cancelled);
+  EXPECT_EQ(end_of(job_.run).run, job_.run);
+  EXPECT_FALSE(is_alive(shell) || is_alive(child));
+}
+
+TEST_P(KeptSteps, TheTasksOfAKilledDaemonAreEnded) {
+  begin(kept("sleep 100 & echo $$ $! $PPID; wait"));
+  hear_until([&] { return heard_.out[0].ends_with("\n"); });
+  int shell = 0, child = 0, daemon = 0;
+  ASSERT_EQ(std::sscanf(heard_.out[0].c_str(), "%d %d %d", &shell, &child, &daemon), 3);
+  ASSERT_EQ(::kill(daemon, SIGKILL), 0);
+  wait_for([&] { return !listen(); });
+  wait_for([&] { return !is_alive(shell) && !is_alive(child); });
+  resume("key", 0);
+  EXPECT_EQ(error_, "the step does not run on this node any more");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cgroups, KeptSteps, testing::Values(true, false),
+                         [](const auto& test) { return test.param ? "with" : "without"; });
 
 INSTANTIATE_TEST_SUITE_P(Cgroups, Steps, testing::Values(true, false),
                          [](const auto& test) { return test.param ? "with" : "without"; });

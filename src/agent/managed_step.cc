@@ -103,7 +103,23 @@ void ManagedStep::begin(v1::StepStart start, StepBegin granted) {
   auto done = wire::from_proto(start.distribution(), &distribution);
   if (done) done = number(start, distribution);
   if (!done) return finish(std::move(done));
-  start.set_step(granted.step);
+  for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i]->index = i;
+  info_.set_step(granted.step);
+  complete(start);
+  fences_ = StepFences(parts_.size());
+  describe(start, *launch);
+  // Before anything runs: whoever comes after us must know of it.
+  if (auto noted = note(start.overlap()); !noted) return finish(std::move(noted));
+  stage_ = Stage::Running;
+  tell_granted();
+  start_ = std::make_unique<v1::StepStart>(std::move(start));
+  for (auto& part : parts_) start_part(*part);
+  for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
+}
+
+// What the parts must know of the whole.
+void ManagedStep::complete(v1::StepStart& start) const {
+  start.set_step(info_.step());
   start.set_ntasks(parts_.back()->first_rank + parts_.back()->tasks);
   start.clear_nodes();
   start.clear_tasks_per_node();
@@ -111,20 +127,11 @@ void ManagedStep::begin(v1::StepStart start, StepBegin granted) {
   start.clear_task_nodes();
   start.clear_resume();
   if (!start.mpi().empty()) start.set_process_mapping(mapping());
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    parts_[i]->index = i;
-    start.add_nodes(parts_[i]->node);
-    start.add_tasks_per_node(parts_[i]->tasks);
-    start.add_addresses(parts_[i]->address);
+  for (const auto& part : parts_) {
+    start.add_nodes(part->node);
+    start.add_tasks_per_node(part->tasks);
+    start.add_addresses(part->address);
   }
-  fences_ = StepFences(parts_.size());
-  describe(start, *launch);
-  // Before anything runs: whoever comes after us must know of it.
-  if (auto noted = note(start.overlap()); !noted) return finish(std::move(noted));
-  stage_ = Stage::Running;
-  tell_granted();
-  open_parts(start, *launch);
-  for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
 }
 
 // Gives out the ranks. A node that no task is left for (tasks were packed) is not part of the step.
@@ -165,7 +172,6 @@ std::string ManagedStep::mapping() const {
 
 void ManagedStep::describe(const v1::StepStart& start, const model::ControllerLaunch& launch) {
   info_.set_job(launch.run.job.value);
-  info_.set_step(start.step());
   info_.set_name(start.name());
   info_.set_uid(launch.spec->uid.value);
   info_.set_partition(launch.partition);
@@ -209,7 +215,8 @@ void ManagedStep::tell_granted() {
   tell(std::move(output));
 }
 
-void ManagedStep::attach(StepFront* front, const v1::StepResume& resume) {
+void ManagedStep::attach(StepFront* front, const v1::StepStart& start) {
+  const v1::StepResume& resume = start.resume();
   if (front_) {
     StepFront* old = std::exchange(front_, nullptr);
     old->finished(fail(ErrorCode::Busy, "the step has been taken up by another connection"));
@@ -218,6 +225,8 @@ void ManagedStep::attach(StepFront* front, const v1::StepResume& resume) {
   ++fronts_;
   if (stage_ == Stage::Waiting) return tell_waiting();
   tell_granted();
+  if (!start_ && !std::ranges::all_of(parts_, [](const auto& part) { return part->spoke || part->over; }))
+    complete(*(start_ = std::make_unique<v1::StepStart>(start)));
   for (auto& part : parts_) {
     const int i = static_cast<int>(part->index);
     const bool known = i < resume.parts_size();
@@ -231,6 +240,8 @@ void ManagedStep::attach(StepFront* front, const v1::StepResume& resume) {
       on_ack(ack);
     } else if (part->lost) {
       tell_lost(*part);
+    } else if (part->missing) {
+      start_part(*part);
     } else if (part->channel) {
       part->channel->pause(false);
       send_attach(*part);
@@ -264,6 +275,11 @@ void ManagedStep::give_up() {
   release.mutable_release();
   pause(false);
   send_all(release, {});
+  for (auto& part : parts_) {
+    if (!part->missing) continue;
+    part->gone = true;
+    lose(*part, {ErrorCode::NotFound, "the step was not started"});
+  }
   leave_if_gone();
 }
 

@@ -39,10 +39,11 @@ class ManagedStep {
 
   // An error: it cannot be. `front` may be told that it waits.
   Status enter(v1::StepStart start, const model::ControllerLaunch& launch, StepFront* front);
-  // As noted by a manager before this one. Its srun has a minute to show up.
+  // As noted by a manager before this one. Its srun has some time to show up.
   Status restore(const v1::StepNote& note, const model::ControllerLaunch& launch);
 
-  void attach(StepFront* front, const v1::StepResume& resume);
+  // `start`: as srun sent it before, and how far it has heard since.
+  void attach(StepFront* front, const v1::StepStart& start);
   void detach(const StepFront* front);
 
   void input(v1::StepInput input, Taken taken);
@@ -72,6 +73,9 @@ class ManagedStep {
     bool lost = false;           // the latter
     bool settled = false;        // and srun knows
     bool gone = false;           // nothing is behind the channel any more
+    bool spoke = false;          // it was started, certainly
+    bool missing = false;        // it was not, before an agent died; it will be when we have the start again
+    int starts = 0;
     Duration pause{0};           // before it is called again
     std::optional<Error> error;  // that it was lost with
   };
@@ -82,7 +86,8 @@ class ManagedStep {
   std::string mapping() const;
   Status note(bool overlap);
   void note_over(bool heard);
-  void open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch);
+  void complete(v1::StepStart& start) const;
+  void start_part(Part& part);
   io::StepChannel::Events events_of(Part& part);
   void send_attach(Part& part);
   void resume_part(Part& part);
@@ -116,6 +121,7 @@ class ManagedStep {
   std::unique_ptr<StepBook::Place> place_;
   std::vector<std::pair<v1::StepInput, Taken>> early_;  // what came while the step waited
   v1::StepInfo info_;
+  std::unique_ptr<v1::StepStart> start_;  // until all parts have spoken
   std::uint64_t fronts_ = 0;  // that there have been
   bool kill_on_bad_exit_ = false, killed_ = false, finished_ = false, given_up_ = false, job_over_ = false;
   bool noted_over_ = false;

@@ -13,7 +13,8 @@ namespace spur::agent {
 namespace {
 
 constexpr Duration kFirstCall = milliseconds(50), kSlowestCall = seconds(1);
-constexpr Duration kRecoveryGrace = seconds(60);  // srun looks for us once a second
+constexpr int kMaxStarts = 3;
+constexpr Duration kRecoveryGrace = seconds(20);  // srun looks for us once a second
 
 // By its first byte, which names the field: most of what passes through here is data that nobody here looks at.
 bool holds_data(std::string_view output) {
@@ -48,20 +49,22 @@ io::StepChannel::Events ManagedStep::events_of(Part& part) {
               }};
 }
 
-void ManagedStep::open_parts(const v1::StepStart& start, const model::ControllerLaunch& launch) {
-  for (auto& part : parts_) {
-    v1::StepInput first;
-    *first.mutable_start() = start;
-    first.mutable_start()->set_first_rank(part->first_rank);
-    first.mutable_start()->clear_ranks();
-    for (const std::uint32_t rank : part->ranks) first.mutable_start()->add_ranks(rank);
-    set_grant(part->share, *first.mutable_start()->mutable_grant());
-    const bool here = part->node == context_.node;
-    first.mutable_start()->set_forwarded(!here);
-    part->channel = here ? context_.port.open_local(launch, start.step(), events_of(*part))
-                         : context_.port.open_remote(part->address, events_of(*part));
-    if (!part->over) part->channel->send(first.SerializeAsString(), {});
-  }
+void ManagedStep::start_part(Part& part) {
+  const model::ControllerLaunch* launch = context_.agent.held(run_.job);
+  if (!launch) return lose(part, {ErrorCode::JobAlreadyDone, "Job/step already completing or completed"});
+  part.missing = false;
+  ++part.starts;
+  v1::StepInput first;
+  *first.mutable_start() = *start_;
+  first.mutable_start()->set_first_rank(part.first_rank);
+  first.mutable_start()->clear_ranks();
+  for (const std::uint32_t rank : part.ranks) first.mutable_start()->add_ranks(rank);
+  set_grant(part.share, *first.mutable_start()->mutable_grant());
+  const bool here = part.node == context_.node;
+  first.mutable_start()->set_forwarded(!here);
+  part.channel = here ? context_.port.open_local(*launch, start_->step(), events_of(part))
+                      : context_.port.open_remote(part.address, events_of(part));
+  if (!part.over) part.channel->send(first.SerializeAsString(), {});
 }
 
 void ManagedStep::send_attach(Part& part) {
@@ -108,6 +111,14 @@ void ManagedStep::on_closed(Part& part, Status status) {
     });
     return;
   }
+  // Its agent died before it came to that: nothing has run, or it would have called.
+  const bool never = !key_.empty() && !status && status.error().code == ErrorCode::NotFound && !part.spoke &&
+                     part.heard == 0 && part.starts < kMaxStarts && !given_up_ && !job_over_;
+  if (never) {
+    part.missing = true;
+    if (start_) start_part(part);
+    return;
+  }
   part.gone = true;
   if (!part.over)
     lose(part, status ? Error{ErrorCode::Internal, "the step ended without a word"} : std::move(status.error()));
@@ -119,6 +130,7 @@ void ManagedStep::on_closed(Part& part, Status status) {
 void ManagedStep::on_output(Part& part, std::string bytes) {
   if (finished_ || part.gone) return;
   part.pause = Duration{0};
+  part.spoke = true;
   if (holds_data(bytes) && (!front_ || front_->data)) {
     if (front_) front_->data(std::move(bytes));
     return;
@@ -130,8 +142,10 @@ void ManagedStep::on_output(Part& part, std::string bytes) {
     return pass(fences_.at(part.index, output.fence().number(), std::move(*output.mutable_fence()->mutable_data())));
   const bool bad = output.has_task_exit() && (output.task_exit().code() != 0 || output.task_exit().signal() != 0);
   const bool ends = (bad && kill_on_bad_exit_) || output.has_abort();
+  const bool started = output.has_started();
   tell(std::move(output));
   if (ends) kill_all();
+  if (started && std::ranges::all_of(parts_, [](const auto& p) { return p->spoke; })) start_.reset();
 }
 
 void ManagedStep::on_done(Part& part, v1::StepOutput output) {

@@ -101,7 +101,7 @@ Status StepSession::start(v1::StepStart start, Duration waited) {
   // asks: a new agent may not have heard yet who signs tickets.
   if (ManagedStep* known = start.has_resume() ? context_.find(start.key()) : nullptr) {
     managed_ = known;
-    known->attach(&front_, start.resume());
+    known->attach(&front_, start);
     return {};
   }
   auto admitted = admit(start);

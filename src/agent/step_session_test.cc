@@ -596,6 +596,69 @@ TEST_F(KeyedStepTest, TheNextManagerTakesItUp) {
   EXPECT_EQ(port_.ends[2]->got.at(0).start().step(), 1u);
 }
 
+TEST_F(KeyedStepTest, APartWhoseAgentDiedBeforeItStartedIsStarted) {
+  begin(keyed(6));
+  port_.ends[1]->events.on_closed(fail(ErrorCode::Unreachable, "gone"));
+  run_later();
+  port_.ends[2]->events.on_closed(fail(ErrorCode::NotFound, "no such step"));
+  ASSERT_EQ(port_.ends.size(), 4u);
+  EXPECT_EQ(port_.ends[3]->where, "n2:2");
+  EXPECT_EQ(port_.ends[3]->got.at(0).start().first_rank(), 3u);
+  EXPECT_EQ(heard_.size(), 1u) << "srun need not know";
+  // One that has spoken was started, and is not a second time.
+  port_.ends[3]->say(of_part(exit_of(4, 0), 1, 1));
+  port_.ends[3]->events.on_closed(fail(ErrorCode::NotFound, "no such step"));
+  EXPECT_EQ(port_.ends.size(), 4u);
+  EXPECT_TRUE(heard_.back().has_done());
+}
+
+TEST_F(KeyedStepTest, TheNextManagerStartsWhatItsPredecessorDidNot) {
+  auto start = keyed(6);
+  begin(start);
+  session_.reset();
+  context_.steps.clear();
+  port_.ends.clear();
+  StepContext next(agent_, clock_, port_, notes_, "n1");
+  next.verify = context_.verify;
+  next.call_after = context_.call_after;
+  later_.clear();
+  recover_steps(next);
+  port_.ends.at(0)->events.on_closed(fail(ErrorCode::NotFound, "no such step"));
+  EXPECT_EQ(port_.ends.size(), 2u) << "what to start only srun knows";
+  StepSession again(next, {.output = [this](v1::StepOutput output) { heard_.push_back(std::move(output)); },
+                           .finished = [this](Status status) { finished_ = std::move(status); }});
+  start.mutable_resume();
+  v1::StepInput input;
+  *input.mutable_start() = start;
+  again.input(input, [] {});
+  ASSERT_EQ(port_.ends.size(), 3u);
+  EXPECT_EQ(port_.ends[2]->where, "local step 0");
+  const auto& sent = port_.ends[2]->got.at(0).start();
+  EXPECT_EQ(sent.argv(0), "true");
+  EXPECT_EQ(sent.nodes_size(), 2);
+  EXPECT_EQ(sent.tasks_per_node(0), 3u);
+  EXPECT_FALSE(sent.has_resume());
+  port_.ends.at(1)->events.on_closed(fail(ErrorCode::NotFound, "no such step"));
+  ASSERT_EQ(port_.ends.size(), 4u) << "also what turns out later not to be there";
+  EXPECT_EQ(port_.ends[3]->where, "n2:2");
+}
+
+TEST_F(KeyedStepTest, WhatWasNeverStartedKeepsNoPlaceWhenSrunIsGone) {
+  begin(keyed(6));
+  session_.reset();
+  context_.steps.clear();
+  port_.ends.clear();
+  StepContext next(agent_, clock_, port_, notes_, "n1");
+  next.verify = context_.verify;
+  next.call_after = context_.call_after;
+  later_.clear();
+  recover_steps(next);
+  for (const auto& end : port_.ends) end->events.on_closed(fail(ErrorCode::NotFound, "no such step"));
+  run_later();
+  run_later();
+  EXPECT_TRUE(next.steps.empty());
+}
+
 TEST_F(KeyedStepTest, AStepThatIsOverIsNotTakenUp) {
   auto start = keyed(6);
   begin(start);

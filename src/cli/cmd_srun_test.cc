@@ -433,7 +433,6 @@ TEST_F(Srun, RefusesBadLines) {
       {"-p nosuch x", 1,
        "srun: error: invalid partition specified: nosuch\nsrun: error: Unable to allocate resources: Invalid "
        "partition name specified\n"},
-      {"--bcast x", 1, "srun: error: --bcast is not supported yet\n"},
       {"--mpi=lam x", 1, "srun: error: Invalid MPI type 'lam', --mpi=list for acceptable types\n"},
       {"--cpu-bind=foo x", 1, "srun: error: unrecognized --cpu-bind argument \"foo\"\n"},
       {"--gpu-bind=closest x", 1, "srun: error: --gpu-bind=closest is not supported yet\n"},

@@ -3,13 +3,16 @@
 // table in its place. The real one is made by wire_controller.cc.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "wire/agent_client.h"
 #include "wire/controller_client.h"
+#include "wire/file_client.h"
 #include "wire/usage_client.h"
 
 namespace spur::cli {
@@ -52,6 +55,11 @@ class Controller {
   virtual Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) = 0;
   // From the agents of the job's nodes; one that does not answer is an error.
   virtual Result<std::vector<wire::NodeUsage>> job_usage(JobId job) = 0;
+  virtual Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
+                                                           const std::function<Result<std::string_view>()>& read) = 0;
+  virtual Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place,
+                                                              const wire::FileToFetch& file,
+                                                              const wire::FetchSink& sink) = 0;
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.

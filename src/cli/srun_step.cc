@@ -16,6 +16,7 @@
 #include "cli/display.h"
 #include "cli/job_option_values.h"
 #include "cli/read_file.h"
+#include "cli/srun_broadcast.h"
 #include "cli/srun_exits.h"
 #include "cli/srun_layout.h"
 #include "cli/srun_multi_prog.h"
@@ -405,7 +406,16 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
     context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", layout->tasks, *size->nodes,
                  layout->nodes.size());
   }
-  return Prepared{order, *std::move(ticket), *std::move(layout), {}, {}};
+  Prepared out{order, *std::move(ticket), *std::move(layout), {}, {}};
+  if (!request.bcast || request.multi_prog) return out;
+  wire::FilePlace place{.ticket = out.ticket.ticket, .nodes = {}, .addresses = {}};
+  for (const std::size_t node : out.layout.candidates.empty() ? out.layout.nodes : out.layout.candidates) {
+    place.nodes.push_back(out.ticket.nodes[node]);
+    place.addresses.push_back(node < out.ticket.addresses.size() ? out.ticket.addresses[node] : std::string());
+  }
+  if (const int failed = broadcast_program(context, controller, request, job, place, out.order.program); failed != 0)
+    return std::unexpected(failed);
+  return out;
 }
 
 int run(Context& context, const Prepared& prepared) {

@@ -72,6 +72,14 @@ class WireController final : public Controller {
     }
     return out;
   }
+  Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
+                                                   const std::function<Result<std::string_view>()>& read) override {
+    return wire::send_file(place, file, read);
+  }
+  Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place, const wire::FileToFetch& file,
+                                                      const wire::FetchSink& sink) override {
+    return wire::fetch_file(place, file, sink);
+  }
 
  private:
   static constexpr Duration kAgentTimeout = seconds(10);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/file_service.h"
 #include "agent/step_service.h"
 #include "agent/step_session.h"
 #include "config/load.h"
@@ -195,7 +196,15 @@ class Spurd {
     const std::string listen =
         options_.listen.empty() ? config::agent_listen_address(loaded_.daemon, declared()) : options_.listen;
     int port = 0;
-    SPUR_ASSIGN(server_, agent::serve_steps(listen, *service_, &port));
+    files_ = std::make_unique<agent::FileContext>(agent::FileContext{.agent = *agent_,
+                                                                     .port = *channels_,
+                                                                     .node = node_,
+                                                                     .verify = steps_->verify,
+                                                                     .call_after = steps_->call_after});
+    file_service_ =
+        std::make_unique<agent::FileService>(*files_, [this](std::function<void()> f) { loop_->post(std::move(f)); });
+    SPUR_ASSIGN(server_,
+                agent::serve_steps(listen, *service_, &port, agent::kShortestPingInterval, {file_service_.get()}));
     address_ = config::join_host_port(reachable_host(listen, declared()), static_cast<std::uint16_t>(port));
     agent_->set_address(address_);
     return {};
@@ -376,6 +385,8 @@ class Spurd {
   std::unique_ptr<agent::Agent> agent_;
   std::unique_ptr<agent::StepContext> steps_;
   std::unique_ptr<agent::StepService> service_;
+  std::unique_ptr<agent::FileContext> files_;
+  std::unique_ptr<agent::FileService> file_service_;
   std::unique_ptr<grpc::Server> server_;
   os::EventLoop::TimerId timer_;
 };

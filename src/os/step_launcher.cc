@@ -272,20 +272,29 @@ void StepLauncher::on_stepd_started(model::JobRun run, Result<Spawned> spawned) 
 }
 
 void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready) {
+  start_beside(launch, Kind::Step, std::to_string(step), std::move(ready));
+}
+
+void StepLauncher::start_files(const model::ControllerLaunch& launch, StepReady ready) {
+  start_beside(launch, Kind::Files, "files", std::move(ready));
+}
+
+void StepLauncher::start_beside(const model::ControllerLaunch& launch, Kind kind, const std::string& name,
+                                StepReady ready) {
   auto kept = std::make_shared<const model::ControllerLaunch>(launch);
   find_user(launch.spec->uid, launch.spec->gid,
-            [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
+            [this, alive = alive_, kept, kind, name, ready = std::move(ready)](const Result<Identity>& user) {
               if (!*alive) return;
               if (!user) return ready(std::unexpected(user.error()));
-              with_prolog(kept->run, *user, [this, kept, step, ready, identity = *user](const Status& may) {
+              with_prolog(kept->run, *user, [this, kept, kind, name, ready, identity = *user](const Status& may) {
                 if (!may) return ready(std::unexpected(may.error()));
-                start_step_now(*kept, step, identity, ready);
+                start_beside_now(*kept, kind, name, identity, ready);
               });
             });
 }
 
-void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
-                                  StepReady ready) {
+void StepLauncher::start_beside_now(const model::ControllerLaunch& launch, Kind kind, const std::string& name,
+                                    const Identity& identity, StepReady ready) {
   const model::JobRun run = launch.run;
   const auto it = runs_.find(run);
   if (it == runs_.end() || it->second.phase == Phase::Ended || it->second.phase == Phase::Epilog ||
@@ -304,9 +313,9 @@ void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::ui
   if (!file) return ready(std::unexpected(file.error()));
   if (auto expected = expect_orders(their_orders.get()); !expected) return ready(std::unexpected(expected.error()));
   StepRequest request{.id = 0,
-                      .kind = StepRequest::Kind::Step,
+                      .kind = kind,
                       .argument = spool_.run_path(run),
-                      .title = fmt::format("spurstepd: [{}.{}]", run.job.value, step),
+                      .title = fmt::format("spurstepd: [{}.{}]", run.job.value, name),
                       .environment = stepd_environment(identity, launch.parts.front()),
                       .fds = {}};
   request.fds.push_back(file->take());

@@ -77,6 +77,8 @@ class StepLauncher final : public io::Launcher {
   // start_step returns.
   using StepReady = std::function<void(Result<UniqueFd>)>;
   void start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready);
+  // The same for a process of the job's user that writes or reads a file (stepd/file_run.h): FileInputs, FileOutputs.
+  void start_files(const model::ControllerLaunch& launch, StepReady ready);
 
   // What the steps of a job use on this node at the moment, with the peaks that were seen so far.
   std::vector<StepSample> usage(JobId job) const;
@@ -126,8 +128,10 @@ class StepLauncher final : public io::Launcher {
   void fail_launch(model::JobRun run, const std::string& error, bool node_blameless = false);
   void start_stepd(model::JobRun run, const Identity& identity, std::shared_ptr<RunFile> file);
   void on_stepd_started(model::JobRun run, Result<Spawned> spawned);
-  void start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
-                      StepReady ready);
+  using Kind = StepRequest::Kind;
+  void start_beside(const model::ControllerLaunch& launch, Kind kind, const std::string& name, StepReady ready);
+  void start_beside_now(const model::ControllerLaunch& launch, Kind kind, const std::string& name,
+                        const Identity& identity, StepReady ready);
   void on_step_gone(std::multimap<model::JobRun, Step>::iterator step);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
   void order_steps(model::JobRun run, const StepOrder& order);

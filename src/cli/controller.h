@@ -13,6 +13,7 @@
 #include "wire/agent_client.h"
 #include "wire/controller_client.h"
 #include "wire/file_client.h"
+#include "wire/process_client.h"
 #include "wire/usage_client.h"
 
 namespace spur::cli {
@@ -55,6 +56,7 @@ class Controller {
   virtual Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) = 0;
   // From the agents of the job's nodes; one that does not answer is an error.
   virtual Result<std::vector<wire::NodeUsage>> job_usage(JobId job) = 0;
+  virtual Result<wire::NodeProcesses> processes(const std::string& agent) = 0;
   virtual Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
                                                            const std::function<Result<std::string_view>()>& read) = 0;
   virtual Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place,

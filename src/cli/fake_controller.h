@@ -205,6 +205,11 @@ class FakeController : public Controller {
     return usage;
   }
   std::vector<wire::NodeUsage> usage;
+  Result<wire::NodeProcesses> processes(const std::string& agent) override {
+    calls.push_back("processes of " + agent);
+    return node_processes;
+  }
+  wire::NodeProcesses node_processes;
   Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
                                                    const std::function<Result<std::string_view>()>& read) override {
     std::string nodes;

@@ -72,6 +72,9 @@ class WireController final : public Controller {
     }
     return out;
   }
+  Result<wire::NodeProcesses> processes(const std::string& agent) override {
+    return wire::list_processes(agent, kAgentTimeout);
+  }
   Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
                                                    const std::function<Result<std::string_view>()>& read) override {
     return wire::send_file(place, file, read);

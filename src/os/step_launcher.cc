@@ -131,6 +131,22 @@ std::vector<StepSample> StepLauncher::usage(JobId job) const {
   return out;
 }
 
+std::map<JobId, std::vector<StepProcess>> StepLauncher::processes() const {
+  std::map<JobId, std::vector<StepProcess>> out;
+  for (const auto& [run, state] : runs_) {
+    if (state.phase == Phase::Ended || state.phase == Phase::Epilog) continue;
+    auto& of_job = out[run.job];
+    if (!state.header.cgroup.empty()) {
+      of_job = processes_of_job(state.header.cgroup);
+      continue;
+    }
+    for (const auto& step : usage(run.job))
+      for (std::uint32_t i = 0; i < step.tasks.size(); ++i)
+        of_job.push_back({step.step, static_cast<std::uint32_t>(step.tasks[i].pid), step.tasks[i].rank, i});
+  }
+  return out;
+}
+
 StepLauncher::~StepLauncher() {
   *alive_ = false;
   loop_.cancel(gpu_timer_);

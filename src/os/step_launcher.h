@@ -31,6 +31,7 @@
 #include "os/run_ledger.h"
 #include "os/spool.h"
 #include "os/step_control.h"
+#include "os/step_processes.h"
 #include "os/step_spawner.h"
 #include "os/usage_sample.h"
 #include "os/user_lookup.h"
@@ -82,6 +83,9 @@ class StepLauncher final : public io::Launcher {
 
   // What the steps of a job use on this node at the moment, with the peaks that were seen so far.
   std::vector<StepSample> usage(JobId job) const;
+
+  // The processes of each job on this node. Where there are no groups: its tasks, as far as they were sampled.
+  std::map<JobId, std::vector<StepProcess>> processes() const;
 
   const CgroupBase& cgroups() const { return cgroups_; }
 

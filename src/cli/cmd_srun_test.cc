@@ -276,7 +276,7 @@ TEST_F(Srun, RunsInAFreshAllocation) {
   EXPECT_EQ(seen_.request.arguments, (std::vector<std::string>{"/bin/echo", "a b"}));
   EXPECT_EQ(seen_.request.nodes, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(seen_.request.tasks, 2u);
-  EXPECT_EQ(seen_.request.environment, (std::vector<std::string>{"A=1", "HOME=/h"}));
+  EXPECT_EQ(seen_.request.environment, (std::vector<std::string>{"A=1", "HOME=/h", "SRUN_DEBUG=3"}));
   EXPECT_TRUE(seen_.input_ended);
 }
 

@@ -16,6 +16,7 @@
 #include "cli/display.h"
 #include "cli/job_option_values.h"
 #include "cli/read_file.h"
+#include "cli/srun_address.h"
 #include "cli/srun_broadcast.h"
 #include "cli/srun_exits.h"
 #include "cli/srun_layout.h"
@@ -315,6 +316,13 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.arguments = order.program;
   SPUR_ASSIGN(step.environment, step_environment(context, request));
   step.environment.insert(step.environment.end(), het_environment.begin(), het_environment.end());
+  // The variables of Slurm that name srun's ports are left out: nobody listens there, and its PMI-1 library would
+  // try.
+  if (const std::string own = own_address_towards(ticket.addresses.front()); !own.empty())
+    for (const char* name : {"SLURM_LAUNCH_NODE_IPADDR", "SLURM_SRUN_COMM_HOST"})
+      step.environment.push_back(fmt::format("{}={}", name, own));
+  step.environment.push_back(
+      fmt::format("SRUN_DEBUG={}", std::max(0, 3 + context.verbosity - (context.quiet ? 1 : 0))));
   step.directory = spec.work_dir.empty() ? request.directory : spec.work_dir;
   // A step that is one of several has its place; another one may be put where there is room.
   const bool anywhere = !het && !layout.candidates.empty() && layout.task_nodes.empty();

@@ -23,6 +23,7 @@ namespace spur::os {
 namespace {
 
 constexpr int kOrderAttempts = 100, kMaxStarts = 3;
+constexpr seconds kLeftFor{60};
 constexpr Duration kOrderRetry = milliseconds(50);
 
 bool has_script(const model::ControllerLaunch& launch) {
@@ -82,6 +83,7 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
     // Several agents may share a host, and their nodes a name: the spool tells them apart.
     out->cgroups_ = open_cgroup_base(fmt::format("spur.{}.{}", out->options_.node, out->token_));
     if (!out->cgroups_.problem.empty()) out->warn(out->cgroups_.problem);
+    remove_left_groups(out->cgroups_, fmt::format("spur.{}.", out->options_.node), kLeftFor);
   }
   out->hooks_ = std::make_unique<HookRunner>(loop, out->options_.hooks.serial);
   if (out->options_.gpu_load && out->options_.sample_every > seconds(0)) out->sample_gpus();

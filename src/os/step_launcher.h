@@ -156,6 +156,7 @@ class StepLauncher final : public io::Launcher {
   void finish(model::JobRun run, EndRecord record);
   void report(model::JobRun run, const EndRecord& record);
   Result<Known> recover_run(model::JobRun run);
+  void remove_strange_groups() const;
   void recover_lost_notes(std::vector<Known>& known);
   void recover_script(model::JobRun run, RunFile file);
   void adopt(model::JobRun run, int attempt);

@@ -211,6 +211,12 @@ bool Agent::may_still_come(const model::JobRun& run) const {
   return it == runs_.end() || it->first.job != run.job;
 }
 
+bool Agent::has_job_of(Uid uid) const {
+  return std::ranges::any_of(runs_, [&](const auto& entry) {
+    return entry.second.running && entry.second.launch && entry.second.launch->spec->uid == uid;
+  });
+}
+
 std::uint32_t Agent::cpus_held() const {
   std::size_t out = 0;
   for (const auto& [run, state] : runs_)

@@ -42,6 +42,7 @@ class Agent {
 
   // Where this agent serves steps; known once it listens. Before start().
   void set_address(std::string address) { identity_.address = std::move(address); }
+  const std::string& address() const { return identity_.address; }
   // Filled into every heartbeat; set by the owner, may stay empty.
   std::function<void(model::AgentHeartbeat&)> measure;
   // Told when a run is being ended (over = false) and when it is over; may stay empty.
@@ -54,6 +55,7 @@ class Agent {
   // Not here, and it has not been: its launch may be on its way.
   bool may_still_come(const model::JobRun& run) const;
   std::uint32_t cpus_held() const;  // by the runs that are here
+  bool has_job_of(Uid uid) const;
 
  private:
   struct Run {

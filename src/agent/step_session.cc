@@ -166,6 +166,7 @@ Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& s
   if (launch->spec->uid != ticket.uid) return fail(ErrorCode::PermissionDenied, "the ticket is for another user");
   if (start.argv_size() == 0 && start.programs_size() == 0)
     return fail(ErrorCode::InvalidArgument, "No command given to execute.");
+  context_.tickets.keep(start.ticket(), ticket);
   job_ = ticket.job;
   return launch;
 }

@@ -18,6 +18,7 @@
 
 #include "agent/agent.h"
 #include "agent/step_book.h"
+#include "agent/step_tickets.h"
 #include "base/result.h"
 #include "io/clock.h"
 #include "io/credentials.h"
@@ -38,6 +39,7 @@ struct StepContext {
   std::function<void(Duration, std::function<void()>)> call_after;
   std::set<class StepSession*> running{};  // those that this node manages
   StepBook book{};                         // of the jobs whose first node this is
+  StepTickets tickets{};
   // What the steps of a job use here right now; may be empty.
   std::function<std::vector<v1::StepUsage>(JobId)> usage{};
 };

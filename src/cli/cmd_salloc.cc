@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // salloc: asks for an allocation, runs a command or the user's shell in it, here, and gives it back at the end.
 // Should the allocation end first, the command is told by a signal.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "cli/users.h"
 #include "text/hostlist.h"
 #include "text/repeat.h"
+#include "wire/ticket_keeper.h"
 
 namespace spur::cli {
 namespace {
@@ -57,19 +59,44 @@ std::string shell_of_user(const Context& context) {
   ::_exit(1);
 }
 
-// A process that ends when the job does. It has a connection of its own.
-pid_t watch_job(Context& context, JobId job) {
-  const pid_t watcher = ::fork();
-  if (watcher != 0) return watcher;
+// A process of our own beside the command, which ends with us.
+pid_t fork_aide() {
+  const pid_t parent = ::getpid();
+  const pid_t aide = ::fork();
+  if (aide != 0) return aide;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);
   for (const int signal : {SIGINT, SIGQUIT, SIGTSTP, SIGHUP}) ::signal(signal, SIG_IGN);
   ::signal(SIGTERM, SIG_DFL);
+  return 0;
+}
+
+void end_aide(pid_t aide) {
+  if (aide <= 0) return;
+  ::kill(aide, SIGKILL);
+  ::waitpid(aide, nullptr, 0);
+}
+
+// Gives step tickets to the srun's of the command, so that not each of them asks the controller.
+pid_t keep_tickets(Context& context, wire::TicketKeeper& keeper, JobId job) {
+  const pid_t aide = fork_aide();
+  if (aide != 0) return aide;
+  keeper.serve(job, [&]() -> Result<wire::ControllerClient::StepTicket> {
+    SPUR_ASSIGN(const auto controller, context.connect());
+    return controller->step_ticket(job);
+  });
+}
+
+// A process that ends when the job does. It has a connection of its own.
+pid_t watch_job(Context& context, JobId job) {
+  const pid_t watcher = fork_aide();
+  if (watcher != 0) return watcher;
   for (;;) {
     auto controller = context.connect();
     const auto ended =
         controller ? (*controller)->wait_job(job, true) : Result<model::JobPtr>(std::unexpected(controller.error()));
     if (ended && model::is_final((*ended)->state)) ::_exit(0);
     if (!ended && ended.error().code == ErrorCode::InvalidJobId) ::_exit(0);
-    if (::getppid() == 1) ::_exit(0);
     context.pause(seconds(1));
   }
 }
@@ -127,7 +154,7 @@ Result<std::vector<std::string>> environment_of(Context& context, Controller& co
 
 int run_in(Context& context, Controller& controller, const std::vector<JobRequest>& requests, JobId job,
            std::vector<std::string> command) {
-  const auto environment = environment_of(context, controller, requests, job);
+  auto environment = environment_of(context, controller, requests, job);
   if (!environment) {
     context.error("Job allocation {}: {}", job.value, words(environment.error()));
     return 1;
@@ -135,6 +162,8 @@ int run_in(Context& context, Controller& controller, const std::vector<JobReques
   const bool interactive = ::isatty(STDIN_FILENO) && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
   const pid_t terminal_group = interactive ? ::getpgrp() : 0;
   if (command.empty()) command = {shell_of_user(context)};
+  auto keeper = wire::TicketKeeper::open();
+  if (keeper) environment->push_back("SPUR_TICKET_SOCKET=" + keeper->address());
   context.out.flush();
   ::signal(SIGTTOU, SIG_IGN);  // we take the terminal back when the command is gone
   const pid_t child = ::fork();
@@ -144,12 +173,11 @@ int run_in(Context& context, Controller& controller, const std::vector<JobReques
     return 1;
   }
   ::setpgid(child, child);
+  const pid_t tickets = keeper ? keep_tickets(context, *keeper, job) : -1;
   const pid_t watcher = watch_job(context, job);
   const Ended ended = attend(context, requests.front(), job, child, watcher);
-  if (!ended.revoked && watcher > 0) {
-    ::kill(watcher, SIGKILL);
-    ::waitpid(watcher, nullptr, 0);
-  }
+  if (!ended.revoked) end_aide(watcher);
+  end_aide(tickets);
   if (interactive) ::tcsetpgrp(STDIN_FILENO, terminal_group);
   return ended.status;
 }

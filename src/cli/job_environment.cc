@@ -60,7 +60,7 @@ OptionStatus merge_file(std::vector<std::string>& entries, const std::string& so
 
 bool describes_a_job(std::string_view name) {
   if (name.starts_with("SLURMD_") || name.starts_with("SPUR_JOB_") || name.starts_with("SPUR_STEP_") ||
-      name.starts_with("SPUR_ARRAY_"))
+      name.starts_with("SPUR_ARRAY_") || name == "SPUR_TICKET_SOCKET" || name == "SPUR_NODE_AUTH_SOCKET")
     return true;
   if (!name.starts_with("SLURM_")) return false;
   name.remove_prefix(6);

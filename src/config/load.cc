@@ -196,11 +196,15 @@ std::vector<std::string> find_controllers(const DaemonConfig& config) {
 }
 
 ClientEndpoints client_options(const DaemonConfig& config) {
-  const std::string_view socket = environment("SPUR_AUTH_SOCKET");
+  std::string socket(environment("SPUR_AUTH_SOCKET"));
+  if (socket.empty()) socket = auth_socket(config);
+  if (const auto of_node = environment("SPUR_NODE_AUTH_SOCKET"); !of_node.empty() && !is_socket(socket))
+    socket = of_node;
   const std::string local = local_socket(config);
   return {.controllers = find_controllers(config),
           .local_socket = environment("SPUR_CONTROLLER_ADDR").empty() && is_socket(local) ? local : std::string{},
-          .auth_socket = socket.empty() ? auth_socket(config) : std::string(socket),
+          .auth_socket = std::move(socket),
+          .ticket_socket = std::string(environment("SPUR_TICKET_SOCKET")),
           .timeout = config.message_timeout};
 }
 

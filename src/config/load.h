@@ -53,7 +53,9 @@ struct ClientEndpoints {
   std::vector<std::string> controllers;
   std::string
       local_socket;  // the controller's, if it runs on this host and $SPUR_CONTROLLER_ADDR is not set; else empty
-  std::string auth_socket;  // $SPUR_AUTH_SOCKET, else as configured; may not exist
+  // $SPUR_AUTH_SOCKET, else as configured, else (in a job, away from the controller) the node's; may not exist.
+  std::string auth_socket;
+  std::string ticket_socket;  // $SPUR_TICKET_SOCKET: set in jobs and by salloc
   Duration timeout{};
 };
 // All that a command needs in order to call. `path` as for load(); without warnings, which are the daemons' to tell.

@@ -20,6 +20,7 @@ spur::Result<std::unique_ptr<spur::cli::Controller>> connect() {
   options.controllers = std::move(endpoints.controllers);
   options.local_socket = std::move(endpoints.local_socket);
   options.auth_socket = std::move(endpoints.auth_socket);
+  options.ticket_socket = std::move(endpoints.ticket_socket);
   options.timeout = endpoints.timeout;
   options.interrupted = spur::cli::interrupted;
   return spur::cli::make_wire_controller(std::move(options));

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +34,7 @@
 #include "os/files.h"
 #include "os/hardware.h"
 #include "os/hook_runner.h"
+#include "os/local_socket.h"
 #include "os/log.h"
 #include "os/signals.h"
 #include "os/state_directory.h"
@@ -51,6 +54,7 @@ os::Log::Targets agent_log_targets(const config::Loaded& loaded, const std::stri
 }
 
 constexpr Duration kHealthTimeout = seconds(60);
+constexpr const char *kTicketSocket = "/tickets.sock", *kAuthSocket = "/auth.sock";  // in the spool
 
 class Spurd {
  public:
@@ -101,6 +105,7 @@ class Spurd {
     make_agent(machine);
     SPUR_TRY(serve_steps());
     SPUR_TRY(agent_->start());
+    serve_jobs();
     link_->start();
     arm_timer();
     cpus_ = declared() ? declared()->cpus.value_or(machine.hardware.cpus) : machine.hardware.cpus;
@@ -114,6 +119,8 @@ class Spurd {
 
   void stop() {
     log_.info("stopping; running jobs go on");
+    tickets_.reset();
+    auth_.reset();
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
     server_->Wait();
     loop_->run_once(Duration{0});
@@ -143,13 +150,17 @@ class Spurd {
     return [this](const model::LaunchPart& part) { return devices_->load(part.devices); };
   }
 
-  // Where commands inside a job find the controller, whatever the user's own environment says.
+  // Where commands inside a job find the controller and get their credentials, whatever the user's own environment
+  // says.
   std::vector<std::string> job_environment() const {
     std::vector<std::string> out;
     if (!loaded_.path.empty()) {
       const bool slurm = config::dialect_of(loaded_.path, {}) == config::Dialect::Slurm;
       out.push_back((slurm ? "SLURM_CONF=" : "SPUR_CONF=") + loaded_.path);
     }
+    const std::string spool = std::filesystem::absolute(spool_);
+    out.push_back("SPUR_TICKET_SOCKET=" + spool + kTicketSocket);
+    out.push_back("SPUR_NODE_AUTH_SOCKET=" + spool + kAuthSocket);
     return out;
   }
 
@@ -191,6 +202,7 @@ class Spurd {
         .usage = [this](JobId job) { return usage_of(job); }});
     agent_->on_run_ends = [this](const model::JobRun& run, bool over) {
       over ? steps_->book.forget(run) : steps_->book.ends(run);
+      if (over) steps_->tickets.forget(run);
     };
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
                                                     [this](std::function<void()> f) { loop_->post(std::move(f)); });
@@ -230,6 +242,35 @@ class Spurd {
         if (process.local_id) row->set_local_id(*process.local_id);
       }
     }
+  }
+
+  // For commands in jobs: who they are, and the tickets of their steps. Without these sockets (a path too long for
+  // one) jobs run all the same.
+  void serve_jobs() {
+    const std::string spool = std::filesystem::absolute(spool_);
+    auto auth = os::AuthSocket::open(
+        {.path = spool + kAuthSocket, .may_attest = [this](Uid uid) { return has_job_of(uid); }}, *signer_, clock_);
+    auto tickets = os::LocalSocket::open(
+        {.path = spool + kTicketSocket},
+        [this](const std::string& request, std::shared_ptr<os::LocalSocket::Line> line) {
+          loop_->post([this, request, line = std::move(line)] {
+            line->send(agent::answer_ticket_call(steps_->tickets, *agent_, request, line->peer().uid, clock_.now()));
+            line->finish();
+          });
+        },
+        clock_);
+    if (!auth) log_.warning("commands in jobs get no credential here: {}", auth.error().message);
+    if (!tickets) log_.warning("every step of a job asks the controller: {}", tickets.error().message);
+    if (auth) auth_ = std::move(*auth);
+    if (tickets) tickets_ = std::move(*tickets);
+  }
+
+  // On a thread of the socket's.
+  bool has_job_of(Uid uid) {
+    auto answer = std::make_shared<std::promise<bool>>();
+    auto known = answer->get_future();
+    loop_->post([this, uid, answer] { answer->set_value(agent_->has_job_of(uid)); });
+    return known.wait_for(seconds(1)) == std::future_status::ready && known.get();
   }
 
   std::vector<v1::StepUsage> usage_of(JobId job) const {
@@ -411,6 +452,8 @@ class Spurd {
   std::unique_ptr<agent::FileService> file_service_;
   std::unique_ptr<agent::ProcessService> process_service_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<os::AuthSocket> auth_;
+  std::unique_ptr<os::LocalSocket> tickets_;
   os::EventLoop::TimerId timer_;
 };
 

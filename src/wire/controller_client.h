@@ -25,6 +25,7 @@ struct ClientOptions {
   std::vector<std::string> controllers;  // "unix:/path", "host:port", "http://host:port"; tried in order
   std::string local_socket = {};         // of a controller on this host: tried before all others; empty: none
   std::string auth_socket;               // where a credential is had; empty: none (anonymous)
+  std::string ticket_socket = {};        // where step tickets are had without the controller; empty: nowhere
   Duration timeout{std::chrono::seconds(60)};
   // Asked when a signal arrives while a call waits: true gives the call up (TimedOut). Empty: calls go on waiting.
   std::function<bool()> interrupted = {};
@@ -182,6 +183,7 @@ class ControllerClient {
     std::vector<std::string> nodes, addresses;  // of the job's allocation, in order
     std::vector<std::uint32_t> tasks_per_node;
   };
+  // From `ticket_socket` where it has one.
   Result<StepTicket> step_ticket(JobId job);
 
  private:

@@ -84,6 +84,7 @@ LocalChannel::Outcome LocalChannel::call(std::string_view method, std::string_vi
   const UnixSocket socket;
   if (socket.fd() < 0) return {unreachable(path_, std::strerror(errno)), true};
   if (const int error = socket.connect_to(path_)) return {unreachable(path_, std::strerror(error)), true};
+  if (trusted_only_ && !socket.peer_is_trusted()) return {unreachable(path_, "somebody else serves it"), true};
   LocalAnswer answer;
   Status status = send_all(socket.fd(), path_, local_request(method, request), deadline, interrupted);
   if (status) status = receive_answer(socket.fd(), path_, deadline, interrupted, on_message, answer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking calls over the controller's local socket (local_call.h): the client's side.
+// Blocking calls over a local socket (local_call.h), the controller's or one where tickets are had: the client's side.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,9 @@ namespace spur::wire {
 class LocalChannel {
  public:
   using OnMessage = std::function<Status(std::string_view)>;
-  explicit LocalChannel(std::string path) : path_(std::move(path)) {}
+  // `trusted_only`: a server that is neither root nor we ourselves is as good as none.
+  explicit LocalChannel(std::string path, bool trusted_only = false)
+      : path_(std::move(path)), trusted_only_(trusted_only) {}
 
   struct Outcome {
     Status status;
@@ -29,6 +31,7 @@ class LocalChannel {
 
  private:
   std::string path_;
+  bool trusted_only_;
 };
 
 }  // namespace spur::wire

@@ -13,8 +13,10 @@ class UnixSocket {
   UnixSocket(const UnixSocket&) = delete;
   UnixSocket& operator=(const UnixSocket&) = delete;
   int fd() const { return fd_; }
-  // 0, or the error number.
+  // 0, or the error number. A name that begins with '@' is in the abstract namespace.
   int connect_to(const std::string& path) const;
+  // Whether the one that serves it is root or ourselves, and so may be believed.
+  bool peer_is_trusted() const;
 
  private:
   int fd_;

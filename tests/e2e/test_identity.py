@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from spur_cluster import SpurCluster
+from spur_cluster import SpurCluster, wait_until
 
 AS_ROOT = os.geteuid() == 0
 # Two users that every Debian has.
@@ -46,6 +46,26 @@ class Users(unittest.TestCase):
         path = self.c.dir / "out" / f"id-{job}"
         self.assertEqual(path.read_text().split()[:3], [str(ALICE_UID), str(ALICE_GID), str(ALICE_GID)])
         self.assertEqual(path.stat().st_uid, ALICE_UID)
+
+    def test_a_node_vouches_for_the_users_of_its_jobs_only(self):
+        away = f"SPUR_CONTROLLER_ADDR=127.0.0.1:{self.c.port} SPUR_AUTH_SOCKET=$SPUR_NODE_AUTH_SOCKET"
+        job = self.c.sbatch("-o", "vouch-%j", user=ALICE, input=f'''#!/bin/sh
+{away} squeue -h -o %i -j $SLURM_JOB_ID
+echo $SPUR_NODE_AUTH_SOCKET
+{away} scontrol update nodename=n1 state=drain reason=x
+while [ ! -e vouched ]; do sleep 0.05; done
+''')
+        path = self.c.dir / "out" / f"vouch-{job}"
+        wait_until(lambda: path.exists() and "slurm_update" in path.read_text(), 20, "the job has asked")
+        lines = path.read_text().splitlines()
+        self.assertEqual(lines[0], str(job))
+        self.assertEqual(lines[2], "slurm_update error: Invalid user id")
+        r = self.c.run("squeue", user=MALLORY, check=False,
+                       env={"SPUR_CONTROLLER_ADDR": f"127.0.0.1:{self.c.port}", "SPUR_AUTH_SOCKET": lines[1]})
+        self.assertEqual(r.returncode, 1)
+        self.assertEqual(r.stderr, "slurm_load_jobs error: Protocol authentication error\n")
+        (self.c.dir / "out" / "vouched").touch()
+        self.c.wait_state(job, "COMPLETED")
 
     def test_output_through_a_symlink_to_a_foreign_file_is_refused(self):
         target = self.c.dir / "secret"

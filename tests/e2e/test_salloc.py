@@ -22,8 +22,8 @@ class Salloc(unittest.TestCase):
     def tearDown(self):
         self.c.wait_empty()
 
-    def spawn(self, *args):
-        return subprocess.Popen(["salloc", *args], env=self.c.env, cwd=self.c.dir / "out", text=True, stdin=subprocess.DEVNULL,
+    def spawn(self, *args, stdin=subprocess.DEVNULL):
+        return subprocess.Popen(["salloc", *args], env=self.c.env, cwd=self.c.dir / "out", text=True, stdin=stdin,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_a_command(self):
@@ -103,6 +103,24 @@ class Salloc(unittest.TestCase):
         p.send_signal(signal.SIGTERM)
         self.assertEqual(p.wait(20), 4)
         self.assertEqual(p.stdout.read(), "got it\n")
+        p.stdout.close()
+        p.stderr.close()
+
+    def test_steps_of_an_allocation_ask_the_controller_once(self):
+        p = self.spawn("sh", "-c", "srun true; echo first; read x; srun echo second; srun echo third",
+                       stdin=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), "first\n")
+        controller = self.c.processes["spurctld"]
+        controller.send_signal(signal.SIGSTOP)
+        try:
+            p.stdin.write("\n")
+            p.stdin.flush()
+            self.assertEqual(p.stdout.readline(), "second\n")
+            self.assertEqual(p.stdout.readline(), "third\n")
+        finally:
+            controller.send_signal(signal.SIGCONT)
+        p.stdin.close()
+        self.assertEqual(p.wait(20), 0)
         p.stdout.close()
         p.stderr.close()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps that share a job: what each is given, who waits for whom, and what srun says about it."""
 import re
+import signal
 import subprocess
 import unittest
 
@@ -239,6 +240,26 @@ else:
         self.assertRegex(text, rf"slurmstepd-n1: error: \*\*\* STEP {job}\.0 ON n1 CANCELLED AT 20\S+ \*\*\*\n")
         self.assertRegex(text, r"ended (143|137)\n")
         self.c.run("scancel", f"{job}.0")  # over: nothing to say
+
+    def test_steps_of_a_job_need_no_controller(self):
+        out = self.c.dir / "out"
+        job = self.c.sbatch("-n2", "-N2", "-o", "alone-%j", input='''#!/bin/sh
+srun -n1 -N1 true
+touch alone; until [ -e go-alone ]; do sleep 0.05; done
+for i in 1 2 3; do srun -n2 sh -c 'echo $SLURM_STEP_ID.$SLURM_PROCID'; done
+touch was-alone
+''')
+        wait_until((out / "alone").exists, 20, "the first step is over")
+        controller = self.c.processes["spurctld"]
+        controller.send_signal(signal.SIGSTOP)
+        try:
+            (out / "go-alone").touch()
+            wait_until((out / "was-alone").exists, 20, "the steps ran without the controller")
+        finally:
+            controller.send_signal(signal.SIGCONT)
+        self.c.wait_state(job, "COMPLETED")
+        self.assertEqual(sorted((out / f"alone-{job}").read_text().split()),
+                         ["1.0", "1.1", "2.0", "2.1", "3.0", "3.1"])
 
     def test_relative(self):
         _, text = self.job("srun -r1 -N1 -n1 sh -c 'echo $SLURMD_NODENAME'\n", "-N2")

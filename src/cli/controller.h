@@ -18,6 +18,11 @@
 
 namespace spur::cli {
 
+// What srun does unless its options say otherwise.
+struct SrunDefaults {
+  std::string mpi, prolog, epilog;  // pmi2, pmix; programs; empty: none
+};
+
 class Controller {
  public:
   virtual ~Controller() = default;
@@ -51,6 +56,8 @@ class Controller {
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;
+  // Of the configuration.
+  virtual SrunDefaults srun_defaults() const { return {}; }
   // Of agents, not of the controller: it knows nothing of steps.
   virtual Result<std::vector<wire::StepInfo>> steps(const std::string& agent) = 0;
   virtual Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) = 0;
@@ -65,6 +72,6 @@ class Controller {
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.
-std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options);
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, SrunDefaults defaults = {});
 
 }  // namespace spur::cli

@@ -205,6 +205,8 @@ class FakeController : public Controller {
     return usage;
   }
   std::vector<wire::NodeUsage> usage;
+  SrunDefaults srun_defaults() const override { return defaults; }
+  SrunDefaults defaults;
   Result<wire::NodeProcesses> processes(const std::string& agent) override {
     calls.push_back("processes of " + agent);
     return node_processes;

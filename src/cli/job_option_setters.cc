@@ -464,6 +464,7 @@ OptionStatus set_send_libs(Request& r, Value v) {
   return {};
 }
 OptionStatus set_mpi(Request& r, Value v) {
+  r.mpi_given = true;
   if (v == "none")
     r.mpi.clear();
   else if (v == "pmi2" || v == "pmix" || v == "list")

@@ -7,7 +7,9 @@ namespace {
 
 class WireController final : public Controller {
  public:
-  explicit WireController(wire::ClientOptions options) : client_(std::move(options)) {}
+  WireController(wire::ClientOptions options, SrunDefaults defaults)
+      : client_(std::move(options)), defaults_(std::move(defaults)) {}
+  SrunDefaults srun_defaults() const override { return defaults_; }
 
   Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
     return client_.submit(components, token);
@@ -87,12 +89,13 @@ class WireController final : public Controller {
  private:
   static constexpr Duration kAgentTimeout = seconds(10);
   wire::ControllerClient client_;
+  SrunDefaults defaults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options) {
-  return std::make_unique<WireController>(std::move(options));
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, SrunDefaults defaults) {
+  return std::make_unique<WireController>(std::move(options), std::move(defaults));
 }
 
 }  // namespace spur::cli

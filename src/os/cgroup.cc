@@ -272,9 +272,10 @@ Status Cgroup::limit(const CgroupLimits& limits) const {
   return {};
 }
 
-void Cgroup::delegate() const {
+void Cgroup::delegate(bool cpus) const {
   // Only what groups below are limited by or counted with.
   (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+memory");
+  if (cpus) (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+cpuset");
 }
 
 std::uint64_t Cgroup::oom_kills() const {

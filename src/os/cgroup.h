@@ -57,7 +57,8 @@ class Cgroup {
   // What the kernel offers no control for is left out: the agent has warned of that. Anything else that cannot be set
   // is an error. Devices: see os/device_filter.h.
   Status limit(const CgroupLimits& limits) const;
-  void delegate() const;  // lets groups below have limits and counts of their own; where it can be had
+  void delegate(
+      bool cpus = false) const;  // lets groups below have limits and counts of their own; where it can be had
   // How many processes here and below were killed for want of memory; 0 where that is not counted.
   std::uint64_t oom_kills() const;
   std::uint64_t peak_memory_bytes() const;  // 0 where not counted

@@ -250,7 +250,8 @@ grpc::ServerUnaryReactor* StepService::JobUsage(grpc::CallbackServerContext* con
 }
 
 Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port,
-                                                  Duration shortest_ping_interval) {
+                                                  Duration shortest_ping_interval,
+                                                  const std::vector<grpc::Service*>& more) {
   // Its own lines on stderr say the same as our errors, at length and for its developers.
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
   grpc::ServerBuilder builder;
@@ -269,6 +270,7 @@ Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, St
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
   builder.RegisterService(&service);
+  for (grpc::Service* other : more) builder.RegisterService(other);
   auto server = builder.BuildAndStart();
   if (!server || *port == 0)
     return fail(ErrorCode::Unreachable,

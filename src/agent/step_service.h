@@ -6,12 +6,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agent/step_session.h"
 #include "spur/v1/agent.grpc.pb.h"
 
 namespace grpc {
 class Server;
+class Service;
 }
 
 namespace spur::agent {
@@ -50,8 +52,9 @@ class StepService final
 // and agents ask every 15 s.
 inline constexpr Duration kShortestPingInterval = seconds(5);
 
-// Serves until destroyed. *port is the one that was bound (address "host:0": any).
+// Serves until destroyed, `more` beside the steps. *port is the one that was bound (address "host:0": any).
 Result<std::unique_ptr<grpc::Server>> serve_steps(const std::string& address, StepService& service, int* port,
-                                                  Duration shortest_ping_interval = kShortestPingInterval);
+                                                  Duration shortest_ping_interval = kShortestPingInterval,
+                                                  const std::vector<grpc::Service*>& more = {});
 
 }  // namespace spur::agent

@@ -16,6 +16,7 @@
 #include "cli/het_components.h"
 #include "cli/job_environment.h"
 #include "cli/job_options.h"
+#include "cli/salloc_environment.h"
 #include "cli/srun_signals.h"
 #include "cli/submit_errors.h"
 #include "cli/users.h"
@@ -39,44 +40,6 @@ constexpr seconds kBellDelay{10};
 std::string shell_of_user(const Context& context) {
   const auto shell = context.env("SHELL");
   return shell && !shell->empty() ? std::string(*shell) : "/bin/sh";
-}
-
-// What a command in the allocation reads of it; what an outer job left behind does not count.
-std::vector<std::string> allocation_environment(const Context& context, const JobRequest& request,
-                                                const model::Job& job,
-                                                const wire::ControllerClient::StepTicket& ticket) {
-  std::vector<std::string> out;
-  for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    if (!describes_a_job(text.substr(0, text.find('=')))) out.emplace_back(text);
-  }
-  const auto set = [&](std::string_view name, const auto& value) {
-    out.push_back(fmt::format("{}={}", name, value));
-  };
-  const model::JobSpec& spec = request.spec;
-  const std::string nodes = text::compress_hostlist(ticket.nodes);
-  std::vector<std::uint32_t> cpus;
-  if (job.allocation)
-    for (const auto& grant : job.allocation->nodes) cpus.push_back(static_cast<std::uint32_t>(grant.cpus.size()));
-  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) set(name, job.id.value);
-  set("SLURM_JOB_NAME", spec.name);
-  for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, nodes);
-  for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) set(name, ticket.nodes.size());
-  set("SLURM_JOB_CPUS_PER_NODE", text::repeat_text(cpus));
-  set("SLURM_TASKS_PER_NODE", text::repeat_text(ticket.tasks_per_node));
-  if (job.allocation) set("SLURM_JOB_PARTITION", job.allocation->partition);
-  set("SLURM_SUBMIT_DIR", request.directory);
-  set("SLURM_SUBMIT_HOST", spec.submit_host);
-  if (!spec.account.empty()) set("SLURM_JOB_ACCOUNT", spec.account);
-  if (!spec.qos.empty()) set("SLURM_JOB_QOS", spec.qos);
-  if (spec.tasks || spec.tasks_per_node > 0)
-    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, model::task_count(spec));
-  if (spec.tasks_per_node > 0) set("SLURM_NTASKS_PER_NODE", spec.tasks_per_node);
-  if (spec.cpus_per_task_given) set("SLURM_CPUS_PER_TASK", spec.cpus_per_task);
-  if (spec.memory_per_node_mib) set("SLURM_MEM_PER_NODE", *spec.memory_per_node_mib);
-  if (spec.memory_per_cpu_mib) set("SLURM_MEM_PER_CPU", *spec.memory_per_cpu_mib);
-  if (spec.overcommit) set("SLURM_OVERCOMMIT", 1);
-  return out;
 }
 
 [[noreturn]] void run_command(Context& context, const std::vector<std::string>& command,
@@ -169,24 +132,42 @@ Ended attend(Context& context, const JobRequest& request, JobId job, pid_t comma
   }
 }
 
-int run_in(Context& context, Controller& controller, const JobRequest& request, JobId job,
+// What the command is told, of all components.
+Result<std::vector<std::string>> environment_of(Context& context, Controller& controller,
+                                                const std::vector<JobRequest>& requests, JobId job) {
+  std::vector<model::JobPtr> records;
+  std::vector<HeldJob> held;
+  std::string cluster;
+  for (std::uint32_t i = 0; i < requests.size(); ++i) {
+    wire::JobFilter filter;
+    filter.jobs = {{.id = JobId(job.value + i), .tasks = {}}};
+    filter.all_states = true;
+    SPUR_ASSIGN(auto table, controller.jobs(filter));
+    if (table.jobs.empty()) return fail(ErrorCode::InvalidJobId);
+    SPUR_ASSIGN(auto ticket, controller.step_ticket(JobId(job.value + i)));
+    cluster = table.cluster_name;
+    records.push_back(table.jobs.front());
+    held.push_back({requests[i], *records.back(), std::move(ticket)});
+  }
+  return allocation_environment(context, held, cluster);
+}
+
+int run_in(Context& context, Controller& controller, const std::vector<JobRequest>& requests, JobId job,
            std::vector<std::string> command) {
-  const auto record = look_at_job(controller, job);
-  const auto ticket = controller.step_ticket(job);
-  if (!record || !ticket) {
-    context.error("Job allocation {}: {}", job.value, words(record ? ticket.error() : record.error()));
+  auto environment = environment_of(context, controller, requests, job);
+  if (!environment) {
+    context.error("Job allocation {}: {}", job.value, words(environment.error()));
     return 1;
   }
   const bool interactive = ::isatty(STDIN_FILENO) && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
   const pid_t terminal_group = interactive ? ::getpgrp() : 0;
   if (command.empty()) command = {shell_of_user(context)};
-  auto environment = allocation_environment(context, request, **record, *ticket);
   auto keeper = wire::TicketKeeper::open();
-  if (keeper) environment.push_back("SPUR_TICKET_SOCKET=" + keeper->address());
+  if (keeper) environment->push_back("SPUR_TICKET_SOCKET=" + keeper->address());
   context.out.flush();
   ::signal(SIGTTOU, SIG_IGN);  // we take the terminal back when the command is gone
   const pid_t child = ::fork();
-  if (child == 0) run_command(context, command, environment, interactive);
+  if (child == 0) run_command(context, command, *environment, interactive);
   if (child < 0) {
     context.error("fork: {}", std::system_category().message(errno));
     return 1;
@@ -194,7 +175,7 @@ int run_in(Context& context, Controller& controller, const JobRequest& request, 
   ::setpgid(child, child);
   const pid_t tickets = keeper ? keep_tickets(context, *keeper, job) : -1;
   const pid_t watcher = watch_job(context, job);
-  const Ended ended = attend(context, request, job, child, watcher);
+  const Ended ended = attend(context, requests.front(), job, child, watcher);
   if (!ended.revoked) end_aide(watcher);
   end_aide(tickets);
   if (interactive) ::tcsetpgrp(STDIN_FILENO, terminal_group);
@@ -209,21 +190,24 @@ void ring(Context& context, const JobRequest& request, Duration waited) {
   }
 }
 
-int hold(Context& context, const JobRequest& request, const std::vector<std::string>& command) {
+int hold(Context& context, const std::vector<JobRequest>& requests, const std::vector<std::string>& command) {
+  const JobRequest& first = requests.front();
   const auto controller = context.controller();
   if (!controller) {
     context.error("Job submit/allocate failed: {}", words(controller.error()));
     return 1;
   }
-  if (request.test_only) return report_forecast(context, **controller, {request.spec});
+  std::vector<model::JobSpec> specs;
+  for (const JobRequest& request : requests) specs.push_back(request.spec);
+  if (first.test_only) return report_forecast(context, **controller, specs);
   SignalWatch watch;
   const Time asked = context.now();
-  const auto job = allocate(context, **controller, {request.spec});
+  const auto job = allocate(context, **controller, specs);
   if (!job) return job.error();
-  ring(context, request, context.now() - asked);
+  ring(context, first, context.now() - asked);
   context.info("Granted job allocation {}", job->value);
-  if (request.no_shell) return 0;
-  const int status = run_in(context, **controller, request, *job, command);
+  if (first.no_shell) return 0;
+  const int status = run_in(context, **controller, requests, *job, command);
   context.info("Relinquishing job allocation {}", job->value);
   give_back(context, **controller, *job, status);
   return status;
@@ -234,8 +218,7 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
   if (auto sound = reconcile(context, request); !sound) return sound;
   model::JobSpec& spec = request.spec;
   spec.kind = model::JobKind::Interactive;
-  if (!request.name_given)
-    spec.name = command.empty() ? "interactive" : command.front().substr(command.front().rfind('/') + 1);
+  if (!request.name_given) spec.name = "interactive";  // whatever runs in it
   if (spec.work_dir.empty()) spec.work_dir = request.directory;
   spec.command = command.empty() ? shell_of_user(context) : command.front();
   return capture_process(context, request);
@@ -250,11 +233,16 @@ int cmd_salloc(Context& context) {
   request.now = context.now();
   request.is_root = ::geteuid() == 0;
   request.directory = current_directory();
-  auto line = parse_words(context, rows, context.arguments, Order::OptionsFirst, 255);
-  if (!line) return line.error();
+  auto lines = parse_components(context, rows, context.arguments, 255);
+  if (!lines) return lines.error();
   if (const int status = apply_job_environment(context, kSalloc, request); status != 0) return status;
-  request.begin_source();
-  if (const int status = apply_options<JobRequest>(context, table, *line, request); status != 0) return status;
+  std::vector<JobRequest> requests;
+  for (const ParsedLine& line : *lines) {
+    if (!requests.empty()) begin_component(request);
+    request.begin_source();
+    if (const int status = apply_options<JobRequest>(context, table, line, request); status != 0) return status;
+    requests.push_back(request);
+  }
   if (request.version) return print_version(context);
   if (request.usage || request.help) {
     context.out.write(request.usage
@@ -263,13 +251,13 @@ int cmd_salloc(Context& context) {
                                 help_text(rows));
     return 0;
   }
-  if (std::ranges::find(line->rest, ":") != line->rest.end())
-    return report_unsupported(context, "a heterogeneous allocation by salloc");
+  const std::vector<std::string>& command = lines->back().rest;
   context.quiet = request.quiet;
   context.verbosity = request.verbose;
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), request.now);
-  if (auto done = settle(context, request, line->rest); !done) return report(context, done.error());
-  return hold(context, request, line->rest);
+  for (JobRequest& one : requests)
+    if (auto done = settle(context, one, command); !done) return report(context, done.error());
+  return hold(context, requests, command);
 }
 
 }  // namespace spur::cli

@@ -13,7 +13,7 @@
 #include "cli/squeue_columns.h"
 #include "cli/squeue_json.h"
 #include "cli/squeue_sort.h"
-#include "cli/steps.h"
+#include "cli/squeue_steps.h"
 #include "cli/users.h"
 #include "text/columns.h"
 #include "text/decimal.h"
@@ -27,7 +27,7 @@ namespace {
 
 struct Squeue {
   bool show_steps = false;
-  std::vector<StepTarget> steps;
+  std::vector<StepPick> steps;
   wire::JobFilter filter;
   std::vector<std::string> qos, reservations, licenses;
   std::vector<std::string> unknown_users;
@@ -127,9 +127,11 @@ OptionStatus set_steps(Squeue& s, Value v) {
   s.show_steps = true;
   if (v.empty() || v == "ALL") return {};
   for (const std::string_view name : text::split(v, ',')) {
-    const auto target = parse_step_target(name);
-    if (!target) return bad_option(fmt::format("Invalid job_step specification: {}", name), 1);
-    s.steps.push_back(*target);
+    const auto pick = parse_step_pick(name);
+    if (name.find('.') == std::string_view::npos)
+      return bad_option(fmt::format("Invalid job_step id: {}.??", name), 1);
+    if (!pick) return bad_option(fmt::format("Invalid job_step id: {}", name), 1);
+    s.steps.push_back(*pick);
   }
   return {};
 }
@@ -358,33 +360,36 @@ int show_once(Context& context, Controller& controller, const Squeue& options, c
   return 0;
 }
 
-// One step a line; Slurm has formats of its own for them, of which this is the default.
 int show_steps(Context& context, Controller& controller, const Squeue& options) {
-  if (options.format || options.long_format || options.json) return report_unsupported(context, "a format of steps");
-  const auto steps = running_steps(controller, options.filter);
-  if (!steps) {
-    context.plain("slurm_get_job_steps error: {}", words(steps.error()));
-    return 1;
+  if (options.json) return report_unsupported(context, "--steps with --json");
+  wire::JobFilter filter = options.filter;
+  if (options.users_given && filter.users.empty()) filter.users = {Uid(~0u)};  // only names that nobody has
+  for (;;) {
+    const int status = show_steps(context, controller, filter,
+                                  {.picks = options.steps,
+                                   .format = options.format,
+                                   .long_format = options.long_format,
+                                   .sort = options.sort,
+                                   .no_header = options.no_header,
+                                   .with_date = options.long_form || options.iterate});
+    if (!options.iterate || status != 0) return status;
+    context.out.write("\n");
+    context.out.flush();
+    context.pause(seconds(*options.iterate));
   }
-  if (!options.no_header)
-    context.out.print("{:>15.15} {:>8.8} {:>9.9} {:>8.8} {:>9.9} {}\n", "STEPID", "NAME", "PARTITION", "USER", "TIME",
-                      "NODELIST");
-  for (const wire::StepInfo& step : *steps) {
-    if (!among(step, options.steps)) continue;
-    const auto ran = std::chrono::duration_cast<seconds>(context.now() - step.started);
-    context.out.print("{:>15.15} {:>8.8} {:>9.9} {:>8.8} {:>9.9} {}\n",
-                      fmt::format("{}.{}", step.job.value, step.step), text::printable(step.name), step.partition,
-                      user_name(step.uid), text::format_elapsed(std::max(ran, seconds(0))), step.nodes);
-  }
-  return 0;
 }
 
 }  // namespace
 
 int cmd_squeue(Context& context) {
   Squeue options;
-  const auto rest = read_line<Squeue>(context, kOptions, options, Order::Anywhere, 1);
+  auto rest = read_line<Squeue>(context, kOptions, options, Order::Anywhere, 1);
   if (!rest) return rest.error();
+  // "-s 5.0": a value that may be left out must be glued to its letter, but Slurm takes this one, too.
+  if (options.show_steps && options.steps.empty() && !rest->empty()) {
+    if (auto done = set_steps(options, rest->front()); !done) return report(context, done.error());
+    rest->erase(rest->begin());
+  }
   if (options.version) return print_version(context);
   if (options.help || options.usage) {
     context.out.write(options.usage ? std::string(kUsage)

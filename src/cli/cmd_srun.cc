@@ -81,11 +81,28 @@ std::expected<std::vector<StepOrder>, int> orders_in(Context& context, Controlle
   return orders;
 }
 
-int run_programs(Context& context, const std::vector<Component>& components) {
+// What the site has chosen for those who choose nothing.
+void take_defaults(JobRequest& request, const SrunDefaults& defaults, bool with_mpi) {
+  const auto program = [](std::optional<std::string>& own, const std::string& usual) {
+    if (!own && !usual.empty()) own = usual;
+  };
+  program(request.prolog, defaults.prolog);
+  program(request.epilog, defaults.epilog);
+  if (!with_mpi || request.mpi_given || defaults.mpi.empty() || defaults.mpi == "none") return;
+  request.mpi = defaults.mpi == "pmix_v4" ? "pmix" : defaults.mpi;
+}
+
+int run_programs(Context& context, std::vector<Component>& components) {
   const auto controller = context.controller();
   if (!controller) {
     context.error("Unable to allocate resources: {}", words(controller.error()));
     return 1;
+  }
+  for (Component& component : components) {
+    // Steps that run as one have no MPI yet; they must not fail for a wish that nobody had.
+    const bool alone = components.size() == 1 && !component.request.het_groups;
+    take_defaults(component.request, (*controller)->srun_defaults(), alone);
+    take_defaults(component.bare, (*controller)->srun_defaults(), false);
   }
   const JobRequest& request = components.front().request;
   if (request.test_only) return report_forecast(context, **controller, specs_of(components));

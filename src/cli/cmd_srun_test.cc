@@ -225,6 +225,7 @@ class Srun : public testing::Test {
     controller->on_wait = on_wait_;
     controller->ticket = {"ticket", {"n1", "n2"}, {"host1:1", "host2:2"}, slots_};
     controller->refuse_job[99999] = ErrorCode::InvalidJobId;
+    controller->defaults = defaults_;
     Output out(-1), err(-1);
     Context context(out, err);
     context.program = "srun";
@@ -252,6 +253,7 @@ class Srun : public testing::Test {
   model::Reason reason_ = model::Reason::Resources;
   std::vector<std::uint32_t> slots_ = {1, 1};
   std::function<void(FakeController&)> on_wait_;
+  SrunDefaults defaults_;
   Status result_;
   Time now_ = kTestNow;
   FakeRunner::Seen seen_;
@@ -276,8 +278,22 @@ TEST_F(Srun, RunsInAFreshAllocation) {
   EXPECT_EQ(seen_.request.arguments, (std::vector<std::string>{"/bin/echo", "a b"}));
   EXPECT_EQ(seen_.request.nodes, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(seen_.request.tasks, 2u);
-  EXPECT_EQ(seen_.request.environment, (std::vector<std::string>{"A=1", "HOME=/h"}));
+  EXPECT_EQ(seen_.request.environment, (std::vector<std::string>{"A=1", "HOME=/h", "SRUN_DEBUG=3"}));
   EXPECT_TRUE(seen_.input_ended);
+}
+
+TEST_F(Srun, TakesWhatTheSiteHasChosen) {
+  const std::vector<Event> script = {started(), exit(0, 0), exit(1, 0)};
+  defaults_ = {.mpi = "pmix_v4", .prolog = {}, .epilog = {}};
+  EXPECT_EQ(run("-n2 x", script), 0);
+  EXPECT_EQ(seen_.request.mpi, "pmix");
+  EXPECT_EQ(run("-n2 --mpi=none x", script), 0);
+  EXPECT_EQ(seen_.request.mpi, "");
+  EXPECT_EQ(run("-n2 x", script, {"SLURM_MPI_TYPE=pmi2"}), 0);
+  EXPECT_EQ(seen_.request.mpi, "pmi2");
+  defaults_.mpi = "none";
+  EXPECT_EQ(run("-n2 x", script), 0);
+  EXPECT_EQ(seen_.request.mpi, "");
 }
 
 struct ExitCase {
@@ -433,7 +449,6 @@ TEST_F(Srun, RefusesBadLines) {
       {"-p nosuch x", 1,
        "srun: error: invalid partition specified: nosuch\nsrun: error: Unable to allocate resources: Invalid "
        "partition name specified\n"},
-      {"--bcast x", 1, "srun: error: --bcast is not supported yet\n"},
       {"--mpi=lam x", 1, "srun: error: Invalid MPI type 'lam', --mpi=list for acceptable types\n"},
       {"--cpu-bind=foo x", 1, "srun: error: unrecognized --cpu-bind argument \"foo\"\n"},
       {"--gpu-bind=closest x", 1, "srun: error: --gpu-bind=closest is not supported yet\n"},

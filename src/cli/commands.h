@@ -12,8 +12,10 @@ namespace spur::cli {
 int cmd_explain(Context& context);
 int cmd_salloc(Context& context);
 int cmd_sbatch(Context& context);
+int cmd_sbcast(Context& context);
 int cmd_scancel(Context& context);
 int cmd_scontrol(Context& context);
+int cmd_sgather(Context& context);
 int cmd_simulate(Context& context);
 int cmd_sinfo(Context& context);
 int cmd_sprio(Context& context);

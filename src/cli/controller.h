@@ -3,16 +3,25 @@
 // table in its place. The real one is made by wire_controller.cc.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "wire/agent_client.h"
 #include "wire/controller_client.h"
+#include "wire/file_client.h"
+#include "wire/process_client.h"
 #include "wire/usage_client.h"
 
 namespace spur::cli {
+
+// What srun does unless its options say otherwise.
+struct SrunDefaults {
+  std::string mpi, prolog, epilog;  // pmi2, pmix; programs; empty: none
+};
 
 class Controller {
  public:
@@ -47,14 +56,22 @@ class Controller {
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;
+  // Of the configuration.
+  virtual SrunDefaults srun_defaults() const { return {}; }
   // Of agents, not of the controller: it knows nothing of steps.
   virtual Result<std::vector<wire::StepInfo>> steps(const std::string& agent) = 0;
   virtual Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) = 0;
   // From the agents of the job's nodes; one that does not answer is an error.
   virtual Result<std::vector<wire::NodeUsage>> job_usage(JobId job) = 0;
+  virtual Result<wire::NodeProcesses> processes(const std::string& agent) = 0;
+  virtual Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
+                                                           const std::function<Result<std::string_view>()>& read) = 0;
+  virtual Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place,
+                                                              const wire::FileToFetch& file,
+                                                              const wire::FetchSink& sink) = 0;
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.
-std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options);
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, SrunDefaults defaults = {});
 
 }  // namespace spur::cli

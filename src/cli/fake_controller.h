@@ -205,6 +205,43 @@ class FakeController : public Controller {
     return usage;
   }
   std::vector<wire::NodeUsage> usage;
+  SrunDefaults srun_defaults() const override { return defaults; }
+  SrunDefaults defaults;
+  Result<wire::NodeProcesses> processes(const std::string& agent) override {
+    calls.push_back("processes of " + agent);
+    return node_processes;
+  }
+  wire::NodeProcesses node_processes;
+  Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
+                                                   const std::function<Result<std::string_view>()>& read) override {
+    std::string nodes;
+    for (const auto& node : place.nodes) nodes += " " + node;
+    calls.push_back(fmt::format("send {} {:o}{}{}{}{} to{}", file.path, file.mode, file.replace ? " replace" : "",
+                                file.directory ? " directory" : "", file.compress ? " compress" : "",
+                                file.times ? " times" : "", nodes));
+    std::string content;
+    while (!file.directory) {
+      SPUR_ASSIGN(const auto piece, read());
+      if (piece.empty()) break;
+      content += piece;
+    }
+    sent.push_back(content);
+    return file_failures;
+  }
+  Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place, const wire::FileToFetch& file,
+                                                      const wire::FetchSink& sink) override {
+    calls.push_back(fmt::format("fetch {}{} from {}", file.path, file.remove ? " remove" : "", place.nodes.front()));
+    if (!file_failures.empty()) return file_failures.front();
+    for (const auto& [entry, data] : fetched) {
+      SPUR_TRY(sink.entry(entry));
+      if (!data.empty()) SPUR_TRY(sink.data(data));
+    }
+    SPUR_TRY(sink.complete());
+    return std::optional<wire::FileFailure>{};
+  }
+  std::vector<std::string> sent;
+  std::vector<wire::FileFailure> file_failures;
+  std::vector<std::pair<wire::FetchedEntry, std::string>> fetched;
   std::function<void(FakeController&)> on_wait;
 
  private:

@@ -439,7 +439,32 @@ OptionStatus set_gpu_bind(Request& r, Value v) {
   r.gpu_bind = std::string(v);
   return {};
 }
+OptionStatus set_bcast(Request& r, Value v) {
+  r.bcast = v.empty() ? "./" : std::string(v);
+  return {};
+}
+OptionStatus set_bcast_exclude(Request& r, Value v) {
+  if (v != "NONE")
+    for (const auto path : text::split(v, ','))
+      if (!path.starts_with('/'))
+        return bad_option(fmt::format("Invalid path for --bcast-exclude: '{}' is not a full path", path), 1);
+  r.bcast_exclude = std::string(v);
+  return {};
+}
+OptionStatus set_compress(Request& r, Value v) {
+  if (!v.empty() && v != "lz4" && v != "none")
+    return bad_option(fmt::format("Compression type '{}' unknown: lz4 or none", v), 1);
+  r.bcast_compress = v != "none";
+  return {};
+}
+OptionStatus set_send_libs(Request& r, Value v) {
+  if (!v.empty() && v != "yes" && v != "no")
+    return bad_option(fmt::format("Invalid value '{}' for --send-libs: yes or no", v), 1);
+  r.send_libs = v != "no";
+  return {};
+}
 OptionStatus set_mpi(Request& r, Value v) {
+  r.mpi_given = true;
   if (v == "none")
     r.mpi.clear();
   else if (v == "pmi2" || v == "pmix" || v == "list")

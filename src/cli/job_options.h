@@ -60,6 +60,9 @@ struct JobRequest {
   std::optional<std::uint32_t> relative;  // -r: from that node of the job on
   std::optional<bool> kill_on_bad_exit;
   std::string mpi;  // pmi2, pmix, list; empty: none
+  bool mpi_given = false;
+  std::optional<std::string> bcast, bcast_exclude;  // where to send the program first; "": a place of ours
+  bool send_libs = false, bcast_compress = false;
   std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
   std::optional<JobId> job_id;                // --jobid
   bool nodes_given = false, tasks_given = false, time_given = false;

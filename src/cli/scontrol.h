@@ -45,6 +45,10 @@ void scontrol_requeuehold(Scontrol& run, const Words& words);
 void scontrol_suspend(Scontrol& run, const Words& words);
 void scontrol_resume(Scontrol& run, const Words& words);
 void scontrol_write(Scontrol& run, const Words& words);
+void scontrol_listpids(Scontrol& run, const Words& words);
+void scontrol_pidinfo(Scontrol& run, const Words& words);
+void scontrol_listjobs(Scontrol& run, const Words& words);
+void scontrol_liststeps(Scontrol& run, const Words& words);
 void scontrol_ping(Scontrol& run, const Words& words);
 
 // "key=value" in two; an absent "=" gives an empty value and has_value false.
@@ -57,6 +61,7 @@ KeyValue split_pair(std::string_view word);
 void scontrol_create_reservation(Scontrol& run, const Words& words);
 void scontrol_update_reservation(Scontrol& run, const KeyValue& entity, const Words& pairs);
 void scontrol_show_reservation(Scontrol& run, const std::string& name);  // empty: all
+void scontrol_show_step(Scontrol& run, const std::string& name);  // empty: all
 void scontrol_update_partition(Scontrol& run, const KeyValue& entity, const Words& pairs);
 
 // Slurm's words for a refused update: somebody else's job or node is "Invalid user id" there.

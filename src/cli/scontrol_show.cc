@@ -9,7 +9,6 @@
 #include "cli/read_file.h"
 #include "cli/scontrol.h"
 #include "cli/sinfo_json.h"
-#include "cli/steps.h"
 #include "model/distribution.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
@@ -157,56 +156,6 @@ void show_partition(Scontrol& run, const std::string& name) {
                                        : fmt::format("Partition {} not found\n", name));
 }
 
-std::string step_record(const wire::StepInfo& step) {
-  std::string tres = fmt::format("cpu={}", step.cpus);
-  if (step.memory_mib > 0) tres += fmt::format(",mem={}M", step.memory_mib);
-  tres += fmt::format(",node={}", step.node_count);
-  const std::string limit = step.time_limit.is_finite()
-                                ? text::format_time_limit(step.time_limit, text::LimitStyle::Scontrol)
-                                : "UNLIMITED";
-  std::string dist = model::distribution_text(step.distribution);
-  if (dist.empty()) dist = "block";
-  dist[0] = static_cast<char>(dist[0] & ~32);
-  return fmt::format(
-      "StepId={}.{} UserId={} StartTime={} TimeLimit={}\n"
-      "   State=RUNNING Partition={} NodeList={}\n"
-      "   Nodes={} CPUs={} Tasks={} Name={} Network=(null)\n"
-      "   TRES={}\n"
-      "   ResvPorts=(null)\n"
-      "   CPUFreqReq=Default Dist={}\n"
-      "   SrunHost:Pid={}:{}\n\n",
-      step.job.value, step.step, step.uid.value, moment(step.started, "Unknown"), limit, step.partition, step.nodes,
-      step.node_count, step.cpus, step.tasks, text::printable(step.name), tres, dist, text::printable(step.host),
-      step.pid);
-}
-
-void show_step(Scontrol& run, const std::string& name) {
-  if (run.json) return run.fail("scontrol: error: show step --json is not supported yet");
-  Controller* controller = run.controller();
-  if (controller == nullptr) return;
-  std::vector<StepTarget> targets;
-  wire::JobFilter filter;
-  if (!name.empty()) {
-    const auto target = parse_step_target(name);
-    if (!target) return run.fail("Invalid job_step id specified: {}", name);
-    targets.push_back(*target);
-    filter.jobs = {{target->job, std::nullopt}};
-  }
-  const auto steps = running_steps(*controller, filter);
-  if (!steps) return run.fail("slurm_get_job_steps error: {}", words(steps.error()));
-  bool any = false;
-  for (const auto& step : *steps) {
-    if (!among(step, targets)) continue;
-    run.context.out.write(step_record(step));
-    any = true;
-  }
-  if (any) return;
-  if (!name.empty()) run.exit_status = 1;
-  if (!run.quiet)
-    run.context.out.write(name.empty() ? "No job steps in the system\n"
-                                       : fmt::format("Job step {} not found\n", name));
-}
-
 void show_config(Scontrol& run) {
   Controller* controller = run.controller();
   if (controller == nullptr) return;
@@ -296,7 +245,7 @@ void scontrol_show(Scontrol& run, const Words& words) {
     case Entity::Reservation:
       return scontrol_show_reservation(run, argument);
     case Entity::Step:
-      return show_step(run, argument);
+      return scontrol_show_step(run, argument);
     case Entity::NotYet:
       return run.fail("scontrol: error: show {} is not supported yet", found->name);
   }

@@ -17,6 +17,8 @@
 #include "cli/display.h"
 #include "cli/job_option_values.h"
 #include "cli/read_file.h"
+#include "cli/srun_address.h"
+#include "cli/srun_broadcast.h"
 #include "cli/srun_exits.h"
 #include "cli/srun_layout.h"
 #include "cli/srun_multi_prog.h"
@@ -322,6 +324,13 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.arguments = order.program;
   SPUR_ASSIGN(step.environment, step_environment(context, request));
   step.environment.insert(step.environment.end(), het_environment.begin(), het_environment.end());
+  // The variables of Slurm that name srun's ports are left out: nobody listens there, and its PMI-1 library would
+  // try.
+  if (const std::string own = own_address_towards(ticket.addresses.front()); !own.empty())
+    for (const char* name : {"SLURM_LAUNCH_NODE_IPADDR", "SLURM_SRUN_COMM_HOST"})
+      step.environment.push_back(fmt::format("{}={}", name, own));
+  step.environment.push_back(
+      fmt::format("SRUN_DEBUG={}", std::max(0, 3 + context.verbosity - (context.quiet ? 1 : 0))));
   step.directory = spec.work_dir.empty() ? request.directory : spec.work_dir;
   // A step that is one of several has its place; another one may be put where there is room.
   const bool anywhere = !het && !layout.candidates.empty() && layout.task_nodes.empty();
@@ -415,7 +424,16 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
     context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", layout->tasks, *size->nodes,
                  layout->nodes.size());
   }
-  return Prepared{order, *std::move(ticket), *std::move(layout), {}, {}};
+  Prepared out{order, *std::move(ticket), *std::move(layout), {}, {}};
+  if (!request.bcast || request.multi_prog) return out;
+  wire::FilePlace place{.ticket = out.ticket.ticket, .nodes = {}, .addresses = {}};
+  for (const std::size_t node : out.layout.candidates.empty() ? out.layout.nodes : out.layout.candidates) {
+    place.nodes.push_back(out.ticket.nodes[node]);
+    place.addresses.push_back(node < out.ticket.addresses.size() ? out.ticket.addresses[node] : std::string());
+  }
+  if (const int failed = broadcast_program(context, controller, request, job, place, out.order.program); failed != 0)
+    return std::unexpected(failed);
+  return out;
 }
 
 int run(Context& context, Controller& controller, const Prepared& prepared) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +19,22 @@ struct StepTarget {
 // "5.0", "5".
 std::optional<StepTarget> parse_step_target(std::string_view text);
 
-// Of the jobs that the filter picks, in order. Agents that do not answer are left out.
-Result<std::vector<wire::StepInfo>> running_steps(Controller& controller, wire::JobFilter filter);
-bool among(const wire::StepInfo& step, const std::vector<StepTarget>& targets);  // no targets: any
+struct RunningStep {
+  wire::StepInfo info;
+  model::JobPtr job;
+  std::string id() const;  // "5.0", "5_3.0" of a task of an array, "5+1.0" of a component
+};
+// By any of a job's names: "5.0", "5_3.0", "5+1.0"; without a step: all of the job.
+struct StepPick {
+  JobId job;
+  std::optional<std::uint32_t> array_task, het_offset, step;
+  bool is(const RunningStep& running) const;
+};
+std::optional<StepPick> parse_step_pick(std::string_view text);
+
+// Of the jobs that the filter picks, in order; with nodes in the filter, only steps on them. Agents that do not
+// answer are left out.
+Result<std::vector<RunningStep>> running_steps(Controller& controller, wire::JobFilter filter);
+bool among(const RunningStep& step, const std::vector<StepPick>& picks);  // no picks: any
 
 }  // namespace spur::cli

@@ -7,7 +7,9 @@ namespace {
 
 class WireController final : public Controller {
  public:
-  explicit WireController(wire::ClientOptions options) : client_(std::move(options)) {}
+  WireController(wire::ClientOptions options, SrunDefaults defaults)
+      : client_(std::move(options)), defaults_(std::move(defaults)) {}
+  SrunDefaults srun_defaults() const override { return defaults_; }
 
   Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
     return client_.submit(components, token);
@@ -72,16 +74,28 @@ class WireController final : public Controller {
     }
     return out;
   }
+  Result<wire::NodeProcesses> processes(const std::string& agent) override {
+    return wire::list_processes(agent, kAgentTimeout);
+  }
+  Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
+                                                   const std::function<Result<std::string_view>()>& read) override {
+    return wire::send_file(place, file, read);
+  }
+  Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place, const wire::FileToFetch& file,
+                                                      const wire::FetchSink& sink) override {
+    return wire::fetch_file(place, file, sink);
+  }
 
  private:
   static constexpr Duration kAgentTimeout = seconds(10);
   wire::ControllerClient client_;
+  SrunDefaults defaults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options) {
-  return std::make_unique<WireController>(std::move(options));
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, SrunDefaults defaults) {
+  return std::make_unique<WireController>(std::move(options), std::move(defaults));
 }
 
 }  // namespace spur::cli

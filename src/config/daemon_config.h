@@ -74,6 +74,8 @@ struct DaemonConfig {
   std::string slurm_user;   // empty: the user who runs the controller
   std::string slurmd_user;  // empty: the user who runs the agent
   seconds message_timeout{60};
+  std::string mpi_default;               // of srun; empty: none
+  std::string srun_prolog, srun_epilog;  // run by srun itself; empty: none
 
   CgroupConfig cgroup;
   std::vector<DetectRule> detect;  // the last one that fits a node counts

@@ -205,7 +205,10 @@ ClientEndpoints client_options(const DaemonConfig& config) {
           .local_socket = environment("SPUR_CONTROLLER_ADDR").empty() && is_socket(local) ? local : std::string{},
           .auth_socket = std::move(socket),
           .ticket_socket = std::string(environment("SPUR_TICKET_SOCKET")),
-          .timeout = config.message_timeout};
+          .timeout = config.message_timeout,
+          .mpi_default = config.mpi_default,
+          .srun_prolog = config.srun_prolog,
+          .srun_epilog = config.srun_epilog};
 }
 
 Result<ClientEndpoints> client_options(const std::string& path) {

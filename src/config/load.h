@@ -57,6 +57,7 @@ struct ClientEndpoints {
   std::string auth_socket;
   std::string ticket_socket;  // $SPUR_TICKET_SOCKET: set in jobs and by salloc
   Duration timeout{};
+  std::string mpi_default, srun_prolog, srun_epilog;  // what srun does unless its options say otherwise
 };
 // All that a command needs in order to call. `path` as for load(); without warnings, which are the daemons' to tell.
 Result<ClientEndpoints> client_options(const std::string& path = {});

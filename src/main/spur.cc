@@ -23,7 +23,9 @@ spur::Result<std::unique_ptr<spur::cli::Controller>> connect() {
   options.ticket_socket = std::move(endpoints.ticket_socket);
   options.timeout = endpoints.timeout;
   options.interrupted = spur::cli::interrupted;
-  return spur::cli::make_wire_controller(std::move(options));
+  return spur::cli::make_wire_controller(std::move(options), {.mpi = std::move(endpoints.mpi_default),
+                                                              .prolog = std::move(endpoints.srun_prolog),
+                                                              .epilog = std::move(endpoints.srun_epilog)});
 }
 
 }  // namespace

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "agent/file_service.h"
+#include "agent/process_service.h"
 #include "agent/step_service.h"
 #include "agent/step_session.h"
 #include "config/load.h"
@@ -207,10 +209,39 @@ class Spurd {
     const std::string listen =
         options_.listen.empty() ? config::agent_listen_address(loaded_.daemon, declared()) : options_.listen;
     int port = 0;
-    SPUR_ASSIGN(server_, agent::serve_steps(listen, *service_, &port));
+    files_ = std::make_unique<agent::FileContext>(agent::FileContext{.agent = *agent_,
+                                                                     .port = *channels_,
+                                                                     .node = node_,
+                                                                     .verify = steps_->verify,
+                                                                     .call_after = steps_->call_after});
+    file_service_ =
+        std::make_unique<agent::FileService>(*files_, [this](std::function<void()> f) { loop_->post(std::move(f)); });
+    process_service_ = std::make_unique<agent::ProcessService>(
+        [this](const v1::ListProcessesRequest& request, v1::ListProcessesReply& reply) {
+          list_processes(request, reply);
+        },
+        [this](std::function<void()> f) { loop_->post(std::move(f)); });
+    SPUR_ASSIGN(server_, agent::serve_steps(listen, *service_, &port, agent::kShortestPingInterval,
+                                            {file_service_.get(), process_service_.get()}));
     address_ = config::join_host_port(reachable_host(listen, declared()), static_cast<std::uint16_t>(port));
     agent_->set_address(address_);
     return {};
+  }
+
+  void list_processes(const v1::ListProcessesRequest& request, v1::ListProcessesReply& reply) const {
+    reply.set_node(node_);
+    for (const auto& [job, processes] : launcher_->processes()) {
+      if (request.job() != 0 && request.job() != job.value) continue;
+      reply.add_jobs(job.value);
+      for (const auto& process : processes) {
+        auto* row = reply.add_processes();
+        row->set_pid(process.pid);
+        row->set_job(job.value);
+        row->set_step(process.step);
+        if (process.rank) row->set_rank(*process.rank);
+        if (process.local_id) row->set_local_id(*process.local_id);
+      }
+    }
   }
 
   // For commands in jobs: who they are, and the tickets of their steps. Without these sockets (a path too long for
@@ -418,6 +449,9 @@ class Spurd {
   std::unique_ptr<os::SpoolStepNotes> notes_;
   std::unique_ptr<agent::StepContext> steps_;
   std::unique_ptr<agent::StepService> service_;
+  std::unique_ptr<agent::FileContext> files_;
+  std::unique_ptr<agent::FileService> file_service_;
+  std::unique_ptr<agent::ProcessService> process_service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<os::AuthSocket> auth_;
   std::unique_ptr<os::LocalSocket> tickets_;

@@ -8,6 +8,7 @@
 
 #include "os/files.h"
 #include "os/sysfs.h"
+#include "os/yaml_text.h"
 
 namespace spur::os {
 namespace {
@@ -72,9 +73,11 @@ std::vector<CdiDevice> read_cdi(const std::vector<std::string>& directories, std
   std::vector<CdiDevice> out;
   for (const std::string& directory : directories)
     for (const std::string& name : sysfs_list(directory)) {
-      if (!name.ends_with(".json")) continue;
+      const bool yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+      if (!yaml && !name.ends_with(".json")) continue;
       const std::string path = directory + "/" + name;
-      const auto text = read_file(path, kMostBytes);
+      auto text = read_file(path, kMostBytes);
+      if (text && yaml) text = yaml_to_json(*text);
       auto devices = text ? parse_cdi(*text) : Result<std::vector<CdiDevice>>(std::unexpected(text.error()));
       if (!devices) {
         if (problems) problems->push_back(fmt::format("{}: {}", path, devices.error().message));

@@ -22,7 +22,7 @@ struct CdiDevice {
 
 // One specification. Corrupt, with a sentence, if it is none; what every device of it gets is in each of them.
 Result<std::vector<CdiDevice>> parse_cdi(std::string_view text);
-// All *.json of the directories, in order; a device of a later one goes first. Files that are no specification are
+// All *.json, *.yaml and *.yml of the directories, in order; a device of a later one goes first. Files that are no specification are
 // named in `problems`.
 std::vector<CdiDevice> read_cdi(const std::vector<std::string>& directories, std::vector<std::string>* problems);
 

@@ -48,9 +48,11 @@ TEST(Cdi, DirectoriesOneAfterTheOther) {
   std::ofstream(dir / "a/notes.txt") << "{";
   std::ofstream(dir / "b/x.json")
       << R"({"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu", "devices": [{"name": "0"}]})";
+  std::ofstream(dir / "b/y.yaml") << "cdiVersion: 0.5.0\nkind: amd.com/gpu\ndevices:\n- name: \"1\"\n";
   std::vector<std::string> problems;
   const auto devices = read_cdi({dir / "a", dir / "none", dir / "b"}, &problems);
-  ASSERT_EQ(devices.size(), 2u);
+  ASSERT_EQ(devices.size(), 3u);
+  EXPECT_EQ(devices[2].kind, "amd.com/gpu");
   EXPECT_EQ(devices[0].name, "all");
   EXPECT_TRUE(devices[1].files.empty());  // the later one counts
   ASSERT_EQ(problems.size(), 1u);

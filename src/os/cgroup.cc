@@ -5,17 +5,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <ctime>
 #include <memory>
 #include <optional>
 
 #include "os/files.h"
 #include "os/process.h"
+#include "os/sysfs.h"
 
 namespace spur::os {
 namespace {
@@ -170,6 +173,8 @@ CgroupBase open_cgroup_base(std::string_view name) {
     return out;
   }
   out.path = path;
+  out.lock.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (out.lock) (void)::flock(out.lock.get(), LOCK_SH | LOCK_NB);
   if (auto above = Cgroup::open(parent); above) {
     step_aside(*above);
     hand_on_controllers(above->fd(), parent);
@@ -182,6 +187,24 @@ CgroupBase open_cgroup_base(std::string_view name) {
   if (!missing.empty())
     out.problem = fmt::format("no control of {} in {}: limits of these are not enforced", missing, path);
   return out;
+}
+
+std::size_t remove_left_groups(const CgroupBase& base, std::string_view prefix, seconds older_than) {
+  const auto slash = base.path.rfind('/');
+  if (base.path.empty() || slash == std::string::npos || prefix.empty()) return 0;
+  const std::string parent = base.path.substr(0, slash);
+  std::size_t removed = 0;
+  for (const auto& name : sysfs_list(parent)) {
+    const std::string path = parent + "/" + name;
+    if (!name.starts_with(prefix) || path == base.path) continue;
+    const auto group = Cgroup::open(path);
+    // An agent of another cluster on this host may have a node of the same name.
+    if (!group || group->populated() || ::flock(group->fd(), LOCK_EX | LOCK_NB) != 0) continue;
+    struct stat info{};
+    if (::fstat(group->fd(), &info) != 0 || ::time(nullptr) - info.st_mtime < older_than.count()) continue;
+    if (group->remove()) ++removed;
+  }
+  return removed;
 }
 
 std::string job_cgroup_path(std::string_view base, model::JobRun run) {
@@ -249,9 +272,10 @@ Status Cgroup::limit(const CgroupLimits& limits) const {
   return {};
 }
 
-void Cgroup::delegate() const {
+void Cgroup::delegate(bool cpus) const {
   // Only what groups below are limited by or counted with.
   (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+memory");
+  if (cpus) (void)write_at(fd_.get(), path_, "cgroup.subtree_control", "+cpuset");
 }
 
 std::uint64_t Cgroup::oom_kills() const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "model/agent_message.h"
 #include "os/confinement.h"
 #include "os/unique_fd.h"
@@ -22,6 +23,7 @@
 namespace spur::os {
 
 struct CgroupBase {
+  UniqueFd lock;        // held while the agent lives: its groups are not left over
   std::string path;     // empty: not usable
   std::string problem;  // one sentence: why nothing is usable, or which limits cannot be enforced; empty: all is well
 };
@@ -29,6 +31,10 @@ struct CgroupBase {
 // limited by, where they can be had. A cgroup that holds processes cannot hand controllers on: if all of its
 // processes are the caller's own they move into a group `daemon` beside. Needs to be done once per agent.
 CgroupBase open_cgroup_base(std::string_view name);
+// Removes what agents that are gone have left beside `base` under names that begin with `prefix`: groups in which
+// there is no process, which nobody holds the lock of and which did not change for a while (their agent may be about
+// to lock them). How many.
+std::size_t remove_left_groups(const CgroupBase& base, std::string_view prefix, seconds older_than);
 std::string job_cgroup_path(std::string_view base, model::JobRun run);
 
 class Cgroup {
@@ -51,7 +57,8 @@ class Cgroup {
   // What the kernel offers no control for is left out: the agent has warned of that. Anything else that cannot be set
   // is an error. Devices: see os/device_filter.h.
   Status limit(const CgroupLimits& limits) const;
-  void delegate() const;  // lets groups below have limits and counts of their own; where it can be had
+  void delegate(
+      bool cpus = false) const;  // lets groups below have limits and counts of their own; where it can be had
   // How many processes here and below were killed for want of memory; 0 where that is not counted.
   std::uint64_t oom_kills() const;
   std::uint64_t peak_memory_bytes() const;  // 0 where not counted

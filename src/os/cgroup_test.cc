@@ -57,6 +57,29 @@ class CgroupTest : public testing::Test {
   std::vector<pid_t> children_;
 };
 
+TEST_F(CgroupTest, WhatAgentsThatAreGoneLeftIsRemoved) {
+  const std::string mine = base_.path.substr(base_.path.rfind('/') + 1) + ".left.";
+  const auto path = [&](const char* name) { return base_.path.substr(0, base_.path.rfind('/') + 1) + mine + name; };
+  auto gone = Cgroup::create(path("gone"));
+  auto busy = Cgroup::create(path("busy"));
+  ASSERT_TRUE(gone && busy && Cgroup::create(path("gone") + "/job_1") &&
+              Cgroup::create(path("gone") + "/job_1/step_0"));
+  sleeper_in(*busy);
+  const CgroupBase living = open_cgroup_base(mine + "living");
+  ASSERT_EQ(living.path, path("living"));
+  EXPECT_EQ(remove_left_groups(base_, mine, seconds(3600)), 0u) << "not at once";
+  EXPECT_EQ(remove_left_groups(base_, mine, seconds(0)), 1u);
+  EXPECT_FALSE(Cgroup::open(path("gone")));
+  EXPECT_TRUE(Cgroup::open(path("busy")));
+  EXPECT_TRUE(Cgroup::open(path("living"))) << "its agent holds the lock";
+  EXPECT_EQ(remove_left_groups(base_, "", seconds(0)), 0u);
+  ASSERT_TRUE(busy->kill());
+  for (const pid_t child : children_) ::waitpid(child, nullptr, 0);
+  children_.clear();
+  EXPECT_TRUE(busy->remove());
+  EXPECT_TRUE(Cgroup::open(living.path)->remove());
+}
+
 TEST_F(CgroupTest, FindsAndKillsAllBelow) {
   auto job = Cgroup::create(base_.path + "/job_1");
   ASSERT_TRUE(job) << job.error().message;

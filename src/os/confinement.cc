@@ -146,6 +146,15 @@ CgroupLimits limits_of(const ConfinedNode& node, const model::LaunchPart& part) 
   return out;
 }
 
+std::string cpuset_of(const CpuMap& map, const std::vector<model::CpuNumber>& cpus) {
+  std::vector<std::uint32_t> numbers;
+  for (const model::CpuNumber cpu : cpus) {
+    if (cpu >= map.cpus.size()) return {};
+    numbers.push_back(map.cpus[cpu].os);
+  }
+  return number_list(std::move(numbers));
+}
+
 CgroupLimits limits_of_step(const CgroupLimits& job, std::uint64_t job_mib, std::uint64_t memory_mib,
                             const std::vector<model::DeviceGrant>& devices) {
   CgroupLimits out;

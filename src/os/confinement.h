@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/agent_message.h"
+#include "os/cpu_map.h"
 
 namespace spur::os {
 
@@ -60,6 +61,8 @@ struct CgroupLimits {
 CgroupLimits limits_of(const ConfinedNode& node, const model::LaunchPart& part);
 // Of a step that has `memory_mib` (0: all) of the `job_mib`, and of the job's devices only `devices`. Devices are
 // confined step by step: a group is one step's alone, while several steps at once may make the job's.
+// The machine's CPUs with these numbers (as jobs count them), as cpuset.cpus takes them. Empty: it does not have all.
+std::string cpuset_of(const CpuMap& map, const std::vector<model::CpuNumber>& cpus);
 CgroupLimits limits_of_step(const CgroupLimits& job, std::uint64_t job_mib, std::uint64_t memory_mib,
                             const std::vector<model::DeviceGrant>& devices);
 

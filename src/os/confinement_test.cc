@@ -101,5 +101,13 @@ TEST(Confinement, TravelsAsText) {
     EXPECT_FALSE(decode_limits(bad)) << bad;
 }
 
+TEST(Confinement, CpusOfAStep) {
+  const CpuMap map{.cpus = {{.os = 0}, {.os = 4}, {.os = 1}, {.os = 5}}};
+  EXPECT_EQ(cpuset_of(map, {0, 2}), "0-1");
+  EXPECT_EQ(cpuset_of(map, {1, 3}), "4-5");
+  EXPECT_EQ(cpuset_of(map, {}), "");
+  EXPECT_EQ(cpuset_of(map, {3, 4}), "") << "a node that is declared larger than its machine";
+}
+
 }  // namespace
 }  // namespace spur::os

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "os/files.h"
 #include "os/step_launcher.h"
+#include "os/sysfs.h"
 #include "wire/agent_codec.h"
 
 namespace spur::os {
@@ -136,7 +137,19 @@ Result<std::vector<io::Launcher::Known>> StepLauncher::recover() {
     }
   }
   recover_lost_notes(out);
+  remove_strange_groups();
   return out;
+}
+
+// Empty groups of runs that are no more: a former life of this agent was killed before it could remove them.
+void StepLauncher::remove_strange_groups() const {
+  if (cgroups_.path.empty()) return;
+  for (const auto& name : sysfs_list(cgroups_.path)) {
+    const std::string path = cgroups_.path + "/" + name;
+    const bool ours = std::ranges::any_of(runs_, [&](const auto& run) { return run.second.header.cgroup == path; });
+    if (!name.starts_with("job_") || ours) continue;
+    if (const auto group = Cgroup::open(path); group && !group->populated()) group->remove();
+  }
 }
 
 // Runs that the ledger knows and the spool does not: a power cut took their directories.

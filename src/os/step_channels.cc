@@ -137,12 +137,12 @@ class LocalChannel final : public io::StepChannel {
 
 class RemoteChannel final : public io::StepChannel {
  public:
-  RemoteChannel(EventLoop& loop, const std::string& address, Events events)
+  RemoteChannel(EventLoop& loop, const std::string& address, std::string_view method, Events events)
       : loop_(loop), events_(std::move(events)) {
     const auto open = [&]() -> Result<std::unique_ptr<LoopedStream>> {
       SPUR_ASSIGN(const auto peer, wire::parse_peer_address(address, kAgentPort));
       LoopedStream::Events inner{.on_message = events_.on_output, .on_end = events_.on_closed};
-      return LoopedStream::open(loop_, peer, "/spur.v1.NodeAgent/RunStep", {}, std::move(inner), kKeepAlive);
+      return LoopedStream::open(loop_, peer, method, {}, std::move(inner), kKeepAlive);
     };
     auto stream = open();
     if (stream) {
@@ -205,7 +205,21 @@ std::unique_ptr<io::StepChannel> StepChannels::resume_local(model::JobRun run, s
 
 std::unique_ptr<io::StepChannel> StepChannels::open_remote(const std::string& address,
                                                            io::StepChannel::Events events) {
-  return std::make_unique<RemoteChannel>(loop_, address, std::move(events));
+  return std::make_unique<RemoteChannel>(loop_, address, "/spur.v1.NodeAgent/RunStep", std::move(events));
+}
+
+std::unique_ptr<io::StepChannel> StepChannels::open_files(const model::ControllerLaunch& launch,
+                                                          io::StepChannel::Events events) {
+  auto channel = std::make_unique<LocalChannel>(loop_, std::move(events));
+  launcher_.start_files(launch, [raw = channel.get(), alive = channel->alive()](Result<UniqueFd> socket) {
+    if (*alive) raw->attach(std::move(socket));
+  });
+  return channel;
+}
+
+std::unique_ptr<io::StepChannel> StepChannels::open_remote_files(const std::string& address,
+                                                                 io::StepChannel::Events events) {
+  return std::make_unique<RemoteChannel>(loop_, address, "/spur.v1.NodeFiles/Transfer", std::move(events));
 }
 
 }  // namespace spur::os

@@ -23,6 +23,7 @@ namespace spur::os {
 namespace {
 
 constexpr int kOrderAttempts = 100, kMaxStarts = 3;
+constexpr seconds kLeftFor{60};
 constexpr Duration kOrderRetry = milliseconds(50);
 
 bool has_script(const model::ControllerLaunch& launch) {
@@ -82,6 +83,7 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
     // Several agents may share a host, and their nodes a name: the spool tells them apart.
     out->cgroups_ = open_cgroup_base(fmt::format("spur.{}.{}", out->options_.node, out->token_));
     if (!out->cgroups_.problem.empty()) out->warn(out->cgroups_.problem);
+    remove_left_groups(out->cgroups_, fmt::format("spur.{}.", out->options_.node), kLeftFor);
   }
   out->hooks_ = std::make_unique<HookRunner>(loop, out->options_.hooks.serial);
   SPUR_ASSIGN(out->calls_, StepCalls::open(loop, path, [raw = out.get()](StepCalls::Call call) {
@@ -130,6 +132,22 @@ std::vector<StepSample> StepLauncher::usage(JobId job) const {
       if (name.starts_with(prefix))
         if (auto sample = decode_sample(sysfs_text(dir + "/" + name) + "\n")) out.push_back(std::move(*sample));
     add_usage_now(it->second.header.cgroup, out);
+  }
+  return out;
+}
+
+std::map<JobId, std::vector<StepProcess>> StepLauncher::processes() const {
+  std::map<JobId, std::vector<StepProcess>> out;
+  for (const auto& [run, state] : runs_) {
+    if (state.phase == Phase::Ended || state.phase == Phase::Epilog) continue;
+    auto& of_job = out[run.job];
+    if (!state.header.cgroup.empty()) {
+      of_job = processes_of_job(state.header.cgroup);
+      continue;
+    }
+    for (const auto& step : usage(run.job))
+      for (std::uint32_t i = 0; i < step.tasks.size(); ++i)
+        of_job.push_back({step.step, static_cast<std::uint32_t>(step.tasks[i].pid), step.tasks[i].rank, i});
   }
   return out;
 }
@@ -276,20 +294,29 @@ void StepLauncher::on_stepd_started(model::JobRun run, Result<Spawned> spawned) 
 }
 
 void StepLauncher::start_step(const model::ControllerLaunch& launch, std::uint32_t step, StepReady ready) {
+  start_beside(launch, Kind::Step, std::to_string(step), std::move(ready));
+}
+
+void StepLauncher::start_files(const model::ControllerLaunch& launch, StepReady ready) {
+  start_beside(launch, Kind::Files, "files", std::move(ready));
+}
+
+void StepLauncher::start_beside(const model::ControllerLaunch& launch, Kind kind, const std::string& name,
+                                StepReady ready) {
   auto kept = std::make_shared<const model::ControllerLaunch>(launch);
   find_user(launch.spec->uid, launch.spec->gid,
-            [this, alive = alive_, kept, step, ready = std::move(ready)](const Result<Identity>& user) {
+            [this, alive = alive_, kept, kind, name, ready = std::move(ready)](const Result<Identity>& user) {
               if (!*alive) return;
               if (!user) return ready(std::unexpected(user.error()));
-              with_prolog(kept->run, *user, [this, kept, step, ready, identity = *user](const Status& may) {
+              with_prolog(kept->run, *user, [this, kept, kind, name, ready, identity = *user](const Status& may) {
                 if (!may) return ready(std::unexpected(may.error()));
-                start_step_now(*kept, step, identity, ready);
+                start_beside_now(*kept, kind, name, identity, ready);
               });
             });
 }
 
-void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
-                                  StepReady ready) {
+void StepLauncher::start_beside_now(const model::ControllerLaunch& launch, Kind kind, const std::string& name,
+                                    const Identity& identity, StepReady ready) {
   const model::JobRun run = launch.run;
   const auto it = runs_.find(run);
   if (it == runs_.end() || it->second.phase == Phase::Ended || it->second.phase == Phase::Epilog ||
@@ -308,20 +335,20 @@ void StepLauncher::start_step_now(const model::ControllerLaunch& launch, std::ui
   if (!file) return ready(std::unexpected(file.error()));
   if (auto expected = expect_orders(their_orders.get()); !expected) return ready(std::unexpected(expected.error()));
   StepRequest request{.id = 0,
-                      .kind = StepRequest::Kind::Step,
+                      .kind = kind,
                       .argument = spool_.run_path(run),
-                      .title = fmt::format("spurstepd: [{}.{}]", run.job.value, step),
+                      .title = fmt::format("spurstepd: [{}.{}]", run.job.value, name),
                       .environment = stepd_environment(identity, launch.parts.front()),
                       .fds = {}};
   request.fds.push_back(file->take());
   request.fds.push_back(std::move(their_orders));
   request.fds.push_back(std::move(theirs));
   spawner_->spawn(std::move(request),
-                  [this, run, step, ours, our_orders, ready = std::move(ready)](Result<Spawned> spawned) {
+                  [this, run, name, ours, our_orders, ready = std::move(ready)](Result<Spawned> spawned) {
                     if (!spawned) return ready(std::unexpected(spawned.error()));
                     auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
                     const auto entry = steps_.emplace(
-                        run, Step{.number = step, .pidfd = pidfd, .orders = std::move(*our_orders)});
+                        run, Step{.name = name, .pidfd = pidfd, .orders = std::move(*our_orders)});
                     if (auto watched = loop_.watch_process(pidfd, [this, entry] { on_step_gone(entry); }); !watched) {
                       steps_.erase(entry);
                       return ready(std::unexpected(watched.error()));  // closing our end ends the step

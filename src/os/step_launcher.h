@@ -34,6 +34,7 @@
 #include "os/spool.h"
 #include "os/step_calls.h"
 #include "os/step_control.h"
+#include "os/step_processes.h"
 #include "os/step_spawner.h"
 #include "os/usage_sample.h"
 #include "os/user_lookup.h"
@@ -83,9 +84,14 @@ class StepLauncher final : public io::Launcher {
   // The stream to the daemon of a step that runs, and was given a key when it was started (v1::StepStart): the first
   // StepInput is an attach. NotFound: there is no such step, or it does not show up.
   void resume_step(model::JobRun run, std::uint32_t step, const std::string& key, StepReady ready);
+  // A process of the job's user that writes or reads a file (stepd/file_run.h), otherwise as start_step: FileInputs, FileOutputs.
+  void start_files(const model::ControllerLaunch& launch, StepReady ready);
 
   // What the steps of a job use on this node at the moment, with the peaks that were seen so far.
   std::vector<StepSample> usage(JobId job) const;
+
+  // The processes of each job on this node. Where there are no groups: its tasks, as far as they were sampled.
+  std::map<JobId, std::vector<StepProcess>> processes() const;
 
   const CgroupBase& cgroups() const { return cgroups_; }
 
@@ -116,7 +122,7 @@ class StepLauncher final : public io::Launcher {
     GpuLoad gpu_peak{};          // on this agent's watch
   };
   struct Step {
-    std::uint32_t number = 0;
+    std::string name;  // its number
     std::shared_ptr<const UniqueFd> pidfd;
     UniqueFd orders;
     std::string key{};   // what it says of itself when it has lost us
@@ -125,7 +131,7 @@ class StepLauncher final : public io::Launcher {
   using StepEntry = std::multimap<model::JobRun, Step>::iterator;
   struct Wanted {
     model::JobRun run;
-    std::uint32_t step = 0;
+    std::string step;
     std::string key;
     StepReady ready;
     EventLoop::TimerId timer;
@@ -144,16 +150,18 @@ class StepLauncher final : public io::Launcher {
   void fail_launch(model::JobRun run, const std::string& error, bool node_blameless = false);
   void start_stepd(model::JobRun run, const Identity& identity, std::shared_ptr<RunFile> file);
   void on_stepd_started(model::JobRun run, Result<Spawned> spawned);
-  void start_step_now(const model::ControllerLaunch& launch, std::uint32_t step, const Identity& identity,
-                      StepReady ready);
+  using Kind = StepRequest::Kind;
+  void start_beside(const model::ControllerLaunch& launch, Kind kind, const std::string& name, StepReady ready);
+  void start_beside_now(const model::ControllerLaunch& launch, Kind kind, const std::string& name,
+                        const Identity& identity, StepReady ready);
   void on_step_gone(StepEntry step);
 
   // step_resume.cc: steps that lost their stream, or their agent
-  StepEntry find_step(model::JobRun run, std::uint32_t step);
+  StepEntry find_step(model::JobRun run, const std::string& name);
   void on_step_call(StepCalls::Call call);
   void hand_over(StepEntry step);
   void refuse_wanted(std::list<Wanted>::iterator wanted, const Error& error);
-  void clear_step(model::JobRun run, std::uint32_t step);
+  void clear_step(model::JobRun run, const std::string& name);
   void order_batch(model::JobRun run, StepOrder order, int attempt = 0);
   void order_steps(model::JobRun run, const StepOrder& order);
 
@@ -173,6 +181,7 @@ class StepLauncher final : public io::Launcher {
   void finish(model::JobRun run, EndRecord record);
   void report(model::JobRun run, const EndRecord& record);
   Result<Known> recover_run(model::JobRun run);
+  void remove_strange_groups() const;
   void recover_lost_notes(std::vector<Known>& known);
   void recover_script(model::JobRun run, RunFile file);
   void adopt(model::JobRun run, int attempt);

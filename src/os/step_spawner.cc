@@ -198,7 +198,7 @@ Result<StepRequest> receive_request(int socket) {
     RequestHead head;
     if (bytes.size() < sizeof head) return fail(ErrorCode::Corrupt, "a malformed request");
     std::memcpy(&head, bytes.data(), sizeof head);
-    if (head.magic != kMagic || head.kind > 1) return fail(ErrorCode::Corrupt, "a malformed request");
+    if (head.magic != kMagic || head.kind > static_cast<std::uint32_t>(StepRequest::Kind::Files)) return fail(ErrorCode::Corrupt, "a malformed request");
     out.id = head.id;
     out.kind = static_cast<StepRequest::Kind>(head.kind);
     std::vector<std::string> texts;

@@ -29,13 +29,13 @@
 namespace spur::os {
 
 struct StepRequest {
-  enum class Kind : std::uint8_t { Batch, Step };
+  enum class Kind : std::uint8_t { Batch, Step, Files };
   std::uint32_t id = 0;  // of the reply; set by the spawner
   Kind kind = Kind::Batch;
   std::string argument;                  // batch: the run's directory
   std::string title;                     // as ps shows it
   std::vector<std::string> environment;  // NAME=VALUE; see stepd/template.cc for those it takes itself
-  std::vector<UniqueFd> fds;             // record, orders and, for steps, the stream
+  std::vector<UniqueFd> fds;             // record, orders and, but for batch scripts, the stream
 };
 
 class StepSpawner {

@@ -26,7 +26,7 @@ Result<ProcessSet> ProcessSet::make(const std::string& job_cgroup, const std::st
   SPUR_ASSIGN(auto job, os::Cgroup::create(job_cgroup));
   // By every step: whoever finds the group there cannot know whether its maker has come to that yet.
   SPUR_TRY(job.limit(job_limits));
-  job.delegate();
+  job.delegate(!step_limits.cpus.empty());
   SPUR_ASSIGN(auto step, os::Cgroup::create(job_cgroup + "/" + step_name));
   SPUR_TRY(step.limit(step_limits));
   // The agent has warned where that cannot be.

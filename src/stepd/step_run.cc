@@ -224,9 +224,12 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .of_node = input_.of_node,
                                     .token = os::run_token(input_.token, launch_.run),
                                     .cpus = input_.cpus}));
-  SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_), input_.limits,
-                                           os::limits_of_step(input_.limits, launch_.parts.front().memory_mib,
-                                                              start.grant().memory_mib(), plan.devices)));
+  const model::LaunchPart& part = launch_.parts.front();
+  auto limits = os::limits_of_step(input_.limits, part.memory_mib, start.grant().memory_mib(), plan.devices);
+  // A task that unbinds itself stays within its step all the same.
+  if (!input_.limits.cpus.empty() && plan.layout.cpus.size() < part.cpus.size())
+    limits.cpus = os::cpuset_of(input_.cpus, plan.layout.cpus);
+  SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_), input_.limits, limits));
   if (start.mpi().empty()) return start_tasks(std::move(plan), start);
   return begin_mpi(plan, start);
 }

@@ -173,13 +173,25 @@ std::string resolve_program(const std::string& name, const std::vector<std::stri
   }
 }
 
-[[noreturn]] void execute(const TaskPlan& plan, const std::vector<std::string>& environment) {
+// sbcast --send-libs puts the shared objects of a program beside it; the program is to find them.
+void use_sent_libraries(const std::string& program, std::vector<std::string>& environment) {
+  struct stat info{};
+  const std::string directory = program + "_libs";
+  if (!program.starts_with('/') || ::stat(directory.c_str(), &info) != 0) return;
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return;
+  const char* before = find_entry(environment, "LD_LIBRARY_PATH");
+  set_entry(environment, "LD_LIBRARY_PATH",
+            before != nullptr && *before != 0 ? fmt::format("{}:{}", directory, before) : directory);
+}
+
+[[noreturn]] void execute(const TaskPlan& plan, std::vector<std::string>& environment) {
+  const std::string program = resolve_program(plan.program, environment);
+  use_sent_libraries(program, environment);
   std::vector<char*> argv, env;
   for (const auto& a : plan.arguments) argv.push_back(const_cast<char*>(a.c_str()));
   for (const auto& e : environment) env.push_back(const_cast<char*>(e.c_str()));
   argv.push_back(nullptr);
   env.push_back(nullptr);
-  const std::string program = resolve_program(plan.program, environment);
   int error = 0;
   if (program.find('/') == std::string::npos) {
     error = ENOENT;  // not in PATH; execve would take it for a file of the working directory

@@ -17,6 +17,7 @@
 #include "os/privileges.h"
 #include "os/step_spawner.h"
 #include "stepd/batch_run.h"
+#include "stepd/file_run.h"
 #include "stepd/step_run.h"
 
 namespace spur::stepd {
@@ -54,6 +55,12 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
                .sample_every = sample_every,
                .token = std::move(token),
                .agent = template_pid});
+  else if (request.kind == os::StepRequest::Kind::Files)
+    run_files({.record = std::move(record),
+               .orders = std::move(request.fds[1]),
+               .stream = std::move(request.fds[2]),
+               .identity = std::move(*identity),
+               .limits = std::move(*limits)});
   else
     run_step({.record = std::move(record),
               .directory = std::move(request.argument),

@@ -36,6 +36,10 @@ std::uint64_t checksum(std::string_view head, std::string_view content) {
 
 }  // namespace
 
+std::uint64_t checksum_of(std::string_view content) {
+  return checksum(std::string_view("\0\0\0\0\0\0\0\0", 8), content);
+}
+
 void put_u32(std::uint32_t value, char* to) {
   for (int i = 0; i < 4; ++i) to[i] = static_cast<char>(value >> (8 * i));
 }

@@ -23,6 +23,9 @@ void seal_in_place(std::string_view kind, std::uint32_t version, std::string* by
 // The content. Corrupt if it is of another kind or damaged, VersionMismatch if the version is above `newest`.
 Result<std::string_view> unseal(std::string_view kind, std::uint32_t newest, std::string_view bytes);
 
+// The same checksum, of anything.
+std::uint64_t checksum_of(std::string_view content);
+
 void put_u32(std::uint32_t value, char* to);
 std::uint32_t get_u32(const char* from);
 

@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import subprocess
+import shutil
+import tempfile
 import unittest
 
 from spur_cluster import BIN, SpurCluster, wait_until
@@ -190,6 +192,27 @@ class Cdi(unittest.TestCase):
         self.assertEqual(spec["kind"], "nvidia.com/gpu")
         self.assertEqual([d["name"] for d in spec["devices"]], ["0", "1", "2", "3"])
         self.assertEqual(spec["devices"][0]["containerEdits"]["deviceNodes"], [{"path": "/dev/nvidia0"}])
+
+
+class SrunDefaults(unittest.TestCase):
+    """What a site chooses for srun: MpiDefault, SrunProlog, SrunEpilog."""
+
+    def test_the_site_chooses_unless_srun_is_told(self):
+        base = pathlib.Path(tempfile.mkdtemp(prefix="spur-hooks-"))
+        self.addCleanup(shutil.rmtree, base)
+        for name in ("prolog", "epilog"):
+            (base / name).write_text(f"#!/bin/sh\necho {name} >> {base}/seen\n")
+            (base / name).chmod(0o755)
+        with SpurCluster(controller='mpi_default = "pmi2"', extra=f"""[hooks]
+srun_prolog = "{base}/prolog"
+srun_epilog = "{base}/epilog"
+""") as c:
+            self.assertIn("PMI_RANK=0", c.out("srun", "-n1", "env").splitlines())
+            self.assertEqual((base / "seen").read_text(), "prolog\nepilog\n")
+            told = c.out("srun", "-n1", "--mpi=none", "--prolog=none", "env")
+            self.assertNotIn("PMI_RANK", told)
+            self.assertEqual((base / "seen").read_text(), "prolog\nepilog\nepilog\n")
+            self.assertRegex(c.out("scontrol", "show", "config"), r"MpiDefault\s+= pmi2")
 
 
 if __name__ == "__main__":

@@ -31,10 +31,32 @@ class Salloc(unittest.TestCase):
                        "$SLURM_JOB_CPUS_PER_NODE $SLURM_TASKS_PER_NODE $SLURM_JOB_NAME; exit 7", check=False)
         job = r.stdout.split()[0]
         self.assertEqual(r.returncode, 7)
-        self.assertEqual(r.stdout, f"{job} n[1-2] 2 4 2(x2) 2(x2) sh\n")
+        self.assertEqual(r.stdout, f"{job} n[1-2] 2 4 2(x2) 2(x2) interactive\n")
         self.assertEqual(r.stderr, f"salloc: Granted job allocation {job}\nsalloc: Relinquishing job allocation {job}\n")
         self.c.wait_state(job, "FAILED")
         self.assertEqual(self.c.job(job)["ExitCode"], "7:0")
+
+    def test_components_of_a_heterogeneous_allocation(self):
+        show = "env | grep -E '^SLURM_(HET|PACK)_SIZE|^SLURM_(JOB_ID|NTASKS|CLUSTER_NAME|JOB_NODELIST)' | sort"
+        r = self.c.run("salloc", "-n1", "-J", "two", ":", "-n2", "--mem=100", "sh", "-c",
+                       show + "; srun --het-group=0,1 sh -c 'echo task $SLURM_PROCID on $SLURMD_NODENAME'")
+        lines = r.stdout.splitlines()
+        first = int(re.search(r"Granted job allocation (\d+)", r.stderr).group(1))
+        self.assertEqual(lines[:17], sorted(
+            ["SLURM_CLUSTER_NAME=test", "SLURM_HET_SIZE=2", "SLURM_PACK_SIZE=2", f"SLURM_JOB_ID={first}", "SLURM_NTASKS=1"] +
+            [f"SLURM_{name}_{kind}_GROUP_{i}={value[i]}" for kind in ("HET", "PACK") for i in (0, 1)
+             for name, value in (("JOB_ID", (first, first + 1)), ("NTASKS", (1, 2)), ("JOB_NODELIST", ("n1", "n2")))]))
+        self.assertEqual(sorted(lines[-3:]), ["task 0 on n1", "task 1 on n2", "task 2 on n2"])
+        for job in (first, first + 1):
+            self.c.wait_state(job, "COMPLETED")
+        r = self.c.run("salloc", "-n1", ":", "-p", "nosuch", "true", check=False)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("Invalid partition name specified", r.stderr)
+
+    def test_tasks_know_where_srun_is(self):
+        r = self.c.run("srun", "-n1", "env")
+        for line in ("SLURM_LAUNCH_NODE_IPADDR=127.0.0.1", "SLURM_SRUN_COMM_HOST=127.0.0.1", "SRUN_DEBUG=3"):
+            self.assertIn(line, r.stdout.splitlines())
 
     def test_steps_inside(self):
         r = self.c.run("salloc", "-Q", "-N2", "-n4", "srun", "-l", "sh", "-c", "echo $SLURMD_NODENAME $SLURM_STEP_ID")

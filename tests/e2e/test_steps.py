@@ -40,6 +40,45 @@ rm go
         self.assertLess(lines.index("third"), lines.index("first ends"))
         self.assertLess(lines.index("first ends"), lines.index("second"))
 
+    def test_what_runs_is_listed_by_step_node_and_process(self):
+        job = self.c.sbatch("-N2", "--ntasks-per-node=2", "-t", "30", "--wrap", "sleep 300; :")
+        self.c.wait_state(job, "RUNNING")
+        step = subprocess.Popen(["srun", "--overlap", f"--jobid={job}", "-N1", "-n2", "-w", "n2", "-J", "two", "-t", "5", "sleep", "300"],
+                                env=self.c.env, cwd=self.c.dir / "out", stderr=subprocess.DEVNULL)
+        try:
+            run = lambda *args: self.c.run(*args, check=False)
+            wait_until(lambda: len(run("scontrol", "listpids", f"{job}.0", "n2").stdout.splitlines()) == 3, 20, "the tasks run")
+            fields = "jobid:|,stepid:|,stepname:|,nodes:|,numtasks:|,timelimit:|,username:|,stepstate:|"
+            self.assertEqual(run("squeue", "-hs", "-O", fields, "-j", job).stdout, f"{job}|{job}.0|two|n2|2|5:00|root|RUNNING|\n")
+            self.assertEqual(run("squeue", "-hs", "-o", "%i %A %l", "-w", "n2").stdout, f"{job}.0 2 5:00\n")
+            self.assertEqual(run("squeue", "-hs", "-w", "n1").stdout, "")  # the job is there, the step is not
+            self.assertEqual(run("squeue", "-h", "-s", f"{job}.1").stdout, "")
+            bad = run("squeue", "-h", "-s", str(job))
+            self.assertEqual((bad.returncode, bad.stderr), (1, f"squeue: error: Invalid job_step id: {job}.??\n"))
+            self.assertRegex(run("scontrol", "-o", "show", "step", f"{job}.0").stdout,
+                             rf"^StepId={job}\.0 UserId=0 StartTime=\S+ TimeLimit=00:05:00 State=RUNNING .* SrunHost:Pid=\S+\n$")
+            listed = run("scontrol", "listpids", job, "n2").stdout.splitlines()
+            self.assertEqual(listed[0], "PID      JOBID    STEPID   LOCALID GLOBALID")
+            rows = [line.split() for line in listed[1:]]
+            self.assertEqual([r[1:] for r in rows], [[str(job), "0", "0", "0"], [str(job), "0", "1", "1"]])
+            on_first = [line.split() for line in run("scontrol", "listpids", f"{job}.batch", "n1").stdout.splitlines()[1:]]
+            self.assertIn([str(job), "batch", "0", "0"], [r[1:] for r in on_first])
+            self.assertIn([str(job), "batch", "-", "-"], [r[1:] for r in on_first])  # what the script has started
+            inside = {"SLURMD_NODENAME": "n2"}
+            self.assertRegex(self.c.run("scontrol", "pidinfo", rows[0][0], env=inside).stdout,
+                             rf"^Slurm JobId={job} ends at \w+ \w+ \d+ [\d:]+ \d+\nslurm_get_rem_time is 1[78]\d\d\n$")
+            r = self.c.run("scontrol", "pidinfo", "1", env=inside, check=False)
+            self.assertEqual((r.returncode, r.stderr), (1, "Failed to locate job for requested pid\n"))
+            r = run("scontrol", "listpids", f"{job}.7", "n1")
+            self.assertEqual((r.returncode, r.stdout.splitlines(), r.stderr),
+                             (1, [listed[0]], f"StepId={job}.7 does not exist on node n1.\n"))
+            self.assertIn(f"{job}\n", run("scontrol", "listjobs", "n1").stdout)
+            self.assertIn(f"{job:<8} 0       \n", run("scontrol", "liststeps", "n2").stdout)
+        finally:
+            step.terminate()
+            step.wait()
+            self.c.run("scancel", job)
+
     def test_exact_steps_run_beside_each_other(self):
         # Each waits for the others: they end only if they run at the same time.
         _, text = self.job("""

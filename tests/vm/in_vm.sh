@@ -113,6 +113,14 @@ steps() {
 }
 check "a step has its own share, its tasks groups of their own" steps
 
+cpus_of_step() { # a task that unbinds itself stays on its step's CPU
+  j=$(submit alice -n2 -o /tmp/cpus.out "--wrap 'srun --exact -n1 sh -c \"taskset -p 3 \\$\\$ >/dev/null; grep Cpus_allowed_list /proc/self/status\"; echo end'")
+  await "$j" COMPLETED || { cat /tmp/cpus.out; return 1; }
+  cat /tmp/cpus.out
+  grep -Eq 'list:[[:space:]]*[01]$' /tmp/cpus.out
+}
+check "a step is kept on its CPUs" cpus_of_step
+
 usage() {
   j=$(submit alice --mem=200 -c1 -o /tmp/usage.out "--wrap 'echo up; misbehave hold 60'")
   await_file /tmp/usage.out || return 1

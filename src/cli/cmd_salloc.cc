@@ -11,6 +11,7 @@
 
 #include "cli/allocation.h"
 #include "cli/commands.h"
+#include "cli/container_options.h"
 #include "cli/display.h"
 #include "cli/het_components.h"
 #include "cli/job_environment.h"
@@ -74,6 +75,7 @@ std::vector<std::string> allocation_environment(const Context& context, const Jo
   if (spec.memory_per_node_mib) set("SLURM_MEM_PER_NODE", *spec.memory_per_node_mib);
   if (spec.memory_per_cpu_mib) set("SLURM_MEM_PER_CPU", *spec.memory_per_cpu_mib);
   if (spec.overcommit) set("SLURM_OVERCOMMIT", 1);
+  for (auto& entry : container_variables(spec.container)) out.push_back(std::move(entry));
   return out;
 }
 

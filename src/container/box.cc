@@ -26,6 +26,8 @@ namespace spur::container {
 namespace {
 
 constexpr std::size_t kMostConfig = 16 << 20;
+constexpr int kLockAttempts = 40;
+constexpr useconds_t kLockPauseUs = 50'000;
 
 // What the container is made of, before anything is done.
 struct Parts {
@@ -85,9 +87,15 @@ Status make_directory(const v1::ContainerSetup& setup, Parts& parts) {
     return os::fail_errno("cannot make " + parts.directory, errno);
   parts.directory_lock = os::UniqueFd(::open(parts.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parts.directory_lock) return os::fail_errno("cannot open " + parts.directory, errno);
-  if (::flock(parts.directory_lock.get(), LOCK_EX | LOCK_NB) != 0)
+  // A step that is just ending lets go soon.
+  for (int i = 0; ::flock(parts.directory_lock.get(), LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno == EWOULDBLOCK && i < kLockAttempts) {
+      ::usleep(kLockPauseUs);
+      continue;
+    }
     return fail(ErrorCode::NodesBusy,
                 fmt::format("the container {} is in use by another step", setup.request().name()));
+  }
   return {};
 }
 
@@ -198,7 +206,6 @@ Result<MadeBox> make_box(const v1::ContainerSetup& setup) {
   if (request.entrypoint)
     for (const auto& word : config.entrypoint) ready.add_entrypoint(word);
   ready.set_own_hostname(own_hostname);
-  if (!parts.named) ready.set_directory(parts.directory);
   return out;
 }
 

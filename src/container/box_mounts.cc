@@ -146,11 +146,62 @@ Status mount_tmpfs(int root, const text::MountSpec& mount, const char* options) 
   return os::fail_errno(fmt::format("cannot mount a tmpfs at {}", text::shown(mount.target)), errno);
 }
 
+// Whether it can be opened is for the job's device filter to say, then. What is no device here is passed over.
+Status mount_device(int root, const std::string& file) {
+  struct stat info{};
+  if (::stat(file.c_str(), &info) != 0 || !(S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))) return {};
+  SPUR_ASSIGN(const auto tree, clone_tree(file, false));
+  SPUR_ASSIGN(const auto target, open_target(root, file, false));
+  return attach(tree.get(), target.get(), file);
+}
+
+// Everybody's ids can only be mapped from outside the new namespace: a child that stays behind does it.
+class AllIds {
+ public:
+  Status prepare() {
+    if (::pipe2(pipe_, O_CLOEXEC) != 0) return os::fail_errno("cannot make a pipe", errno);
+    const pid_t parent = ::getpid();
+    helper_ = ::fork();
+    if (helper_ < 0) return os::fail_errno("cannot start a process", errno);
+    if (helper_ > 0) return {};
+    char word = 0;
+    ::close(pipe_[1]);
+    if (::read(pipe_[0], &word, 1) != 1) ::_exit(1);
+    const std::string base = fmt::format("/proc/{}/", parent);
+    const bool done = write_proc((base + "uid_map").c_str(), "0 0 4294967295\n") &&
+                      write_proc((base + "gid_map").c_str(), "0 0 4294967295\n");
+    ::_exit(done ? 0 : 1);
+  }
+  Status map() {
+    int status = 1;
+    if (::write(pipe_[1], "x", 1) != 1) return os::fail_errno("cannot write to a pipe", errno);
+    while (::waitpid(helper_, &status, 0) < 0 && errno == EINTR) {
+    }
+    helper_ = -1;
+    if (status != 0) return fail(ErrorCode::PermissionDenied, "cannot map the users of the node into the container");
+    return {};
+  }
+  AllIds() = default;
+  AllIds(const AllIds&) = delete;
+  AllIds& operator=(const AllIds&) = delete;
+  ~AllIds() {
+    for (const int fd : pipe_)
+      if (fd >= 0) ::close(fd);
+    if (helper_ > 0) ::waitpid(helper_, nullptr, 0);
+  }
+
+ private:
+  int pipe_[2] = {-1, -1};
+  pid_t helper_ = -1;
+};
+
 }  // namespace
 
 Status enter_own_namespaces(bool remap_root, bool own_hostname) {
   const uid_t uid = ::geteuid();
   const gid_t gid = ::getegid();
+  AllIds all_ids;
+  if (uid == 0) SPUR_TRY(all_ids.prepare());
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | (own_hostname ? CLONE_NEWUTS : 0)) != 0)
     return os::fail_errno(
         "this node lets users make no namespaces of their own (user.max_user_namespaces, "
@@ -158,8 +209,7 @@ Status enter_own_namespaces(bool remap_root, bool own_hostname) {
         errno);
   // Root keeps everybody's ids; for anybody else there is only himself.
   if (uid == 0) {
-    SPUR_TRY(write_proc("/proc/self/uid_map", "0 0 4294967295\n"));
-    SPUR_TRY(write_proc("/proc/self/gid_map", "0 0 4294967295\n"));
+    SPUR_TRY(all_ids.map());
   } else {
     SPUR_TRY(write_proc("/proc/self/setgroups", "deny"));
     SPUR_TRY(write_proc("/proc/self/uid_map", fmt::format("{} {} 1\n", remap_root ? 0 : uid, uid)));
@@ -217,7 +267,7 @@ Status mount_in(int root, const text::MountSpec& mount) {
 Status mount_dev(int root, const std::vector<std::string>& files) {
   SPUR_TRY(mount_tmpfs(root, {.source = {}, .target = "/dev"}, "mode=755,size=4m"));
   for (const char* file : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
-    SPUR_TRY(mount_in(root, {.source = file, .target = file}));
+    SPUR_TRY(mount_device(root, file));
   SPUR_ASSIGN(const auto dev, open_in(root, "/dev", O_RDONLY | O_DIRECTORY));
   const struct {
     const char *name, *to;
@@ -230,13 +280,7 @@ Status mount_dev(int root, const std::vector<std::string>& files) {
     if (::symlinkat(link.to, dev.get(), link.name) != 0) return os::fail_errno("cannot fill /dev", errno);
   for (const char* directory : {"/dev/pts", "/dev/shm", "/dev/mqueue"})
     if (::access(directory, R_OK) == 0) SPUR_TRY(mount_in(root, {.source = directory, .target = directory}));
-  for (const std::string& file : files) {
-    struct stat info{};
-    if (::stat(file.c_str(), &info) != 0 || !(S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))) continue;
-    SPUR_ASSIGN(const auto tree, clone_tree(file, false));
-    SPUR_ASSIGN(const auto target, open_target(root, file, false));
-    SPUR_TRY(attach(tree.get(), target.get(), file));
-  }
+  for (const std::string& file : files) SPUR_TRY(mount_device(root, file));
   return {};
 }
 
@@ -265,11 +309,16 @@ Status make_root_readonly(int root) {
 }
 
 Status pivot_to(int root) {
-  if (::fchdir(root) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0)
+  if (::fchdir(root) != 0) return os::fail_errno("cannot enter the container's root", errno);
+  if (::syscall(SYS_pivot_root, ".", ".") == 0) {
+    // The old root now lies over the new one.
+    if (::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0)
+      return os::fail_errno("cannot leave the node's root", errno);
+    return {};
+  }
+  // A node without a disk may live in the kernel's first file system, which stays where it is: cover it.
+  if (errno != EINVAL || ::mount(".", "/", nullptr, MS_MOVE, nullptr) != 0 || ::chroot(".") != 0 || ::chdir("/") != 0)
     return os::fail_errno("cannot enter the container's root", errno);
-  // The old root now lies over the new one.
-  if (::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0)
-    return os::fail_errno("cannot leave the node's root", errno);
   return {};
 }
 

@@ -80,8 +80,12 @@ int import(const Stores& stores, std::string source, std::optional<std::string> 
         fmt::format("{}: no path; images are not pulled from registries: save it with \"docker save\" or "
                     "\"skopeo copy ... oci:DIRECTORY\", and import that",
                     source));
-  const auto reference = look_at(*given);
+  auto reference = look_at(*given);
   if (!reference) return complain(reference.error().message);
+  if (char* full = ::realpath(reference->path.c_str(), nullptr)) {
+    reference->path = full;
+    std::free(full);
+  }
   auto store = ImageStore::create(stores.own);
   if (!store) return complain(store.error().message);
   std::vector<std::string> tags;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "container/digest.h"
 #include "container/scoped_path.h"
@@ -204,6 +205,19 @@ Status run_unsquashfs(const std::string& file, const std::string& target) {
   return {};
 }
 
+Status let_all_read(const std::string& root) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
+    const auto kind = it->symlink_status(error).type();
+    if (kind != fs::file_type::regular && kind != fs::file_type::directory) continue;
+    const auto wanted = kind == fs::file_type::directory ? fs::perms(0555) : fs::perms(0444);
+    fs::permissions(it->path(), wanted, fs::perm_options::add, error);
+  }
+  if (error) return fail(ErrorCode::Internal, "the image cannot be made readable for all: " + error.message());
+  return {};
+}
+
 Result<StoredImage> import_squashfs(ImageStore& store, int file, const ImageReference& image,
                                     const UnpackOptions& options) {
   std::uint32_t files = 0;  // in the head, after the magic number
@@ -215,6 +229,7 @@ Result<StoredImage> import_squashfs(ImageStore& store, int file, const ImageRefe
   return store.add(digest, image.path, [&](int, const std::string& path) -> Result<ImageConfig> {
     SPUR_TRY(run_unsquashfs(image.path, path + "/rootfs"));
     ::chmod((path + "/rootfs").c_str(), 0755);
+    if (options.shared) SPUR_TRY(let_all_read(path + "/rootfs"));
     return ImageConfig{};
   });
 }
@@ -254,8 +269,8 @@ Result<ImageReference> parse_reference(std::string_view text) {
     if (!text.starts_with(row.prefix)) continue;
     out.kind = row.kind;
     out.path = std::string(text.substr(row.prefix.size()));
-    const auto colon = out.path.rfind(':');
-    if (row.tagged && colon != std::string::npos && out.path.find('/', colon) == std::string::npos) {
+    const auto colon = out.path.find(':');  // a tag may have one itself
+    if (row.tagged && colon != std::string::npos) {
       out.tag = out.path.substr(colon + 1);
       out.path.resize(colon);
     }
@@ -303,7 +318,8 @@ Result<ImageReference> look_at(const ImageReference& reference) {
       out.kind = kind;
       return out;
     }
-    if (text.error().code != ErrorCode::NotFound) return about(out, text.error());
+    if (text.error().code != ErrorCode::NotFound)
+      return fail(text.error().code, fmt::format("{} is no image: {}", text::shown(out.path), text.error().message));
   }
   return fail(ErrorCode::Corrupt,
               fmt::format("{} is no image: neither an OCI or docker archive nor squashfs", text::shown(out.path)));

@@ -21,7 +21,6 @@
 #include "os/event_loop.h"
 #include "os/files.h"
 #include "os/process.h"
-#include "os/remove_tree.h"
 #include "os/step_control.h"
 #include "stepd/batch_plan.h"
 #include "stepd/job_message.h"
@@ -292,7 +291,7 @@ void BatchRun::note_out_of_memory() {
 
 void BatchRun::record(os::EndRecord end) {
   end.ended = wall_clock();
-  if (container_ && !container_->directory.empty()) (void)os::remove_tree(AT_FDCWD, container_->directory);
+  maker_.remove();
   processes_.remove(true);
   // A disk that fails here fails the agent too; it then reports this run as killed.
   auto noted = input_.record.note_end(end);

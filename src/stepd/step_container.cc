@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepd/step_container.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 
 #include "os/container_dirs.h"
 #include "os/files.h"
+#include "os/remove_tree.h"
 #include "spur/v1/agent.pb.h"
 #include "stepd/job_environment.h"
 #include "wire/spec_codec.h"
@@ -85,6 +87,7 @@ ContainerMaker::~ContainerMaker() {
 Status ContainerMaker::begin(const ContainerOrder& order, Made made) {
   SPUR_ASSIGN(const auto setup, setup_of(order));
   const std::string bytes = setup.SerializeAsString();
+  directory_ = order.request.name.empty() ? setup.scratch() + "/" + setup.instance() : std::string();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return os::fail_errno("cannot make a socket for the container", errno);
@@ -104,6 +107,10 @@ Status ContainerMaker::begin(const ContainerOrder& order, Made made) {
   SPUR_ASSIGN(program_, start_task(plan));
   made_ = std::move(made);
   return loop_.watch(socket_.get(), EPOLLIN, [this](std::uint32_t) { on_reply(); });
+}
+
+void ContainerMaker::remove() {
+  if (!directory_.empty()) (void)os::remove_tree(AT_FDCWD, std::exchange(directory_, {}));
 }
 
 void ContainerMaker::on_reply() {
@@ -147,7 +154,6 @@ void ContainerMaker::on_reply() {
   out->entrypoint.assign(ready.entrypoint().begin(), ready.entrypoint().end());
   out->notes.assign(ready.notes().begin(), ready.notes().end());
   out->work_dir = ready.workdir().empty() ? "/" : ready.workdir();
-  out->directory = ready.directory();
   end(std::shared_ptr<const Container>(std::move(out)));
 }
 

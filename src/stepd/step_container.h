@@ -24,7 +24,6 @@ struct Container {
   std::vector<os::UniqueFd> locks;       // of its image and its files
   std::vector<std::string> env, device_env, entrypoint, notes;
   std::string work_dir;
-  std::string directory;  // to be removed at the end; empty: nothing
 };
 
 // Runs in the task. PermissionDenied and the like; nothing of the user has run then.
@@ -51,6 +50,8 @@ class ContainerMaker {
   ~ContainerMaker();
   // An error here is the node's; one that `made` gets is the user's.
   Status begin(const ContainerOrder& order, Made made);
+  // What it has on disk, unless it has a name: then the agent does it when the job is over.
+  void remove();
 
  private:
   void on_reply();
@@ -59,6 +60,7 @@ class ContainerMaker {
   os::EventLoop& loop_;
   os::UniqueFd socket_;
   StartedTask program_;
+  std::string directory_;  // of the writable layer; never by word of the program, which is the user's
   Made made_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepd/step_run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <poll.h>
@@ -21,7 +20,6 @@
 #include "os/event_loop.h"
 #include "os/files.h"
 #include "os/process.h"
-#include "os/remove_tree.h"
 #include "os/step_control.h"
 #include "spur/v1/agent.pb.h"
 #include "stepd/frame_stream.h"
@@ -53,9 +51,7 @@ class StepRun {
  public:
   StepRun(const StepRun&) = delete;
   StepRun& operator=(const StepRun&) = delete;
-  ~StepRun() {
-    if (container_ && !container_->directory.empty()) (void)os::remove_tree(AT_FDCWD, container_->directory);
-  }
+  ~StepRun() { maker_.remove(); }
   StepRun(StepRunInput input, os::EventLoop& loop)
       : input_(std::move(input)), loop_(loop), stream_(loop, std::move(input_.stream)) {}
   Status open();
@@ -528,6 +524,7 @@ void StepRun::finish() {
   const model::Usage usage = meter_.finish();
   os::tell_agent(input_.orders.get(), os::encode_sample({std::to_string(step_), {{0, 0, usage}}}));
   processes_.remove(false);
+  container_.reset();  // whoever hears of the end may use its name and image
   v1::StepOutput message;
   wire::to_proto(usage, message.mutable_done()->mutable_usage());
   send(message);

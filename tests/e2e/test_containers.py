@@ -51,6 +51,7 @@ class UserCluster(SpurCluster):
 class Common:
     """What must work whoever runs the agent. `user` is whose jobs."""
     user = None
+    overlay = True
 
     @classmethod
     def setUpClass(cls):
@@ -123,6 +124,11 @@ class Common:
         out = self.inside("touch /new 2>&1; touch /tmp/x && echo fine", "--container-readonly")
         self.assertIn("Read-only file system", out)
         self.assertTrue(out.endswith("fine\n"), out)
+
+    def test_kind_of_root(self):
+        lines = [line.split() for line in self.inside("cat /proc/self/mountinfo").splitlines()]
+        roots = [line[line.index("-") + 1] == "overlay" for line in lines if line[4] == "/"]
+        self.assertEqual(roots, [self.overlay])
 
     def test_system_files(self):
         out = self.inside("echo x > /dev/null && head -c 4 /dev/zero | wc -c; cat /proc/self/comm; ls -d /sys/class; ls /dev")
@@ -385,6 +391,7 @@ class UserAgent(Common, unittest.TestCase):
 class Copies(Common, unittest.TestCase):
     """Where overlays cannot be had."""
     user = USER
+    overlay = False
 
     @classmethod
     def make_cluster(cls):

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
-#include <spawn.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,8 +13,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "container/copy_tree.h"
 #include "container/scoped_path.h"
 #include "os/files.h"
+#include "os/remove_tree.h"
 #include "text/printable.h"
 
 namespace spur::container {
@@ -81,22 +82,6 @@ void prepare_target(int lower, int upper, const std::string& target, bool is_dir
 bool is_directory(const std::string& path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-Status copy_tree(const std::string& from, const std::string& to) {
-  std::vector<std::string> words{"cp",        "-R", "--preserve=mode,timestamps,links", "--reflink=auto", "--",
-                                 from + "/.", to};
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = -1;
-  int status = 0;
-  if (const int error = ::posix_spawnp(&pid, "cp", nullptr, nullptr, argv.data(), environ); error != 0)
-    return os::fail_errno("cannot copy the image", error);
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0) return fail(ErrorCode::Internal, "the image cannot be copied: it has files that cannot be read");
-  return {};
 }
 
 Result<os::UniqueFd> clone_tree(const std::string& source, bool recursive) {
@@ -243,7 +228,11 @@ Result<os::UniqueFd> mount_root(const RootPlan& plan) {
   if (!mounted) {
     const std::string mark = plan.directory + "/copied";
     if (::access(mark.c_str(), F_OK) != 0) {
-      SPUR_TRY(copy_tree(plan.lower, root));
+      SPUR_TRY(os::remove_tree(AT_FDCWD, root));  // half a copy
+      SPUR_TRY(make_dir(root));
+      const os::UniqueFd target(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (!target) return os::fail_errno("cannot open " + root, errno);
+      SPUR_TRY(copy_tree(lower.get(), target.get()));
       const os::UniqueFd done(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     }
     if (::mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0)

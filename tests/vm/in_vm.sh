@@ -143,8 +143,8 @@ container() {
   mkdir -p /home/alice/image/bin /home/alice/image/etc && cp /bin/busybox /bin/misbehave /home/alice/image/bin
   for applet in sh cat id ls; do ln -s busybox /home/alice/image/bin/$applet; done
   echo inside > /home/alice/image/etc/marker; chown -R alice:alice /home/alice/image
-  j=$(submit alice --gres=gpu:1 -c1 -o /tmp/box.out "--wrap 'srun --container-image=/home/alice/image sh -c \"cat /etc/marker /proc/self/cgroup; id -u; ls /dev; misbehave open /dev/gpu0; echo x > /new && ls /new; cat /home/alice/image/etc/marker\"'")
-  await "$j" COMPLETED || await "$j" FAILED || return 1
+  j=$(submit alice --gres=gpu:1 -c1 -o /tmp/box.out "--wrap 'srun --container-image=/home/alice/image sh -c \"cat /etc/marker /proc/self/cgroup; id -u; ls /dev; misbehave open /dev/gpu0; echo x > /new && ls /new; cat /home/alice/image/etc/marker\"; echo end'")
+  await "$j" COMPLETED || return 1
   cat /tmp/box.out
   grep -qx inside /tmp/box.out && grep -q "job_$j/step_0/task_0" /tmp/box.out && grep -qx 1000 /tmp/box.out &&
     grep -q 'gpu0 opened' /tmp/box.out && ! grep -qx gpu1 /tmp/box.out && grep -qx /new /tmp/box.out &&

@@ -7,6 +7,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -170,7 +171,7 @@ class Common:
                 self.refused(why, f"--container-image={image}")
         self.refused("the --container options need", "--container-workdir=/x")
         layout = self.c.dir / "out" / f"bad-{type(self).__name__}"
-        shutil.copytree(self.images.layout, layout)
+        test_image.oci_layout(layout, label="one that no cache has")
         largest = max((layout / "blobs/sha256").iterdir(), key=lambda p: p.stat().st_size)
         data = bytearray(largest.read_bytes())
         data[len(data) // 2] ^= 1
@@ -356,6 +357,21 @@ file = "/dev/full,/dev/fuse"
         self.assertEqual(len([n for n in os.listdir(own) if n.startswith("sha256-")]), 1)
         self.assertEqual([n for n in os.listdir(own) if n.startswith("tmp-")], [])
         self.assertEqual(own.stat().st_mode & 0o777, 0o700)
+
+    def test_a_killed_step_daemon_leaves_nothing(self):
+        out = self.c.dir / "out/killed.out"
+        job = self.c.sbatch("-w", "n1", f"--container-image={self.images.layout}", "--container-name=box", "-o", out, "--wrap",
+                            "echo x > /file; echo up; sleep 1000", user=USER)
+        wait_until(lambda: out.exists() and "up" in out.read_text(), 30, "it runs")
+        self.assertNotEqual(os.listdir(self.c.dir / "state/images/run"), [])
+        table = [line.split() for line in subprocess.check_output(["ps", "-eo", "pid,ppid,comm"], text=True).splitlines()[1:]]
+        children = lambda parent: [int(pid) for pid, ppid, comm, *_ in table if int(ppid) == parent and comm == "spurstepd"]
+        daemons = [pid for template in children(self.c.pid("spurd-n1")) for pid in children(template)]
+        self.assertNotEqual(daemons, [])
+        for pid in daemons:
+            os.kill(pid, signal.SIGKILL)
+        self.c.wait_empty()
+        self.assertNotIn(self.c.state(job), ("RUNNING", "COMPLETED"))  # and tearDown looks for what is left
 
     def test_mpi(self):
         host = self.c.dir / "hostlike"

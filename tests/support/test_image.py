@@ -64,14 +64,15 @@ def layers():
     return [make_tar(base), make_tar(upper)]
 
 
-def config(tars):
-    return json.dumps({"architecture": "amd64", "os": "linux",
+def config(tars, label=""):
+    return json.dumps({"author": label, "architecture": "amd64", "os": "linux",
                        "config": {"Env": ["PATH=/bin", "FROM_IMAGE=yes", "BOTH=image", "SLURM_JOB_ID=evil"],
                                   "Entrypoint": ["/entry"], "Cmd": ["sh"], "WorkingDir": "/work"},
                        "rootfs": {"type": "layers", "diff_ids": [sha256(t) for t in tars]}}).encode()
 
 
-def oci_layout(path, tag="v1"):
+def oci_layout(path, tag="v1", label=""):
+    """`label` makes it another image."""
     path = pathlib.Path(path)
     blobs = path / "blobs/sha256"
     blobs.mkdir(parents=True)
@@ -83,7 +84,7 @@ def oci_layout(path, tag="v1"):
     tars = layers()
     packed = [gzip.compress(tars[0], 1, mtime=0),
               subprocess.run(["zstd", "-q", "-c"], input=tars[1], capture_output=True, check=True).stdout]
-    manifest = {"schemaVersion": 2, "config": blob(config(tars), "application/vnd.oci.image.config.v1+json"),
+    manifest = {"schemaVersion": 2, "config": blob(config(tars, label), "application/vnd.oci.image.config.v1+json"),
                 "layers": [blob(packed[0], "application/vnd.oci.image.layer.v1.tar+gzip"),
                            blob(packed[1], "application/vnd.oci.image.layer.v1.tar+zstd")]}
     entry = blob(json.dumps(manifest).encode(), "application/vnd.oci.image.manifest.v1+json")

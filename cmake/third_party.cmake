@@ -14,6 +14,7 @@ spur_uses(os ${SQLITE_LINK_LIBRARIES} ${HWLOC_LINK_LIBRARIES} ${OPENSSL_LINK_LIB
 spur_uses(ctld spur_proto_grpc Threads::Threads)
 spur_uses(agent spur_proto_grpc Threads::Threads)
 spur_uses(pmix PkgConfig::PMIX Threads::Threads)
+spur_uses(container PkgConfig::LIBARCHIVE ${OPENSSL_LINK_LIBRARIES})
 # The wire's tests talk to a stock grpc++ server and client.
 if(TARGET spur_wire_test)
   target_link_libraries(spur_wire_test PRIVATE spur_proto_grpc Threads::Threads)

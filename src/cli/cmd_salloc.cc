@@ -12,6 +12,7 @@
 
 #include "cli/allocation.h"
 #include "cli/commands.h"
+#include "cli/container_options.h"
 #include "cli/display.h"
 #include "cli/het_components.h"
 #include "cli/job_environment.h"

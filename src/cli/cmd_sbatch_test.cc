@@ -121,6 +121,25 @@ TEST_F(Sbatch, OptionsFillTheSpecification) {
       {"--tmp=1G", [](Spec& s) { s.tmp_disk_mib = 1024; }},
       {"--gres=gpu:a100:2,shard:3",
        [](Spec& s) { s.gres = {{"gpu", "a100", 2, Per::Node}, {"shard", "", 3, Per::Node}}; }},
+      {"--container-image=tiny:1 --container-mounts=/a:/b:ro,/c --container-workdir=/w/ --container-env=A,B=1",
+       [](Spec& s) {
+         s.container.image = "tiny:1";
+         s.container.mounts = {"/a:/b:ro+rbind", "/c:/c:rw+rbind"};
+         s.container.workdir = "/w";
+         s.container.environment = {"A", "B=1"};
+       }},
+      {"--container-image=/i --container-name=n --container-readonly --container-mount-home --container-remap-root "
+       "--container-entrypoint",
+       [](Spec& s) {
+         s.container.image = "/i";
+         s.container.name = "n";
+         s.container.readonly = s.container.mount_home = s.container.remap_root = s.container.entrypoint = true;
+       }},
+      {"--container-image=/i --container-readonly --container-writable --container-entrypoint "
+       "--no-container-entrypoint",
+       [](Spec& s) { s.container.image = "/i"; }},
+      {"--container=/b/./c", [](Spec& s) { s.container.bundle = "/b/c"; }},
+      {"--container-image=/i --container=/b", [](Spec& s) { s.container.bundle = "/b"; }},
       {"-G 4", [](Spec& s) { s.gres = {{"gpu", "", 4, Per::Job}}; }},
       {"--gpus-per-node=a100:2", [](Spec& s) { s.gres = {{"gpu", "a100", 2, Per::Node}}; }},
       {"--gpus-per-task=1", [](Spec& s) { s.gres = {{"gpu", "", 1, Per::Task}}; }},

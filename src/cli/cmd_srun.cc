@@ -12,6 +12,7 @@
 
 #include "cli/allocation.h"
 #include "cli/commands.h"
+#include "cli/container_options.h"
 #include "cli/display.h"
 #include "cli/het_components.h"
 #include "cli/job_environment.h"
@@ -127,6 +128,7 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
   // Inside a job the numbers are about the step, and the job's nodes decide.
   if (auto sound = request.job_id ? settle_distribution(context, request) : reconcile(context, request); !sound)
     return sound;
+  if (auto sound = settle_container(request); !sound) return sound;
   spec.kind = model::JobKind::Interactive;
   if (!request.name_given) spec.name = program.front().substr(program.front().rfind('/') + 1);
   if (spec.work_dir.empty()) spec.work_dir = request.directory;

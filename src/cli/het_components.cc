@@ -56,6 +56,7 @@ void begin_component(JobRequest& request) {
   spec.features = fresh.features;
   spec.prefer = fresh.prefer;
   spec.burst_buffer = fresh.burst_buffer;
+  spec.container = fresh.container;
   spec.required_nodes = fresh.required_nodes;
   spec.mail_types = fresh.mail_types;
   request.gres.clear();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/container_options.h"
 #include "cli/job_option_setters.h"
 #include "cli/job_option_values.h"
 #include "cli/read_file.h"
@@ -17,6 +18,7 @@ namespace {
 
 using namespace job_setters;
 using Spec = model::JobSpec;
+using Container = model::ContainerRequest;
 constexpr auto V = Takes::Value;
 constexpr auto N = Takes::Nothing;
 constexpr auto M = Takes::Maybe;
@@ -41,8 +43,21 @@ constexpr JobOption kOptions[] = {
     {{{"compress", 0, M, "lib", "compress what --bcast sends: lz4, none"}, set_compress}, kSrun, nullptr, "SLURM_COMPRESS"},
     {{{"consolidate-segments", 0, N}}},
     {{{"constraint", 'C', V, "list", "specify a list of constraints"}, set_text<&Spec::features>}, kBoth, "SBATCH_CONSTRAINT", "SLURM_CONSTRAINT"},
-    {{{"container", 0, V}}, kBoth, "SBATCH_CONTAINER", "SLURM_CONTAINER"},
+    {{{"container", 0, V, "path", "OCI container bundle to run in"}, set_container_bundle}, kBoth, "SBATCH_CONTAINER", "SLURM_CONTAINER"},
     {{{"container-id", 0, V}}, kBoth, "SBATCH_CONTAINER_ID", "SLURM_CONTAINER_ID"},
+    {{{"container-entrypoint", 0, N, nullptr, "run the program through the image's entrypoint"}, set_container_flag<&Container::entrypoint, true>}, kBoth, "SBATCH_CONTAINER_ENTRYPOINT", "SLURM_CONTAINER_ENTRYPOINT"},
+    {{{"container-env", 0, V, "names", "variables that keep their value in the container\nalthough the image sets them; NAME=VALUE sets one"}, set_container_env}, kBoth, "SBATCH_CONTAINER_ENV", "SLURM_CONTAINER_ENV"},
+    {{{"container-image", 0, V, "image", "image to run in: a name (spur image list), or the path\nof an OCI layout, docker archive, squashfs file or\nroot directory"}, set_container_image}, kBoth, "SBATCH_CONTAINER_IMAGE", "SLURM_CONTAINER_IMAGE"},
+    {{{"container-mount-home", 0, N, nullptr, "show the home directory in the container"}, set_container_flag<&Container::mount_home, true>}, kBoth, "SBATCH_CONTAINER_MOUNT_HOME", "SLURM_CONTAINER_MOUNT_HOME"},
+    {{{"container-mounts", 0, V, "SRC:DST[:OPTS],...", "paths of the node to show in the container; OPTS: ro,\nrw, bind, rbind, noexec, nodev, nosuid, joined by +"}, set_container_mounts}, kBoth, "SBATCH_CONTAINER_MOUNTS", "SLURM_CONTAINER_MOUNTS"},
+    {{{"container-name", 0, V, "name", "keep the container's files under this name for further\nsteps of the job"}, set_container_name}, kBoth, "SBATCH_CONTAINER_NAME", "SLURM_CONTAINER_NAME"},
+    {{{"container-readonly", 0, N, nullptr, "let nothing of the image be changed"}, set_container_flag<&Container::readonly, true>}, kBoth, "SBATCH_CONTAINER_READONLY", "SLURM_CONTAINER_READONLY"},
+    {{{"container-remap-root", 0, N, nullptr, "be root inside the container"}, set_container_flag<&Container::remap_root, true>}, kBoth, "SBATCH_CONTAINER_REMAP_ROOT", "SLURM_CONTAINER_REMAP_ROOT"},
+    {{{"container-workdir", 0, V, "path", "working directory in the container"}, set_container_workdir}, kBoth, "SBATCH_CONTAINER_WORKDIR", "SLURM_CONTAINER_WORKDIR"},
+    {{{"container-writable", 0, N, nullptr, "let the container's files be changed (the default)"}, set_container_flag<&Container::readonly, false>}, kBoth},
+    {{{"no-container-entrypoint", 0, N, nullptr, "run the program itself (the default)"}, set_container_flag<&Container::entrypoint, false>}, kBoth},
+    {{{"no-container-mount-home", 0, N, nullptr, "do not show the home directory (the default)"}, set_container_flag<&Container::mount_home, false>}, kBoth},
+    {{{"no-container-remap-root", 0, N, nullptr, "be oneself inside the container (the default)"}, set_container_flag<&Container::remap_root, false>}, kBoth},
     {{{"contiguous", 0, N, nullptr, "demand a contiguous range of nodes"}, set_flag<&Spec::contiguous>}},
     {{{"core-spec", 'S', V, "cores", "count of cores per node kept for the system"}, set_core_spec}, kBoth, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC"},
     {{{"cores-per-socket", 0, V, "n", "number of cores per socket to allocate"}, set_cores_per_socket}},
@@ -260,6 +275,7 @@ OptionStatus settle_distribution(const Context& context, JobRequest& request) {
 OptionStatus reconcile(Context& context, JobRequest& request) {
   model::JobSpec& spec = request.spec;
   if (auto settled = settle_distribution(context, request); !settled) return settled;
+  if (auto settled = settle_container(request); !settled) return settled;
   if (request.verbose > 0 && request.quiet)
     return bad_option("don't specify both --verbose (-v) and --quiet (-Q)", 1);
   if (!spec.required_nodes.empty()) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "cli/container_options.h"
 #include "cli/job_environment.h"
 #include "model/job_spec.h"
 #include "text/hostlist.h"
@@ -72,6 +73,7 @@ std::vector<std::string> allocation_environment(const Context& context, const st
   if (!cluster.empty()) put("CLUSTER_NAME", cluster);
   put("SUBMIT_DIR", first.request.directory);
   put("SUBMIT_HOST", first.request.spec.submit_host);
+  for (auto& entry : container_variables(first.request.spec.container)) out.push_back(std::move(entry));
   return out;
 }
 

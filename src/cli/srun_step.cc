@@ -376,6 +376,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.open_append = spec.open_append;
   step.distributed = request.distributed;
   step.mpi = request.mpi;
+  step.container = spec.container;
   if (!step.mpi.empty() && het)
     return fail(ErrorCode::NotSupported, "--mpi of a heterogeneous step is not supported yet");
   step.pid = static_cast<std::uint32_t>(::getpid());

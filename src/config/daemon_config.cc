@@ -125,6 +125,10 @@ std::string local_socket(const DaemonConfig& config) {
   return config.state_dir + "/local.sock";
 }
 
+std::string image_dir(const DaemonConfig& config) {
+  return config.image_dir_path.empty() ? config.state_dir + "/images" : config.image_dir_path;
+}
+
 std::string auth_socket(const DaemonConfig& config) {
   return config.auth_socket_path.empty() ? config.state_dir + "/auth.sock" : config.auth_socket_path;
 }

@@ -80,6 +80,10 @@ struct DaemonConfig {
   CgroupConfig cgroup;
   std::vector<DetectRule> detect;  // the last one that fits a node counts
   std::vector<std::string> cdi_dirs;
+  std::string image_dir_path;                // of container images; empty: see image_dir()
+  std::uint64_t max_image_mib = 128u << 10;  // of an unpacked image
+  std::uint64_t max_image_files = 4'000'000;
+  bool copy_images = false;  // instead of overlays
   HookConfig hooks;
   HealthConfig health;
   seconds sample_every{30};  // JobAcctGatherFrequency; 0: usage is only read at the end
@@ -105,6 +109,7 @@ std::string expand_path(std::string_view pattern, std::string_view node, std::st
 std::string controller_socket(const DaemonConfig& config);    // <state_dir>/ctld.sock
 std::string local_socket(const DaemonConfig& config);         // <state_dir>/local.sock
 std::string auth_socket(const DaemonConfig& config);          // as configured, else <state_dir>/auth.sock
+std::string image_dir(const DaemonConfig& config);            // as configured, else <state_dir>/images
 std::string controller_pid_file(const DaemonConfig& config);  // as configured, else <state_dir>/spurctld.pid
 
 // The directory of one agent: as configured, else <state_dir>/spurd-<node>.

@@ -247,7 +247,7 @@ constexpr Key kKeys[] = {
     {Cgroup, "", "MemorySwappiness", kText, no_effect, Now, "Of cgroup v1: no effect."},
     {Cgroup, "", "SignalChildrenProcesses", kFlag, no_effect, Now, "No effect: signals reach all processes."},
 
-    // ---- [isolation], [rlimits], [mpi], [devices], [topology], [burst_buffer]
+    // ---- [isolation], [rlimits], [mpi], [devices], [containers], [topology], [burst_buffer]
     {Top, "isolation.setuid", "", kFlag, nullptr, Later, "Whether jobs run as their user."},
     {Top, "isolation.namespaces", "", kFlag, nullptr, Later, "Whether jobs get namespaces of their own."},
     {Top, "isolation.seccomp", "", kFlag, nullptr, Later, "Whether system calls of jobs are filtered."},
@@ -262,6 +262,10 @@ constexpr Key kKeys[] = {
     {Top, "mpi.modex_verify_timeout_secs", "", number(0, k32), nullptr, Later, "Time limit of PMIx verification."},
     {Top, "devices.auto_detect", "", kFlag, set_detect_all, Now, "Whether agents look for GPUs themselves; default true."},
     {Top, "devices.cdi_spec_dirs", "", kList, into<&DaemonConfig::cdi_dirs>, Now, "Directories of CDI specifications; default /etc/cdi and /var/run/cdi."},
+    {Top, "containers.image_dir", "", kPath, into<&DaemonConfig::image_dir_path>, Now, "Container images of the site, and what agents unpack for jobs; default state_dir/images."},
+    {Top, "containers.max_image_mb", "", number(1, k32), into<&DaemonConfig::max_image_mib>, Now, "Largest image that a job may have unpacked; default 131072."},
+    {Top, "containers.max_image_files", "", number(1, k32), into<&DaemonConfig::max_image_files>, Now, "Most files of such an image; default 4000000."},
+    {Top, "containers.copy_images", "", kFlag, into<&DaemonConfig::copy_images>, Now, "Whether each container gets a copy of its image instead of an overlay over it; needed where the kernel lets users mount no overlay, and done then anyway."},
     {Top, "topology.plugin", "TopologyPlugin", kText, set_topology_kind, Now, "Shape of the network: none, tree or block; slurm.conf: topology/...", "topology/flat"},
     {Top, "", "TopologyParam", kList, set_topology_options, Now, "TopoOptional: only jobs that ask for switches are placed by them."},
     {Top, "topology.block_size", "", number(1, k32), set_block_size, Now, "Nodes in a block."},

@@ -97,6 +97,11 @@ class Spurd {
                                        .contain = loaded_.daemon.hooks.contain,
                                        .serial = loaded_.daemon.hooks.serial},
                              .gpu_load = gpu_load(),
+                             .containers = {.image_dir = config::image_dir(loaded_.daemon),
+                                            .max_bytes = loaded_.daemon.max_image_mib << 20,
+                                            .max_files = loaded_.daemon.max_image_files,
+                                            .copy = loaded_.daemon.copy_images,
+                                            .cdi_dirs = loaded_.daemon.cdi_dirs},
                              .sample_every = loaded_.daemon.sample_every,
                              .warn = [this](const std::string& text) { log_.warning("{}", text); }}));
     SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(spool_ + "/node.key"));

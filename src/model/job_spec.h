@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "base/index_set.h"
 #include "base/time.h"
+#include "model/container_request.h"
 
 namespace spur::model {
 
@@ -113,7 +114,8 @@ struct JobSpec {
   Blob script;                         // whole batch script
   Blob environment;                    // NAME=VALUE entries, each ended by a NUL byte
   std::vector<std::string> arguments;  // of the script
-  std::string command;                 // path shown as Command= (empty for --wrap and stdin)
+  ContainerRequest container;
+  std::string command;  // path shown as Command= (empty for --wrap and stdin)
   std::string work_dir;
   std::string std_in, std_out, std_err;  // patterns; empty: Slurm's default (err joins out)
   bool open_append = false, open_truncate = false;

@@ -39,6 +39,9 @@ void take_edits(const Json& holder, CdiDevice& out) {
   each("env", [&](const Json& entry) {
     if (entry.is_string()) out.environment.push_back(entry.get<std::string>());
   });
+  each("hooks", [&](const Json& hook) {
+    if (hook.is_object()) out.hooks.push_back(text_at(hook, "hookName") + " " + text_at(hook, "path"));
+  });
   each("mounts", [&](const Json& mount) {
     if (!mount.is_object()) return;
     const std::string host = text_at(mount, "hostPath"), inside = text_at(mount, "containerPath");

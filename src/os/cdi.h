@@ -14,9 +14,10 @@
 namespace spur::os {
 
 struct CdiDevice {
-  std::string kind, name;                        // "nvidia.com/gpu", "0": together "nvidia.com/gpu=0"
-  std::vector<std::string> files;                // paths on the host
-  std::vector<std::string> environment, mounts;  // NAME=VALUE; "host:container"
+  std::string kind{}, name{};                        // "nvidia.com/gpu", "0": together "nvidia.com/gpu=0"
+  std::vector<std::string> files{};                  // paths on the host
+  std::vector<std::string> environment{}, mounts{};  // NAME=VALUE; "host:container"
+  std::vector<std::string> hooks{};                  // programs that a runtime is asked to call
   friend bool operator==(const CdiDevice&, const CdiDevice&) = default;
 };
 

@@ -47,6 +47,7 @@ void limit_devices(const std::vector<ManagedDevice>& all, const std::vector<mode
     (granted ? ours : others).insert(device.numbers.begin(), device.numbers.end());
     if (granted) out.granted.push_back(device);
   }
+  if (!out.devices) return;
   // A file that stands for several devices is open to whoever has one of them.
   std::ranges::set_difference(others, ours, std::back_inserter(out.denied));
 }
@@ -89,7 +90,7 @@ bool take_devices(std::string_view list, std::vector<DeviceNumber>* out) {
   return each(list, ',', [&](std::string_view item) { return take_device(item, &out->emplace_back()); });
 }
 
-// "gpu/3=c195:3,c226:131"
+// "gpu/3=c195:3,c226:131@/dev/nvidia3"
 bool take_granted(std::string_view text, ManagedDevice* out) {
   const auto slash = text.find('/'), equals = text.find('=');
   std::uint64_t index = 0;
@@ -97,7 +98,10 @@ bool take_granted(std::string_view text, ManagedDevice* out) {
   if (!take_number(text.substr(slash + 1, equals - slash - 1), &index)) return false;
   out->gres = text.substr(0, slash);
   out->index = static_cast<std::uint32_t>(index);
-  return take_devices(text.substr(equals + 1), &out->numbers);
+  const auto at = text.find('@', equals);
+  if (at != std::string_view::npos)
+    each(text.substr(at + 1), '@', [&](std::string_view file) { return out->files.emplace_back(file), true; });
+  return take_devices(text.substr(equals + 1, at == std::string_view::npos ? at : at - equals - 1), &out->numbers);
 }
 
 bool take_field(std::string_view key, std::string_view value, CgroupLimits& out) {
@@ -142,7 +146,7 @@ CgroupLimits limits_of(const ConfinedNode& node, const model::LaunchPart& part) 
   out.processes_max = node.policy.max_processes;
   out.io_max = node.policy.io_max;
   out.devices = node.policy.devices;
-  if (out.devices) limit_devices(node.devices, part.devices, out);
+  limit_devices(node.devices, part.devices, out);
   return out;
 }
 
@@ -168,7 +172,7 @@ CgroupLimits limits_of_step(const CgroupLimits& job, std::uint64_t job_mib, std:
     out.swap_max = part_of(job.swap_max);
   }
   out.devices = job.devices;
-  if (out.devices) limit_devices(job.granted, devices, out);
+  limit_devices(job.granted, devices, out);
   out.denied.insert(out.denied.end(), job.denied.begin(), job.denied.end());
   return out;
 }
@@ -182,8 +186,12 @@ std::string encode_limits(const CgroupLimits& limits) {
   if (limits.processes_max > 0) out.push_back(fmt::format("pids={}", limits.processes_max));
   for (const std::string& line : limits.io_max) out.push_back("io=" + line);
   if (limits.devices) out.push_back("deny=" + text_of(limits.denied));
-  for (const ManagedDevice& device : limits.granted)
-    out.push_back(fmt::format("own={}/{}={}", device.gres, device.index, text_of(device.numbers)));
+  for (const ManagedDevice& device : limits.granted) {
+    std::string files;
+    for (const std::string& file : device.files)
+      if (file.find_first_of(";@") == std::string::npos) files += "@" + file;
+    out.push_back(fmt::format("own={}/{}={}{}", device.gres, device.index, text_of(device.numbers), files));
+  }
   return fmt::format("{}", fmt::join(out, ";"));
 }
 

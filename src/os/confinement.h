@@ -26,6 +26,7 @@ struct ManagedDevice {
   std::string gres;         // "gpu"
   std::uint32_t index = 0;  // as grants count it
   std::vector<DeviceNumber> numbers;
+  std::vector<std::string> files{};  // paths, for containers
   friend bool operator==(const ManagedDevice&, const ManagedDevice&) = default;
 };
 
@@ -52,9 +53,9 @@ struct CgroupLimits {
   std::optional<std::uint64_t> memory_max, memory_high, swap_max;  // bytes
   std::uint64_t processes_max = 0;
   std::vector<std::string> io_max;
-  bool devices = false;  // whether devices are confined
-  std::vector<ManagedDevice> granted;
-  std::vector<DeviceNumber> denied;  // what other jobs may get and this one has not got
+  bool devices = false;                // whether devices are confined
+  std::vector<ManagedDevice> granted;  // whether or not
+  std::vector<DeviceNumber> denied;    // what other jobs may get and this one has not got
   friend bool operator==(const CgroupLimits&, const CgroupLimits&) = default;
 };
 

@@ -13,7 +13,7 @@ ConfinedNode node(ConfinementPolicy policy) {
           .memory_mib = 1000,
           .cpu_numbers = {0, 8, 1, 9, 2, 10},
           .devices = {{"gpu", 0, {{'c', 195, 0}, {'c', 226, 128}}},
-                      {"gpu", 1, {{'c', 195, 1}, {'c', 226, 129}}},
+                      {"gpu", 1, {{'c', 195, 1}, {'c', 226, 129}}, {"/dev/nvidia1", "/dev/dri/renderD129"}},
                       {"nic", 0, {{'c', 231, 0}, {'c', 10, 99}}},
                       {"nic", 1, {{'c', 231, 1}, {'c', 10, 99}}}}};
 }
@@ -26,7 +26,10 @@ model::LaunchPart part(std::uint64_t memory_mib) {
 }
 
 TEST(Confinement, WithoutAPolicyNothingIsLimited) {
-  EXPECT_EQ(limits_of(node({}), part(100)), CgroupLimits{});
+  auto limits = limits_of(node({}), part(100));
+  EXPECT_EQ(limits.granted.size(), 2u);  // a container still gets their files
+  limits.granted.clear();
+  EXPECT_EQ(limits, CgroupLimits{});
 }
 
 TEST(Confinement, MemoryAsInSlurm) {

@@ -28,7 +28,7 @@ std::vector<ManagedDevice> managed_devices(const std::vector<model::NodeGres>& g
         for (auto& name : more(names.front())) names.push_back(std::move(name));
       for (const std::string& name : names) {
         if (const auto number = number_of(name))
-          device.numbers.push_back(*number);
+          device.numbers.push_back(*number), device.files.push_back(name);
         else if (missing)
           missing->push_back(name);
       }

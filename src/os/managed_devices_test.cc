@@ -27,10 +27,14 @@ TEST(ManagedDevices, AreNumberedAsGrantsNumberThem) {
   };
   const auto devices = managed_devices(gres, fake, more, &missing);
   const std::vector<ManagedDevice> expected = {
-      {"gpu", 0, {{'c', 100, 0}}}, {"gpu", 1, {{'c', 100, 1}, {'c', 226, 1}}},
-      {"nic", 0, {{'c', 100, 5}}}, {"gpu", 2, {}},
-      {"gpu", 3, {{'c', 100, 3}}}, {"mps", 0, {{'c', 100, 0}}},
-      {"mps", 1, {{'c', 100, 0}}}, {"mps", 2, {{'c', 100, 0}}},
+      {"gpu", 0, {{'c', 100, 0}}, {"/dev/x0"}},
+      {"gpu", 1, {{'c', 100, 1}, {'c', 226, 1}}, {"/dev/x1", "/dev/render1"}},
+      {"nic", 0, {{'c', 100, 5}}, {"/dev/n5"}},
+      {"gpu", 2, {}},
+      {"gpu", 3, {{'c', 100, 3}}, {"/dev/x3"}},
+      {"mps", 0, {{'c', 100, 0}}, {"/dev/x0"}},
+      {"mps", 1, {{'c', 100, 0}}, {"/dev/x0"}},
+      {"mps", 2, {{'c', 100, 0}}, {"/dev/x0"}},
   };
   EXPECT_EQ(devices, expected);
   EXPECT_EQ(missing, std::vector<std::string>{"/dev/gone2"});

@@ -4,6 +4,7 @@
 // (signal 9).
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -112,12 +113,27 @@ void StepLauncher::finish(model::JobRun run, EndRecord record) {
 void StepLauncher::report(model::JobRun run, const EndRecord& record) {
   // Nobody need wait for it: until the controller has the end, a power cut merely changes it.
   ledger_->note_end(run, record);
+  remove_containers(container_scratch(options_.containers.image_dir, token_, run));
   Run& state = runs_.at(run);
   state.pidfd.reset();
   state.timer = {};
   if (options_.hooks.epilog.empty() || !state.launch) return tell_end(ended_of(run, record));
   state.phase = Phase::Epilog;
   run_epilog(run, ended_of(run, record));
+}
+
+// What is left of a run's containers may be a lot: another program does it.
+void StepLauncher::remove_containers(const std::string& scratch) {
+  if (options_.containers.image_dir.empty() || ::access(scratch.c_str(), F_OK) != 0) return;
+  const std::string program = parent_directory(options_.stepd) + "/spurcontainer";
+  auto started = spawn({.path = program,
+                        .arguments = {"spurcontainer", "--remove=" + scratch},
+                        .environment = {"PATH=/usr/bin:/bin"},
+                        .fds = {},
+                        .new_session = true});
+  if (!started) return warn(fmt::format("cannot remove {}: {}", scratch, started.error().message));
+  const auto pidfd = std::make_shared<const UniqueFd>(std::move(started->pidfd));
+  (void)loop_.watch_process(pidfd, [pidfd] { (void)reap(*pidfd); });
 }
 
 Result<std::vector<io::Launcher::Known>> StepLauncher::recover() {
@@ -138,6 +154,10 @@ Result<std::vector<io::Launcher::Known>> StepLauncher::recover() {
   }
   recover_lost_notes(out);
   remove_strange_groups();
+  std::vector<model::JobRun> known;
+  for (const auto& [run, state] : runs_) known.push_back(run);
+  if (!options_.containers.image_dir.empty())
+    for (const auto& path : stale_scratch(options_.containers.image_dir, token_, known)) remove_containers(path);
   return out;
 }
 

@@ -26,6 +26,7 @@
 
 #include "io/launcher.h"
 #include "os/cgroup.h"
+#include "os/container_dirs.h"
 #include "os/event_loop.h"
 #include "os/gpu.h"
 #include "os/hook_runner.h"
@@ -62,6 +63,7 @@ class StepLauncher final : public io::Launcher {
     // What a job's GPUs are doing right now. Step daemons cannot ask the makers' libraries, so the agent does; empty:
     // nobody knows.
     std::function<GpuLoad(const model::LaunchPart&)> gpu_load{};
+    ContainerSettings containers{};
     seconds sample_every{0};                         // the usage of running tasks; 0: never
     std::function<void(const std::string&)> warn{};  // gets single sentences; may be empty
   };
@@ -179,6 +181,7 @@ class StepLauncher final : public io::Launcher {
   void go_on_clearing(model::JobRun run);
   bool anything_left(model::JobRun run, const Run& state, bool kill);  // and, with `kill`, ends it
   void finish(model::JobRun run, EndRecord record);
+  void remove_containers(const std::string& scratch);
   void report(model::JobRun run, const EndRecord& record);
   Result<Known> recover_run(model::JobRun run);
   void remove_strange_groups() const;

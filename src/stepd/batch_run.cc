@@ -26,6 +26,7 @@
 #include "stepd/job_message.h"
 #include "stepd/job_output.h"
 #include "stepd/process_set.h"
+#include "stepd/step_container.h"
 #include "stepd/task.h"
 #include "stepd/usage_meter.h"
 #include "wire/agent_codec.h"
@@ -74,6 +75,9 @@ class BatchRun {
 
  private:
   Status begin();
+  Status begin_container(TaskPlan plan);
+  Status start(const TaskPlan& plan);
+  void never_start(const char* why);
   Status watch();
   void on_children();
   bool take_report();
@@ -91,6 +95,8 @@ class BatchRun {
   ProcessSet processes_;
   UsageMeter meter_{loop_, processes_};
   StartedTask script_;
+  ContainerMaker maker_{loop_};
+  std::shared_ptr<const Container> container_;
   os::UniqueFd children_, error_output_;
   os::EndRecord end_;
   bool announced_ = false, terminating_ = false, ended_ = false, never_ran_ = false, bad_plan_ = false;
@@ -123,7 +129,49 @@ Status BatchRun::begin() {
   }
   plan->cgroup_fd = processes_.cgroup_fd();
   SPUR_TRY(watch());
-  SPUR_ASSIGN(script_, start_task(*plan));
+  if (launch_.spec->container.wanted()) return begin_container(*std::move(plan));
+  return start(*plan);
+}
+
+// Whatever is wrong with the container is said in the job's output.
+Status BatchRun::begin_container(TaskPlan plan) {
+  const auto& part = launch_.parts.front();
+  std::vector<std::string> devices;
+  for (const auto& device : os::limits_of_step(input_.limits, 0, 0, part.devices).granted)
+    devices.insert(devices.end(), device.files.begin(), device.files.end());
+  return maker_.begin({.request = launch_.spec->container,
+                       .settings = input_.containers,
+                       .spool_token = input_.token,
+                       .run = launch_.run,
+                       .instance = "batch",
+                       .identity = input_.identity,
+                       .environment = plan.environment,
+                       .work_dir = plan.work_dir,
+                       .binds = {plan.program},
+                       .devices = std::move(devices),
+                       .cgroup_fd = plan.cgroup_fd},
+                      [this, plan](Result<std::shared_ptr<const Container>> made) mutable {
+                        if (announced_) return never_start("the job was ended while its container was made");
+                        if (made) {
+                          put_into(*made, launch_.spec->container, plan);
+                          plan.notes = (*made)->notes;
+                          container_ = *std::move(made);
+                        } else {
+                          plan.refusal = "container: " + made.error().message;
+                        }
+                        if (auto started = start(plan); !started) record(failed_launch(started.error()));
+                      });
+}
+
+void BatchRun::never_start(const char* why) {
+  ended_ = never_ran_ = true;
+  end_ = failed_launch({ErrorCode::Internal, why}, true);
+  clearing_since_ = os::EventLoop::now();
+  clear();
+}
+
+Status BatchRun::start(const TaskPlan& plan) {
+  SPUR_ASSIGN(script_, start_task(plan));
   meter_.start("batch", {{0, script_.pid}}, input_.sample_every,
                os::usage_file(input_.directory, launch_.run, "batch"));
   return {};
@@ -183,7 +231,7 @@ void BatchRun::obey(const os::StepOrder& order) {
     case Kind::Signal:
       return processes_.signal(order.signal);
     case Kind::SignalShell:
-      if (!ended_) ::kill(script_.pid, order.signal);
+      if (!ended_ && script_.pid > 0) ::kill(script_.pid, order.signal);
       return;
     case Kind::Suspend:
       return processes_.freeze(true);
@@ -195,7 +243,7 @@ void BatchRun::obey(const os::StepOrder& order) {
 // Once, whatever comes: TERM, KILL or both.
 void BatchRun::announce(model::JobState why) {
   if (ended_ || std::exchange(announced_, true)) return;
-  if (!error_output_ && !never_ran_) {
+  if (!error_output_ && !never_ran_ && script_.pid > 0) {
     // An order right after the start: the new process is about to open its files, or hangs in doing so.
     pollfd report{.fd = script_.reports.get(), .events = POLLIN, .revents = 0};
     (void)::poll(&report, 1, kReportWaitMs);
@@ -243,6 +291,7 @@ void BatchRun::note_out_of_memory() {
 
 void BatchRun::record(os::EndRecord end) {
   end.ended = wall_clock();
+  maker_.remove();
   processes_.remove(true);
   // A disk that fails here fails the agent too; it then reports this run as killed.
   auto noted = input_.record.note_end(end);

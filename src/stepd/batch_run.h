@@ -29,8 +29,9 @@ struct BatchInput {
   std::vector<std::string> of_node;  // entries for every job's environment
   os::CgroupLimits limits;           // of the job on this node
   Duration sample_every{0};
-  std::string token;  // of the spool, see os::run_token
-  int agent = 0;      // its pid; while it lives, it makes the end durable
+  std::string token;       // of the spool, see os::run_token
+  std::string containers;  // os::encode_container_settings
+  int agent = 0;           // its pid; while it lives, it makes the end durable
 };
 
 // Returns when the end is recorded.

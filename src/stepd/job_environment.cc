@@ -192,6 +192,7 @@ constexpr Row kTable[] = {
     {"SLURM_RESTART_COUNT", [](const Source& s) { return s.launch.restarts ? number(s.launch.restarts) : Value{}; },
      Drop, kTwin},
     {"SLURM_CLUSTER_NAME", [](const Source& s) { return Value(s.launch.cluster_name); }, Drop, kTwin},
+    {"SLURM_CONTAINER", [](const Source& s) { return text_if(spec(s).container.bundle); }, Otherwise::Keep},
     {"SPUR_JOB_EPOCH", [](const Source& s) { return number(s.launch.run.epoch.value); }},
     // its array
     {"SLURM_ARRAY_JOB_ID", [](const Source& s) { return array_value(s, s.launch.array_job.value); }, Drop, kTwin},

@@ -45,6 +45,8 @@ class MpiServer {
   virtual Result<os::UniqueFd> prepare(std::size_t local, TaskPlan& plan) = 0;
   // What the tasks of all nodes had to tell.
   virtual Status pass_fence(std::string_view data) = 0;
+  // Directories of the node that its clients must be able to see.
+  virtual std::vector<std::string> directories() const { return {}; }
   // A child of the daemon has ended.
   virtual void on_child(pid_t) {}
   // Nobody needs it any more. False while something of it is still there; to be called again.

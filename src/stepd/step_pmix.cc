@@ -10,6 +10,7 @@
 
 #include "os/files.h"
 #include "spur/v1/agent.pb.h"
+#include "stepd/step_container.h"
 #include "stepd/step_pmi.h"
 
 namespace spur::stepd {
@@ -97,6 +98,10 @@ Status StepPmix::pass_fence(std::string_view data) {
   input.mutable_fence()->set_data(std::string(data));
   stream_->send(input.SerializeAsString());
   return {};
+}
+
+std::vector<std::string> StepPmix::directories() const {
+  return environments_.empty() ? std::vector<std::string>() : mpi_directories(environments_.begin()->second);
 }
 
 void StepPmix::on_child(pid_t pid) {

@@ -22,6 +22,7 @@ class StepPmix : public MpiServer {
   Status begin(std::function<void()> ready) override;
   Result<os::UniqueFd> prepare(std::size_t local, TaskPlan& plan) override;
   Status pass_fence(std::string_view data) override;
+  std::vector<std::string> directories() const override;
   void on_child(pid_t pid) override;
   bool end() override;
 

@@ -25,12 +25,14 @@
 #include "stepd/job_message.h"
 #include "stepd/mpi_server.h"
 #include "stepd/process_set.h"
+#include "stepd/step_container.h"
 #include "stepd/step_line.h"
 #include "stepd/step_plan.h"
 #include "stepd/task_pipes.h"
 #include "stepd/usage_meter.h"
 #include "wire/agent_codec.h"
 #include "wire/id_codec.h"
+#include "wire/spec_codec.h"
 
 namespace spur::stepd {
 namespace {
@@ -47,6 +49,9 @@ Time wall_clock() {
 
 class StepRun {
  public:
+  StepRun(const StepRun&) = delete;
+  StepRun& operator=(const StepRun&) = delete;
+  ~StepRun() { maker_.remove(); }
   StepRun(StepRunInput input, os::EventLoop& loop)
       : input_(std::move(input)), loop_(loop), line_(loop, std::move(input_.stream)) {}
   Status open();
@@ -68,6 +73,8 @@ class StepRun {
   Status start(const v1::StepStart& start);
   void warn_before(Duration limit, const v1::StepStart& start);
   Status begin_mpi(const StepPlan& plan, const v1::StepStart& start);
+  Status begin_container(const StepPlan& plan, const v1::StepStart& start);
+  void go(const StepPlan& plan, const v1::StepStart& start);
   Status start_tasks(StepPlan plan, const v1::StepStart& start);
   Status start_one(TaskPlan plan, const v1::StepStart& start);
   void on_stdin(const v1::StepStdin& input);
@@ -101,11 +108,13 @@ class StepRun {
   UsageMeter meter_{loop_, processes_};
   std::vector<std::unique_ptr<Task>> tasks_;
   std::unique_ptr<MpiServer> mpi_;
-  std::optional<std::vector<std::string>> early_;  // what came while the MPI server was not ready
   std::uint64_t input_seq_ = 0;                    // of the last input taken
   std::size_t input_taken_ = 0;                    // bytes since we said so
   std::uint64_t fences_ = 0, fences_passed_ = 0;
   std::string fence_data_[2];  // of the last two, by number: who comes next may have to gather them again
+  ContainerMaker maker_{loop_};
+  std::shared_ptr<const Container> container_;
+  std::optional<std::vector<std::string>> early_;  // what came while MPI server or container were not ready
   os::UniqueFd children_;
   std::string last_words_;  // to the agent: what was used
   bool started_ = false, terminating_ = false, clearing_ = false, finished_ = false;
@@ -151,7 +160,12 @@ Status StepRun::open() {
 void StepRun::on_message(std::string_view bytes) {
   v1::StepInput input;
   if (clearing_) return;
-  if (early_) return early_->emplace_back(bytes), void();
+  if (early_) {
+    const bool is_end = input.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) && input.has_signal() &&
+                        (input.signal().end() || input.signal().signal() == SIGKILL);
+    if (is_end) return clear();
+    return early_->emplace_back(bytes), void();
+  }
   if (!input.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     send_error({ErrorCode::Corrupt, "garbled step input"});
     return clear();
@@ -230,8 +244,9 @@ Status StepRun::start(const v1::StepStart& start) {
   if (!input_.limits.cpus.empty() && plan.layout.cpus.size() < part.cpus.size())
     limits.cpus = os::cpuset_of(input_.cpus, plan.layout.cpus);
   SPUR_ASSIGN(processes_, ProcessSet::make(job_cgroup_, fmt::format("step_{}", step_), input_.limits, limits));
-  if (start.mpi().empty()) return start_tasks(std::move(plan), start);
-  return begin_mpi(plan, start);
+  if (start.mpi().empty() && !start.has_container()) return start_tasks(std::move(plan), start);
+  early_.emplace();
+  return start.mpi().empty() ? begin_container(plan, start) : begin_mpi(plan, start);
 }
 
 Status StepRun::begin_mpi(const StepPlan& plan, const v1::StepStart& start) {
@@ -265,16 +280,57 @@ Status StepRun::begin_mpi(const StepPlan& plan, const v1::StepStart& start) {
                                  clear();
                                }};
   SPUR_ASSIGN(mpi_, make_mpi_server(start.mpi(), loop_, std::move(step), std::move(events)));
-  early_.emplace();
   return mpi_->begin([this, plan, start] {
-    const auto early = *std::exchange(early_, std::nullopt);
     if (clearing_) return;
-    if (auto begun = start_tasks(plan, start); !begun) {
+    if (auto begun = begin_container(plan, start); !begun) {
       send_error(begun.error());
-      return clear();
+      clear();
     }
-    for (const auto& bytes : early) on_message(bytes);
   });
+}
+
+Status StepRun::begin_container(const StepPlan& plan, const v1::StepStart& start) {
+  if (!start.has_container()) return go(plan, start), Status{};
+  model::ContainerRequest request;
+  SPUR_TRY(wire::from_proto(start.container(), &request));
+  std::vector<std::string> devices;
+  for (const auto& device : os::limits_of_step(input_.limits, 0, 0, plan.devices).granted)
+    devices.insert(devices.end(), device.files.begin(), device.files.end());
+  SPUR_ASSIGN(const int cgroup, processes_.task_fd(plan.tasks.front().rank));
+  return maker_.begin(
+      {.request = request,
+       .settings = input_.containers,
+       .spool_token = input_.token,
+       .run = launch_.run,
+       .instance = fmt::format("step-{}", step_),
+       .identity = input_.identity,
+       .environment = plan.tasks.front().environment,
+       .work_dir = plan.tasks.front().work_dir,
+       .binds = mpi_ ? mpi_->directories() : std::vector<std::string>(),
+       .devices = std::move(devices),
+       .cgroup_fd = cgroup},
+      [this, plan = StepPlan(plan), start, request](Result<std::shared_ptr<const Container>> made) mutable {
+        if (clearing_) return;
+        if (!made) {
+          send_error({ErrorCode::Internal, made.error().message});
+          return clear();
+        }
+        container_ = *std::move(made);
+        for (TaskPlan& task : plan.tasks) put_into(container_, request, task);
+        plan.tasks.front().notes = container_->notes;
+        go(plan, start);
+      });
+}
+
+// All that tasks need is there.
+void StepRun::go(const StepPlan& plan, const v1::StepStart& start) {
+  const auto early = *std::exchange(early_, std::nullopt);
+  if (clearing_) return;
+  if (auto begun = start_tasks(plan, start); !begun) {
+    send_error(begun.error());
+    return clear();
+  }
+  for (const auto& bytes : early) on_message(bytes);
 }
 
 Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
@@ -332,6 +388,8 @@ Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {
     task->epilog->in_path = task->epilog->out_path = task->epilog->err_path = "/dev/null";
     task->epilog->is_terminal = false;
     task->epilog->task_prolog.clear();
+    task->epilog->container.reset();
+    task->epilog->notes.clear();
     task->epilog->cpu_bind_word = task->epilog->mem_bind_word = {};
   }
   os::UniqueFd mpi_end;  // the task's
@@ -529,6 +587,7 @@ void StepRun::finish() {
   last_words_ = os::encode_sample({std::to_string(step_), {{0, 0, usage}}});
   os::tell_agent(input_.orders.get(), last_words_);
   processes_.remove(false);
+  container_.reset();  // whoever hears of the end may use its name and image
   v1::StepOutput message;
   wire::to_proto(usage, message.mutable_done()->mutable_usage());
   send(message);

@@ -30,7 +30,8 @@ struct StepRunInput {
   os::CgroupLimits limits;  // of the job on this node
   Duration sample_every{0};
   std::string token;
-  os::CpuMap cpus;  // of this machine
+  std::string containers;  // os::encode_container_settings
+  os::CpuMap cpus;         // of this machine
 };
 
 // Returns when nothing of the step is left.

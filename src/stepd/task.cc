@@ -23,6 +23,7 @@
 #include "os/files.h"
 #include "stepd/job_environment.h"
 #include "stepd/job_message.h"
+#include "stepd/step_container.h"
 #include "stepd/task_prolog.h"
 #include "text/bind_spec.h"
 
@@ -131,9 +132,9 @@ Status open_files(const TaskPlan& plan) {
   return put(err_fd, STDERR_FILENO);
 }
 
-void enter_work_dir(const TaskPlan& plan) {
-  if (::chdir(plan.work_dir.c_str()) == 0) return;
-  say(plan, fmt::format("couldn't chdir to `{}': {}: going to /tmp instead", plan.work_dir, std::strerror(errno)));
+void enter_work_dir(const TaskPlan& plan, const std::string& directory) {
+  if (::chdir(directory.c_str()) == 0) return;
+  say(plan, fmt::format("couldn't chdir to `{}': {}: going to /tmp instead", directory, std::strerror(errno)));
   if (::chdir("/tmp") != 0) say(plan, fmt::format("couldn't chdir to /tmp either: {}", std::strerror(errno)));
 }
 
@@ -255,9 +256,16 @@ void bind_memory(const TaskPlan& plan) {
   if (plan.kept_fd >= 0) ::fcntl(plan.kept_fd, F_SETFD, 0);
   send_report(channel, ReportKind::Started, {}, STDERR_FILENO);
   if (plan.is_terminal) ::ioctl(STDIN_FILENO, TIOCSCTTY, 0);
-  enter_work_dir(plan);
+  if (!plan.refusal.empty()) {
+    say(plan, plan.refusal);
+    ::_exit(1);
+  }
+  if (!plan.container)
+    enter_work_dir(plan, plan.work_dir);
+  else if (::chdir(plan.work_dir.c_str()) != 0)
+    (void)!::chdir("/");  // for the prolog alone
   std::vector<std::string> environment = plan.environment;
-  make_tmp_dir(plan, environment);
+  if (!plan.container) make_tmp_dir(plan, environment);
   for (auto& entry : task_entries(plan.told_rank, plan.local_id, ::getpid())) environment.push_back(std::move(entry));
   for (const auto& entry : plan.own_environment) {
     const auto equals = entry.find('=');
@@ -267,6 +275,13 @@ void bind_memory(const TaskPlan& plan) {
   bind_memory(plan);
   if (!plan.task_prolog.empty())
     if (auto ran = run_task_prolog(plan.task_prolog, environment); !ran) say(plan, "error: " + ran.error().message);
+  if (plan.container) {
+    if (auto entered = enter_container(*plan.container); !entered) give_up(channel, entered.error());
+    if (!plan.may_outlive) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // again: cleared with the credentials
+    enter_work_dir(plan, plan.inner_work_dir);
+    make_tmp_dir(plan, environment);
+  }
+  for (const std::string& note : plan.notes) say(plan, note);
   set_limits(plan);
   execute(plan, environment);
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "os/unique_fd.h"
 
 namespace spur::stepd {
+
+struct Container;  // stepd/step_container.h
 
 struct TaskPlan {
   os::Identity identity;
@@ -47,6 +50,11 @@ struct TaskPlan {
   std::string_view cpu_bind_word{}, mem_bind_word{};  // for a line that tells of it; empty: none
   std::string task_prolog{};                          // a program whose output changes the environment
   std::vector<std::string> own_environment{};         // of this task alone
+
+  std::shared_ptr<const Container> container{};  // entered after the files are open and the task prolog has run
+  std::string inner_work_dir{};                  // with it: instead of work_dir
+  std::vector<std::string> notes{};              // lines for the user, before the program starts
+  std::string refusal{};                         // instead of running anything: why, and exit status 1
 };
 
 struct StartedTask {

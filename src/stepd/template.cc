@@ -27,7 +27,7 @@ namespace {
 void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
   os::RunFile record{std::move(request.fds[0])};
   if (request.kind == os::StepRequest::Kind::Batch && !record.note_started(::getpid())) return;
-  std::string identity_text, token, limits_text;
+  std::string identity_text, token, limits_text, containers;
   Duration sample_every{0};
   std::vector<std::string> of_node;
   for (auto& entry : request.environment) {
@@ -39,6 +39,8 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
       sample_every = seconds(std::atoi(entry.c_str() + 17));
     else if (entry.starts_with("SPURSTEPD_LIMITS="))
       limits_text = entry.substr(17);
+    else if (entry.starts_with("SPURSTEPD_CONTAINERS="))
+      containers = entry.substr(21);
     else
       of_node.push_back(std::move(entry));
   }
@@ -54,6 +56,7 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
                .limits = std::move(*limits),
                .sample_every = sample_every,
                .token = std::move(token),
+               .containers = std::move(containers),
                .agent = template_pid});
   else if (request.kind == os::StepRequest::Kind::Files)
     run_files({.record = std::move(record),
@@ -71,6 +74,7 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
               .limits = std::move(*limits),
               .sample_every = sample_every,
               .token = std::move(token),
+              .containers = std::move(containers),
               .cpus = cpus});
 }
 

@@ -55,6 +55,7 @@ void add_wishes(const StepRequest& request, v1::StepStart& start) {
   start.set_open_append(request.open_append);
   start.set_distributed(request.distributed);
   start.set_mpi(request.mpi);
+  if (request.container.wanted()) to_proto(request.container, start.mutable_container());
   start.set_host(request.host);
   start.set_pid(request.pid);
   start.set_key(request.key);

@@ -61,7 +61,8 @@ struct StepRequest {
   std::int32_t warn_signal = 0;  // so many seconds before the end of the time limit
   std::uint32_t warn_seconds = 0;
   bool open_append = false, distributed = false;
-  std::string mpi;   // pmi2, pmix; empty: none
+  std::string mpi;  // pmi2, pmix; empty: none
+  model::ContainerRequest container;
   std::string host;  // of the caller
   std::uint32_t pid = 0;
 

@@ -50,8 +50,10 @@ SPUR_STRUCT(model::SignalBeforeEnd, signal, seconds_before, batch_only)
 SPUR_STRUCT(model::ResourceLimit, resource, soft, hard)
 SPUR_STRUCT(model::ArrayRequest, tasks, max_running)
 SPUR_STRUCT(model::Distribution, nodes, sockets, cores, plane_size, pack)
+SPUR_STRUCT(model::ContainerRequest, image, bundle, name, workdir, mounts, environment, readonly, mount_home,
+            entrypoint, remap_root)
 SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, admin_comment, extra, partitions,
-            reservation, script, environment, arguments, command, work_dir, std_in, std_out, std_err, open_append,
+            reservation, script, environment, arguments, container, command, work_dir, std_in, std_out, std_err, open_append,
             open_truncate, umask, rlimits, submit_line, submit_host, session_id, min_nodes, max_nodes, nodes_given,
             tasks, tasks_per_node, tasks_per_socket, tasks_per_core, tasks_per_gpu, cpus_per_gpu, cpus_per_task,
             cpus_per_task_given, min_cpus_per_node, memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib,

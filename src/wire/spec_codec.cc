@@ -59,6 +59,17 @@ void to_proto(const model::Distribution& m, v1::Distribution* p){SPUR_DISTRIBUTI
   return {};
 }
 
+// clang-format off
+#define SPUR_CONTAINER_FIELDS(F) \
+  F(PLAIN, image) F(PLAIN, bundle) F(PLAIN, name) F(PLAIN, workdir) F(TEXTS, mounts) F(TEXTS, environment) \
+  F(PLAIN, readonly) F(PLAIN, mount_home) F(PLAIN, entrypoint) F(PLAIN, remap_root)
+// clang-format on
+void to_proto(const model::ContainerRequest& m, v1::ContainerRequest* p){SPUR_CONTAINER_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::ContainerRequest& p, model::ContainerRequest* m) {
+  SPUR_CONTAINER_FIELDS(SPUR_FROM)
+  return {};
+}
+
 static void to_proto(const model::ArrayRequest& m, v1::ArrayRequest* p) {
   to_proto(m.tasks, p->mutable_tasks());
   p->set_max_running(m.max_running);
@@ -94,7 +105,8 @@ static Status from_proto(const v1::ArrayRequest& p, model::ArrayRequest* m) {
   F(OPT, switch_wait_seconds) F(PLAIN, segment) F(PLAIN, prefer) F(PLAIN, batch_features) F(PLAIN, burst_buffer) \
   F(LIMIT, time_limit) F(LIMIT, time_min) F(TIME, begin) F(TIME, deadline) F(MSGS, dependencies) \
   F(PLAIN, dependencies_any) F(OPT, kill_on_invalid_dependency) F(PLAIN, nice) F(OPT, priority) F(PLAIN, hold) \
-  F(OPT, requeue) F(MSG, signal) F(PLAIN, immediate_seconds) F(PLAIN, mail_types) F(PLAIN, mail_user)
+  F(OPT, requeue) F(MSG, signal) F(PLAIN, immediate_seconds) F(PLAIN, mail_types) F(PLAIN, mail_user) \
+  F(MSG, container)
 // clang-format on
 
 std::uint32_t BlobWriter::number_of(const model::Blob& blob) {

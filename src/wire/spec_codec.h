@@ -16,6 +16,7 @@
 #include "model/job_spec.h"
 
 namespace spur::v1 {
+class ContainerRequest;
 class Dependency;
 class Distribution;
 class GresRequest;
@@ -47,6 +48,8 @@ void listed_to_proto(const model::JobSpec& from, v1::JobSpec* to);
 // With `blobs` null a reference is refused.
 Status from_proto(const v1::JobSpec& from, model::JobSpec* to, const BlobList* blobs = nullptr);
 
+void to_proto(const model::ContainerRequest& from, v1::ContainerRequest* to);
+Status from_proto(const v1::ContainerRequest& from, model::ContainerRequest* to);
 void to_proto(const model::Dependency& from, v1::Dependency* to);
 Status from_proto(const v1::Dependency& from, model::Dependency* to);
 void to_proto(const model::Distribution& from, v1::Distribution* to);

@@ -147,5 +147,18 @@ contained() {
 }
 check "what a contained prolog leaves ends with the job" contained
 
+container() {
+  mkdir -p /home/alice/image/bin /home/alice/image/etc && cp /bin/busybox /bin/misbehave /home/alice/image/bin
+  for applet in sh cat id ls; do ln -s busybox /home/alice/image/bin/$applet; done
+  echo inside > /home/alice/image/etc/marker; chown -R alice:alice /home/alice/image
+  j=$(submit alice --gres=gpu:1 -c1 -o /tmp/box.out "--wrap 'srun --container-image=/home/alice/image sh -c \"cat /etc/marker /proc/self/cgroup; id -u; ls /dev; misbehave open /dev/gpu0; echo x > /new && ls /new; cat /home/alice/image/etc/marker\"; echo end'")
+  await "$j" COMPLETED || return 1
+  cat /tmp/box.out
+  grep -qx inside /tmp/box.out && grep -q "job_$j/step_0/task_0" /tmp/box.out && grep -qx 1000 /tmp/box.out &&
+    grep -q 'gpu0 opened' /tmp/box.out && ! grep -qx gpu1 /tmp/box.out && grep -qx /new /tmp/box.out &&
+    [ "$(grep -cx inside /tmp/box.out)" = 1 ] && [ -z "$(ls /var/spool/ctld/images/run)" ] && clean alice "$j"
+}
+check "a container shows its image, in the step's group, with the granted device" container
+
 echo "END OF CHECKS"
 poweroff -f

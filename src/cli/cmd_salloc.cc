@@ -90,7 +90,7 @@ std::vector<std::string> allocation_environment(const Context& context, const Jo
        {SIGTTOU, SIGTTIN, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH})
     ::signal(signal, SIG_DFL);
   ::execvpe(argv[0], argv.data(), env.data());
-  context.error("Unable to exec command \"{}\"", command.front());
+  context.error("_fork_command: Unable to find command \"{}\"", command.front());
   ::_exit(1);
 }
 
@@ -187,7 +187,6 @@ int hold(Context& context, const JobRequest& request, const std::vector<std::str
     context.error("Job submit/allocate failed: {}", words(controller.error()));
     return 1;
   }
-  if (request.test_only) return report_forecast(context, **controller, {request.spec});
   SignalWatch watch;
   const Time asked = context.now();
   const auto job = allocate(context, **controller, {request.spec});
@@ -206,8 +205,7 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
   if (auto sound = reconcile(context, request); !sound) return sound;
   model::JobSpec& spec = request.spec;
   spec.kind = model::JobKind::Interactive;
-  if (!request.name_given)
-    spec.name = command.empty() ? "interactive" : command.front().substr(command.front().rfind('/') + 1);
+  if (!request.name_given) spec.name = "interactive";
   if (spec.work_dir.empty()) spec.work_dir = request.directory;
   spec.command = command.empty() ? shell_of_user(context) : command.front();
   return capture_process(context, request);

@@ -45,6 +45,8 @@ void scontrol_requeuehold(Scontrol& run, const Words& words);
 void scontrol_suspend(Scontrol& run, const Words& words);
 void scontrol_resume(Scontrol& run, const Words& words);
 void scontrol_write(Scontrol& run, const Words& words);
+void scontrol_show_topology(Scontrol& run, const std::string& name);
+void scontrol_wait_job(Scontrol& run, const Words& words);
 void scontrol_ping(Scontrol& run, const Words& words);
 
 // "key=value" in two; an absent "=" gives an empty value and has_value false.

@@ -202,7 +202,7 @@ Status Controller::check_update(const model::Caller& caller, const state::Update
     if (update.priority && *update.priority > job.priority)
       return fail(ErrorCode::PermissionDenied, "Access/permission denied");
     if (update.spec && update.spec->nice < job.spec->nice)
-      return fail(ErrorCode::InvalidNice, "Invalid --nice value");
+      return fail(ErrorCode::PermissionDenied, "Access/permission denied");
   }
   if (!update.spec) return {};
   const model::JobSpec& old = *jobs->front()->spec;

@@ -16,13 +16,14 @@ RULES = [
     (r"(AllocNode:Sid=)\S+", r"\1HOST:SID"),
     (r"(CPULoad=)\S+", r"\1LOAD"),
     (r"(FreeMem=)\S+", r"\1FREE"),
+    (r"\bslurm-wlm (?=\d)", "slurm "),  # the name of Debian's package
     (r"\b(?:22\.05\.8|25\.05\.0)\b", "VV.VV.V"),
 ]
 
 
 class Normaliser:
     def __init__(self, side, jobs):
-        self.side, self.jobs = side, {job: f"J{i:03}" for i, job in enumerate(jobs, 1)}
+        self.side, self.jobs = side, jobs
 
     def text(self, text, digits=False):
         text = text.replace(str(self.side.dir), "/DIR")
@@ -31,7 +32,7 @@ class Normaliser:
         for pattern, into in RULES:
             text = re.sub(pattern, into, text)
         text = JOB.sub(lambda m: self.jobs.get(m[1], m[1]), text)
-        return re.sub(r"\d+", "9", text) if digits else text
+        return re.sub(r"\d+ *", "9 ", text) if digits else text
 
 
 @dataclasses.dataclass
@@ -42,6 +43,7 @@ class Known:
     command: str = ""
     rewrites: list = dataclasses.field(default_factory=list)  # (of ours?, pattern, text)
     whole: bool = False
+    chance: bool = False  # may or may not be met in a run
     used: int = 0
 
 
@@ -63,6 +65,8 @@ def read_known(path):
             known[-1].rewrites.append((key == "rewrite ours", pattern, into.replace("\\n", "\n")))
         elif key == "whole":
             known[-1].whole = True
+        elif key == "by chance":
+            known[-1].chance = True
         else:
             raise ValueError(f"{path.name}:{number}: {line}")
     for entry in known:

@@ -58,20 +58,23 @@ class Run:
     """One scenario on one side."""
 
     def __init__(self, side, steps):
-        self.side, self.steps, self.jobs, self.results = side, steps, [], []
+        self.side, self.steps, self.results = side, steps, []
+        self.jobs = {}  # number: the name that it gets, from the step that showed it first
 
     def fill(self, text):
         def job(match):
             number = int(match[1])
             if number > len(self.jobs):
-                raise AssertionError(f"{self.side.name}: there is no job {{{number}}}; so far: {self.jobs}")
-            return self.jobs[number - 1]
+                raise AssertionError(f"{self.side.name}: there is no job {{{number}}}; so far: {list(self.jobs)}")
+            return list(self.jobs)[number - 1]
         return re.sub(r"\{(\d+)\}", job, text)
 
     def see(self, text):
+        new = 0
         for found in JOB.findall(re.sub(r"AllocNode:Sid=\S+|FreeMem=\d+|\d{4}-\d\d-\d\d", "", text)):
             if found not in self.jobs:
-                self.jobs.append(found)
+                self.jobs[found] = f"J{self.at % 100:02}{chr(ord('a') + new % 26)}"
+                new += 1
 
     def wait(self, words):
         what, rest = words[0], words[1:]
@@ -118,7 +121,7 @@ class Run:
         error = None
         try:
             self.side.reset()
-            for step in self.steps:
+            for self.at, step in enumerate(self.steps, 1):
                 if step.verb != "undo":
                     self.step(step)
         except Exception as e:  # noqa: BLE001

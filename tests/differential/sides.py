@@ -16,7 +16,7 @@ from spur_cluster import BIN, SpurCluster, free_port, wait_until  # noqa: E402
 NODES = ["n1", "n2", "n3", "n4"]
 IDLE = [f"{node} idle" for node in NODES]
 # Slurm starts batch jobs at a tick; these settings make the tick as short as it gets.
-TUNED = "batch_sched_delay=0,sched_min_interval=0,default_queue_depth=1000,sched_interval=1,bf_interval=1"
+TUNED = "batch_sched_delay=0,sched_min_interval=0,default_queue_depth=1000,sched_interval=1,bf_interval=30"
 # Whatever a user's own environment says about Slurm stays out.
 FOREIGN = ("SLURM", "SPUR", "SBATCH", "SQUEUE", "SINFO", "SALLOC", "SCANCEL", "SCONTROL", "SRUN", "SPRIO")
 
@@ -24,10 +24,11 @@ FOREIGN = ("SLURM", "SPUR", "SBATCH", "SQUEUE", "SINFO", "SALLOC", "SCANCEL", "S
 class Side:
     """What both have in common. A cluster class comes first among the bases of a real side."""
 
-    def prepare(self, name):
+    def prepare(self, name, parent):
         self.name = name
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix=f"differential-{name}-"))
-        self.dir.chmod(0o755)
+        # Names of the same length below one directory: columns that cut them show the same.
+        self.dir = parent / ("a" if name == "slurm" else "b")
+        self.dir.mkdir()
         for d in ("state", "spool", "munge", "log", "out", "sbin", "work"):
             (self.dir / d).mkdir()
         for node in NODES:
@@ -91,8 +92,8 @@ class Side:
 
 
 class SlurmSide(SlurmCluster, Side):
-    def __init__(self):
-        self.prepare("slurm")
+    def __init__(self, parent):
+        self.prepare("slurm", parent)
         for daemon in ("slurmctld", "slurmd", "slurmstepd"):
             path = f"/usr/sbin/{daemon}-wlm" if os.path.exists(f"/usr/sbin/{daemon}-wlm") else f"/usr/sbin/{daemon}"
             (self.dir / "sbin" / daemon).symlink_to(path)
@@ -104,8 +105,8 @@ class SlurmSide(SlurmCluster, Side):
 
 
 class SpurSide(SpurCluster, Side):
-    def __init__(self):
-        self.prepare("spur")
+    def __init__(self, parent):
+        self.prepare("spur", parent)
         self.env["PATH"] = f"{BIN}:{self.env['PATH']}"
 
     def start_agent(self, name):

@@ -31,7 +31,7 @@ class Salloc(unittest.TestCase):
                        "$SLURM_JOB_CPUS_PER_NODE $SLURM_TASKS_PER_NODE $SLURM_JOB_NAME; exit 7", check=False)
         job = r.stdout.split()[0]
         self.assertEqual(r.returncode, 7)
-        self.assertEqual(r.stdout, f"{job} n[1-2] 2 4 2(x2) 2(x2) sh\n")
+        self.assertEqual(r.stdout, f"{job} n[1-2] 2 4 2(x2) 2(x2) interactive\n")
         self.assertEqual(r.stderr, f"salloc: Granted job allocation {job}\nsalloc: Relinquishing job allocation {job}\n")
         self.c.wait_state(job, "FAILED")
         self.assertEqual(self.c.job(job)["ExitCode"], "7:0")

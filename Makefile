@@ -3,12 +3,13 @@ SHELL := /bin/bash
 BUILD := build/release
 JOBS ?= $(shell nproc)
 
-.PHONY: help packages build quickstart down test vmtest test-asan test-tsan sim bench format
+.PHONY: help packages build quickstart down test differential vmtest test-asan test-tsan sim bench format
 
 help:
 	@echo "make quickstart   install what is needed, build, start a one-node cluster, run a job in it"
 	@echo "make down         stop that cluster"
 	@echo "make test         install, build, run all tests"
+	@echo "make differential the commands against Debian's Slurm, side by side (root)"
 	@echo "make vmtest       what confines jobs, in a virtual machine (QEMU)"
 	@echo "make test-asan    the unit tests, scenarios and fuzz runs with the address and undefined sanitizers"
 	@echo "make test-tsan    the unit tests with the thread sanitizer"
@@ -31,6 +32,9 @@ down:
 
 test: build
 	@tools/run-tests $(BUILD) $(JOBS)
+
+differential: build
+	@tests/differential/run
 
 vmtest: build
 	@tools/install-packages vm

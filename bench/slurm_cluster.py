@@ -135,9 +135,12 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscrib
             (self.dir / "spool" / name).mkdir(exist_ok=True)
             key = "slurmd" if name == "n1" else f"slurmd-{name}"
             self._spawn(key, self.dir / "sbin/slurmd", "-D", "-N", name, "-d", self.dir / "sbin/slurmstepd")
+        self.wait_idle()
+        return self
+
+    def wait_idle(self):
         wait_until(lambda: self.run("sinfo", "-h", "-N", "-o", "%T").stdout.split() == ["idle"] * len(self.names), 60,
                    "slurm nodes idle", 0.1)
-        return self
 
     def start_controller(self):
         self._spawn("slurmctld", self.dir / "sbin/slurmctld", "-D")

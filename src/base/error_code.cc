@@ -164,6 +164,16 @@ constexpr Row row_of(ErrorCode code) {
       return {2107, "Job not heterogeneous job leader", "NotHetJobLeader"};
     case NotWholeHetJob:
       return {2108, "Operation not permitted on individual component of heterogeneous job", "NotWholeHetJob"};
+    case JobFinished:
+      return {2084, "Job has already finished", "JobFinished"};
+    case JobHeld:
+      return {2042, "Job is in held state, pending scheduler release", "JobHeld"};
+    case JobNotSuspended:
+      return {2087, "Job is not suspended", "JobNotSuspended"};
+    case InvalidTimeMin:
+      return {2124, "Invalid time-min specification (exceeds job's time or other limits)", "InvalidTimeMin"};
+    case ActiveFeaturesUnknown:
+      return {2031, "Active features not subset of available features", "ActiveFeaturesUnknown"};
   }
   return {0, {}, {}};
 }

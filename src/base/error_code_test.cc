@@ -11,7 +11,7 @@ namespace spur {
 namespace {
 
 constexpr auto kFirst = static_cast<std::uint16_t>(ErrorCode::Internal);
-constexpr auto kLast = static_cast<std::uint16_t>(ErrorCode::NotWholeHetJob);
+constexpr auto kLast = static_cast<std::uint16_t>(kLastErrorCode);
 
 TEST(ErrorCode, EveryCodeHasANumberASentenceAndItsOwnName) {
   std::set<std::string_view> names;

@@ -9,6 +9,7 @@
 #include "cli/job_environment.h"
 #include "cli/srun_signals.h"
 #include "cli/submit_errors.h"
+#include "text/decimal.h"
 
 namespace spur::cli {
 namespace {
@@ -27,9 +28,17 @@ bool is_salloc(const Context& context) {
   return context.program == "salloc";
 }
 
+// 1, or what the user wants to see instead.
+int error_status(const Context& context, const char* variable) {
+  const auto wanted = context.env(variable);
+  return wanted ? static_cast<int>(text::parse_decimal32(*wanted).value_or(1)) : 1;
+}
+
 // Until the job runs or is over.
-Result<model::JobPtr> wait_for_start(Context& context, Controller& controller, JobId id) {
-  static constexpr std::array kGlances{0, 1, 1, 2, 3, 6, 12, 25, 50, 100};  // milliseconds; most jobs start within the first
+Result<model::JobPtr> wait_for_start(Context& context, Controller& controller, JobId id, bool immediate) {
+  if (immediate) return controller.wait_job(id, false);
+  static constexpr std::array kGlances{0, 1,  1,  2,  3,
+                                       6, 12, 25, 50, 100};  // milliseconds; most jobs start within the first
   model::JobPtr job;
   for (const int pause : kGlances) {
     std::this_thread::sleep_for(milliseconds(pause));
@@ -85,8 +94,11 @@ std::expected<JobId, int> allocate(Context& context, Controller& controller,
                                    const std::vector<model::JobSpec>& specs) {
   const std::string_view failed = is_salloc(context) ? "Job submit/allocate failed" : "Unable to allocate resources";
   const auto id = controller.submit(specs, make_token());
-  if (!id) return std::unexpected(report_refusal(context, failed, specs, id.error()));
-  const auto job = wait_for_start(context, controller, *id);
+  if (!id) {
+    report_refusal(context, failed, specs, id.error());
+    return std::unexpected(error_status(context, "SLURM_EXIT_ERROR"));
+  }
+  const auto job = wait_for_start(context, controller, *id, specs.front().immediate_seconds > 0);
   if (job && model::is_active((*job)->state)) return *id;
   const std::string_view stop = is_salloc(context) ? "." : "";
   if (!job || is_waiting(**job)) {
@@ -100,7 +112,8 @@ std::expected<JobId, int> allocate(Context& context, Controller& controller,
     return std::unexpected(1);
   }
   if (specs.front().immediate_seconds > 0) {
-    context.error("{}: {}", failed, slurm_message(ErrorCode::NodesBusy));
+    context.error("Unable to allocate resources: {}", slurm_message(ErrorCode::NodesBusy));
+    return std::unexpected(error_status(context, "SLURM_EXIT_IMMEDIATE"));
   } else {
     context.info("Job allocation {} has been revoked{}", id->value, stop);
   }

@@ -56,7 +56,7 @@ std::string shell_of_user(const Context& context) {
        {SIGTTOU, SIGTTIN, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH})
     ::signal(signal, SIG_DFL);
   ::execvpe(argv[0], argv.data(), env.data());
-  context.error("Unable to exec command \"{}\"", command.front());
+  context.error("_fork_command: Unable to find command \"{}\"", command.front());
   ::_exit(1);
 }
 
@@ -200,7 +200,6 @@ int hold(Context& context, const std::vector<JobRequest>& requests, const std::v
   }
   std::vector<model::JobSpec> specs;
   for (const JobRequest& request : requests) specs.push_back(request.spec);
-  if (first.test_only) return report_forecast(context, **controller, specs);
   SignalWatch watch;
   const Time asked = context.now();
   const auto job = allocate(context, **controller, specs);

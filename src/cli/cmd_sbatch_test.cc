@@ -110,7 +110,6 @@ TEST_F(Sbatch, OptionsFillTheSpecification) {
       {"-N 2", [](Spec& s) { s.min_nodes = 2, s.max_nodes = 2, s.nodes_given = true; }},
       {"-N2-4", [](Spec& s) { s.min_nodes = 2, s.max_nodes = 4, s.nodes_given = true; }},
       {"-N 1k", [](Spec& s) { s.min_nodes = 1024, s.max_nodes = 1024, s.nodes_given = true; }},
-      {"-N 0", [](Spec& s) { s.nodes_given = true; }},
       {"-n 4 -c2", [](Spec& s) { s.tasks = 4, s.cpus_per_task = 2, s.cpus_per_task_given = true; }},
       {"--tasks-per-node=3", [](Spec& s) { s.tasks_per_node = 3; }},
       {"--ntasks-per-node=3", [](Spec& s) { s.tasks_per_node = 3; }},

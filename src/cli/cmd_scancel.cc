@@ -107,7 +107,7 @@ constexpr Option<Scancel> kOptions[] = {
     {{"cron", 'c', N}, nullptr, "SCANCEL_CRON"},
     {{"ctld", 0, N, nullptr, "route request through the controller (it always is)"}, accept, "SCANCEL_CTLD"},
     {{"full", 'f', N, nullptr, "signal batch shell and all steps for specified job"}, flag<&Scancel::full>, "SCANCEL_FULL"},
-    {{"hurry", 'H', N}, nullptr, "SCANCEL_HURRY"},
+    {{"hurry", 'H', N, nullptr, "leave out the stage-out of burst buffers (there is none)"}, accept, "SCANCEL_HURRY"},
     {{"interactive", 'i', N, nullptr, "require response from user for each job"}, flag<&Scancel::interactive>, "SCANCEL_INTERACTIVE"},
     {{"me", 0, N, nullptr, "act only on jobs of the calling user"}, flag<&Scancel::me>},
     {{"name", 'n', V, "job_name", "act only on jobs with this name", "jobname"}, names<&wire::JobFilter::names>, "SCANCEL_NAME"},
@@ -217,7 +217,8 @@ int cancel_one(Context& context, Controller& controller, const Scancel& options,
   const bool gone = code == ErrorCode::InvalidJobId || code == ErrorCode::JobAlreadyDone;
   const bool plain = options.signal == 0 && !options.batch;
   if (gone && plain && options.verbose == 0) return 0;
-  context.error("Kill job error on job id {}: {}", victim.shown, words(done.error()));
+  context.error("Kill job error on job id {}: {}", victim.shown,
+                gone && !plain ? std::string(slurm_message(ErrorCode::InvalidJobId)) : words(done.error()));
   if (gone) return plain ? 0 : 1;
   return slurm_errno(code) & 0xff;
 }
@@ -311,6 +312,14 @@ int cmd_scancel(Context& context) {
     auto found = look_up(context, **controller, options);
     if (!found) return found.error();
     victims = *std::move(found);
+    // Who asks about each job hears of those that are not there.
+    for (const state::JobTarget& id : *ids) {
+      const bool known =
+          std::ranges::any_of(victims, [&](const Victim& victim) { return victim.target.id == id.id; });
+      if (known || !options.interactive || options.filtered) continue;
+      context.error("Kill job error on job id {}: {}", target_text(id), slurm_message(ErrorCode::InvalidJobId));
+      status = 1;
+    }
   } else {
     for (const state::JobTarget& id : *ids) victims.push_back({id, target_text(id), {}, {}});
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/display.h"
@@ -99,19 +100,20 @@ void do_version(Scontrol& run, const Words&) {
 
 void do_errnumstr(Scontrol& run, const Words& words) {
   const auto number = text::parse_decimal32(words[0]);
-  for (int code = 0; number && code <= static_cast<int>(ErrorCode::NotWholeHetJob); ++code) {
+  if (!number) return run.fail("numeric arguments required for keyword:errnumstr");
+  for (int code = 0; code <= static_cast<int>(kLastErrorCode); ++code) {
     if (slurm_errno(static_cast<ErrorCode>(code)) != static_cast<int>(*number)) continue;
     run.context.out.print("{}\n", slurm_message(static_cast<ErrorCode>(code)));
     return;
   }
-  run.fail("scontrol: error: Unknown error number: {}", words[0]);
+  run.context.out.print("{}\n", std::system_category().message(static_cast<int>(*number)));
 }
 
 void do_reconfigure(Scontrol& run, const Words&) {
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   if (const Status done = controller->reconfigure(); !done) {
-    run.fail("slurm_reconfigure error: {}", words(done.error()));
+    run.fail("slurm_reconfigure error: {}", words_of_update(done.error()));
     // What is wrong with a configuration is worth more than that it is.
     const bool unheard = done.error().code == ErrorCode::Unreachable || done.error().code == ErrorCode::TimedOut;
     if (!unheard && !done.error().message.empty() && words(done.error()) != done.error().message)
@@ -127,7 +129,8 @@ void do_shutdown(Scontrol& run, const Words& words_given) {
   }
   Controller* controller = run.controller();
   if (controller == nullptr) return;
-  if (const Status done = controller->shutdown(); !done) run.fail("slurm_shutdown error: {}", words(done.error()));
+  if (const Status done = controller->shutdown(); !done)
+    run.fail("slurm_shutdown error: {}", words_of_update(done.error()));
 }
 
 void do_completing(Scontrol& run, const Words&) {
@@ -166,7 +169,7 @@ constexpr Keyword kKeywords[] = {
     {"delete", 3, 1, kAny, scontrol_delete, "delete the specified partition or reservation"},
     {"details", 3, 0, 0, do_details, "evokes additional details from the \"show\" command"},
     {"errnumstr", 3, 1, 1, do_errnumstr, "given a Slurm error number, return a\ndescriptive string"},
-    {"exit", 1, 0, 0, do_quit, "terminate scontrol"},
+    {"exit", 2, 0, 0, do_quit, "terminate scontrol"},
     {"fsdampeningfactor", 3, 1, 1, nullptr, nullptr},
     {"getaddrs", 4, 1, 1, nullptr, nullptr},
     {"help", 3, 0, 0, do_help, "print this description of use"},
@@ -182,7 +185,7 @@ constexpr Keyword kKeywords[] = {
     {"ping", 3, 0, 0, scontrol_ping, "print status of controllers"},
     {"power", 3, 1, kAny, nullptr, nullptr},
     {"quiet", 4, 0, 0, do_quiet, "print no messages other than error messages"},
-    {"quit", 1, 0, 0, do_quit, "terminate this command"},
+    {"quit", 4, 0, 0, do_quit, "terminate this command"},
     {"reboot", 3, 0, kAny, nullptr, nullptr},
     {"reconfigure", 3, 0, 0, do_reconfigure, "re-read configuration files"},
     {"release", 3, 1, kAny, scontrol_release, "permit specified jobs to start (see hold)"},
@@ -203,7 +206,7 @@ constexpr Keyword kKeywords[] = {
     {"update", 1, 1, kAny, scontrol_update, "update job, node, partition or reservation"},
     {"verbose", 4, 0, 0, do_verbose, "enable detailed logging"},
     {"version", 4, 0, 0, do_version, "display tool version number"},
-    {"wait_job", 4, 1, 1, nullptr, nullptr},
+    {"wait_job", 4, 1, 1, scontrol_wait_job, "wait until the nodes of a job are ready"},
     {"write", 5, 1, 3, scontrol_write, "write batch_script <job_id> [file]"},
 };
 
@@ -250,6 +253,7 @@ void run_words(Scontrol& run, const Words& words) {
 void run_session(Scontrol& run) {
   Words last;
   std::string line;
+  const bool typed = ::isatty(run.context.input);
   const auto prompt = [&] {
     run.context.out.write("scontrol: ");
     run.context.out.flush();
@@ -261,6 +265,8 @@ void run_session(Scontrol& run) {
       line.push_back(c);
       continue;
     }
+    // A line that does not come from a terminal is shown behind the prompt, as if it had been typed.
+    if (!typed) run.context.out.write(line + "\n");
     auto words = text::split_directive(line);
     line.clear();
     if (!words) {

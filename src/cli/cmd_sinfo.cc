@@ -129,7 +129,7 @@ constexpr std::string_view kUsage =
 
 // The default formats; {0} is the width of the partition column, {1} that of the node column.
 std::string standard_format(const Sinfo& options, std::size_t partition_width, std::size_t node_width) {
-  if (options.reasons) return options.long_form ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N";
+  if (options.reasons && !options.by_node) return options.long_form ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N";
   if (options.by_node && options.long_form)
     return fmt::format("%{}N %.6D %.{}P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E", node_width, partition_width);
   if (options.by_node) return fmt::format("%{}N %.6D %.{}P %6t", node_width, partition_width);
@@ -175,11 +175,12 @@ std::vector<bool> matching_nodes(const Sinfo& options, const wire::ClusterTable&
   return matches;
 }
 
-std::vector<const model::Partition*> shown_partitions(const Sinfo& options, const wire::ClusterTable& table) {
+std::vector<const model::Partition*> shown_partitions(const Sinfo& options, const wire::ClusterTable& table,
+                                                      bool all) {
   std::vector<const model::Partition*> partitions;
   for (const model::Partition& partition : table.partitions) {
     const bool named = std::ranges::find(options.partitions, partition.config.name) != options.partitions.end();
-    if (options.partitions.empty() ? partition.config.hidden && !options.all : !named) continue;
+    if (options.partitions.empty() ? !all && !is_visible(partition) : !named) continue;
     partitions.push_back(&partition);
   }
   return partitions;
@@ -196,12 +197,19 @@ std::string cell_text(const NodeColumn& column, const text::FormatPiece& piece, 
 }
 
 template <class Cell>
-void print_line(Context& context, const text::Format& format, Cell cell) {
+void print_line(Context& context, const text::Format& format, bool is_title, Cell cell) {
   std::string line;
   for (const text::FormatPiece& piece : format.pieces) {
     const std::size_t start = line.size();
-    if (piece.column != text::FormatPiece::kText) line.append(cell(node_columns()[piece.column], piece));
-    text::finish_cell(line, start, piece);
+    if (piece.column == text::FormatPiece::kText) {
+      text::finish_cell(line, start, piece);
+      continue;
+    }
+    const NodeColumn& column = node_columns()[piece.column];
+    line.append(cell(column, piece));
+    // Titles of names are never cut, as in Slurm.
+    const bool whole = is_title && (column.letter == 'n' || column.letter == 'N' || column.letter == 'o');
+    text::finish_cell(line, start, piece, !whole);
   }
   context.out.write(line.append("\n"));
 }
@@ -232,13 +240,14 @@ int show_once(Context& context, Controller& controller, const Sinfo& options) {
   rules.by_node = options.by_node;
   rules.reasons_only = options.reasons;
   std::vector<NodeGroup> groups =
-      group_nodes(*table, shown_partitions(options, *table), matching_nodes(options, *table), rules);
+      group_nodes(*table, shown_partitions(options, *table, options.all || context.is_root),
+                  matching_nodes(options, *table), rules);
   sort_groups(groups, *table, options.sort.value_or(options.by_node ? "N" : options.reasons ? "-t,N" : "#P,-t"));
   if (!options.no_header)
-    print_line(context, format,
+    print_line(context, format, true,
                [](const NodeColumn& column, const text::FormatPiece&) { return std::string(column.title); });
   for (const NodeGroup& group : groups) {
-    print_line(context, format, [&](const NodeColumn& column, const text::FormatPiece& piece) {
+    print_line(context, format, false, [&](const NodeColumn& column, const text::FormatPiece& piece) {
       return cell_text(column, piece, group);
     });
   }
@@ -282,6 +291,10 @@ int cmd_sinfo(Context& context) {
     context.out.write(options.usage ? std::string(kUsage)
                                     : "Usage: sinfo [OPTIONS]\n" + help_text(rows_of<Sinfo>(kOptions)));
     return 0;
+  }
+  if (options.all && !options.partitions.empty()) {
+    context.error("Conflicting options, -a and -p, specified. Please choose one or the other.");
+    return 1;
   }
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
   const auto controller = context.controller();

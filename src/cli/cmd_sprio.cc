@@ -332,7 +332,8 @@ int show(Context& context, const Sprio& options, const wire::PriorityTable& tabl
     context.error("Invalid sort specification: {}", sort.error());
     return 1;
   }
-  for (const std::string& name : options.unknown_users) context.error("Invalid user: {}", name);
+  for (const std::string& name : options.unknown_users)
+    report(context, BadOption{.message = fmt::format("Invalid user: {}\n", name), .before = {}});
   if (options.weights) {
     print_line(context, format, {nullptr, &table}, false);
     return 0;

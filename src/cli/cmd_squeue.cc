@@ -97,7 +97,7 @@ OptionStatus set_states(Squeue& s, Value v) {
     }
     const auto state = model::parse_state(word);
     if (!state) {
-      return bad_option(fmt::format("Invalid job state specified: {}\nValid job states include: {}", word,
+      return bad_option(fmt::format("Invalid job state specified: {}\nValid job states include: {}\n", word,
                                     model::valid_state_names()),
                         1);
     }
@@ -141,7 +141,7 @@ OptionStatus set_sort(Squeue& s, Value v) {
 }
 OptionStatus set_iterate(Squeue& s, Value v) {
   const auto value = text::parse_decimal32(v);
-  if (!value || *value == 0) return bad_option(fmt::format("--iterate={}", v), 1);
+  if (!value || *value == 0) return bad_option(fmt::format("--iterate={}\n", v), 1);
   s.iterate = *value;
   return {};
 }
@@ -160,7 +160,7 @@ constexpr auto M = Takes::Maybe;
 constexpr Option<Squeue> kOptions[] = {
     {{"account", 'A', V, "account(s)", "comma separated list of accounts\nto view, default is all accounts"}, filter_words<&wire::JobFilter::accounts>, "SQUEUE_ACCOUNT"},
     {{"all", 'a', N, nullptr, "display jobs in hidden partitions (always done)"}, accept, "SQUEUE_ALL"},
-    {{"array-unique", 0, N, nullptr, "display one unique pending job array\nelement per line"}, flag<&Squeue::expand_arrays>, "SQUEUE_ARRAY_UNIQUE"},
+    {{"array-unique", 0, N, nullptr, "display one unique pending job array\nelement per line (always done)"}, accept, "SQUEUE_ARRAY_UNIQUE"},
     {{"clusters", 'M', V}, nullptr, "SLURM_CLUSTERS"},
     {{"expand-patterns", 0, N, nullptr, "expand file name patterns (always done)"}, accept, "SQUEUE_EXPAND_PATTERNS"},
     {{"federation", 0, N}, nullptr, "SQUEUE_FEDERATION"},
@@ -178,8 +178,8 @@ constexpr Option<Squeue> kOptions[] = {
     {{"nodelist", 'w', V, "hostlist", "list of nodes to view, default is\nall nodes", "nodes"}, set_nodes},
     {{"notme", 0, N, nullptr, "only jobs of other users"}, flag<&Squeue::not_me>},
     {{"only-job-state", 0, N, nullptr, "only query job states"}, flag<&Squeue::only_state>},
-    {{"format", 'o', V, "format", "format specification"}, set_format, "SQUEUE_FORMAT"},
-    {{"Format", 'O', V, "format", "format specification"}, set_long_format, "SQUEUE_FORMAT2"},
+    {{"format", 'o', V, "format", "format specification"}, set_format},
+    {{"Format", 'O', V, "format", "format specification"}, set_long_format},
     {{"partition", 'p', V, "partition(s)", "comma separated list of partitions\nto view, default is all partitions"}, filter_words<&wire::JobFilter::partitions>, "SQUEUE_PARTITION"},
     {{"priority", 'P', N}, nullptr, "SQUEUE_PRIORITY"},
     {{"qos", 'q', V, "qos(s)", "comma separated list of qos's\nto view, default is all qos's"}, own_words<&Squeue::qos>, "SQUEUE_QOS"},
@@ -292,8 +292,12 @@ void print_header(Context& context, const text::Format& format) {
   std::string line;
   for (const text::FormatPiece& piece : format.pieces) {
     const std::size_t start = line.size();
-    if (piece.column != text::FormatPiece::kText) line.append(job_columns()[piece.column].title);
-    text::finish_cell(line, start, piece);
+    Cut cut = Cut::Both;
+    if (piece.column != text::FormatPiece::kText) {
+      line.append(job_columns()[piece.column].title);
+      cut = job_columns()[piece.column].cut;
+    }
+    text::finish_cell(line, start, piece, cut == Cut::Both || cut == Cut::Title);
   }
   context.out.write(line.append("\n"));
 }
@@ -304,8 +308,12 @@ void print_lines(Context& context, const text::Format& format, const std::vector
     text.clear();
     for (const text::FormatPiece& piece : format.pieces) {
       const std::size_t start = text.size();
-      if (piece.column != text::FormatPiece::kText) text.append(job_columns()[piece.column].value(job));
-      text::finish_cell(text, start, piece);
+      Cut cut = Cut::Both;
+      if (piece.column != text::FormatPiece::kText) {
+        text.append(job_columns()[piece.column].value(job));
+        cut = job_columns()[piece.column].cut;
+      }
+      text::finish_cell(text, start, piece, cut == Cut::Both || cut == Cut::Value);
     }
     context.out.write(text.append("\n"));
   }
@@ -379,6 +387,16 @@ int show_steps(Context& context, Controller& controller, const Squeue& options) 
   }
 }
 
+// What the environment says about columns gives way to -l as well.
+void take_format(const Context& context, Squeue& options) {
+  if (options.format || options.long_format || options.long_form) return;
+  if (const auto format = context.env("SQUEUE_FORMAT")) {
+    options.format = std::string(*format);
+  } else if (const auto names = context.env("SQUEUE_FORMAT2")) {
+    options.long_format = std::string(*names);
+  }
+}
+
 }  // namespace
 
 int cmd_squeue(Context& context) {
@@ -398,10 +416,12 @@ int cmd_squeue(Context& context) {
   }
   if (!rest->empty()) {
     context.error("Unrecognized option: {}", rest->front());
-    context.err.write(kUsage);
+    context.out.write(kUsage);
     return 1;
   }
-  for (const std::string& name : options.unknown_users) context.error("Invalid user: {}", name);
+  for (const std::string& name : options.unknown_users)
+    report(context, BadOption{.message = fmt::format("Invalid user: {}\n", name), .before = {}});
+  take_format(context, options);
   if (options.me) {
     options.filter.users = {Uid(geteuid())};
     options.users_given = true;

@@ -35,6 +35,7 @@ struct Context {
   Output& err;
   int input = 0;  // descriptor of standard input
   std::string spur_version;
+  bool is_root = false;  // sees partitions that are hidden from others
   // Reads the configuration and makes a client; called at most once, and only by commands that need the controller.
   std::function<Result<std::unique_ptr<Controller>>()> connect;
   // Runs job steps on the agents; only srun needs it.

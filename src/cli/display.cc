@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/users.h"
 #include "text/date.h"
 #include "text/dependency.h"
 #include "text/hostlist.h"
@@ -133,8 +134,7 @@ std::string licenses(const model::JobSpec& spec) {
   std::string text;
   for (const model::LicenseRequest& license : spec.licenses) {
     if (!text.empty()) text.push_back(',');
-    text.append(license.name);
-    if (license.count != 1) text.append(fmt::format(":{}", license.count));
+    text.append(fmt::format("{}:{}", license.name, license.count));
   }
   return text;
 }
@@ -192,6 +192,8 @@ std::uint32_t job_node_count(const model::Job& job) {
   if (job.allocation && job.state != model::JobState::Pending)
     return static_cast<std::uint32_t>(job.allocation->nodes.size());
   std::uint32_t nodes = job.spec->min_nodes;
+  if (job.spec->tasks_per_node > 0 && job.spec->tasks)
+    nodes = std::max(nodes, (*job.spec->tasks + job.spec->tasks_per_node - 1) / job.spec->tasks_per_node);
   if (!job.spec->required_nodes.empty()) {
     if (const auto named = text::count_hosts(job.spec->required_nodes))
       nodes = std::max(nodes, static_cast<std::uint32_t>(*named));
@@ -210,7 +212,33 @@ std::string job_partition(const model::Job& job) {
   return join(job.spec->partitions, ",");
 }
 
+std::string ranged_nodes(const std::string& list) {
+  auto names = text::expand_hostlist(list);
+  if (!names) return list;
+  return text::compress_hostlist(*names);
+}
+
+std::optional<std::uint32_t> last_task(const model::Job& job) {
+  if (!job.is_array_rest() || job.hold != model::Hold::None || job.array_pending->size() != 1) return std::nullopt;
+  if (!job.spec->array || job.spec->array->tasks.size() == 1) return std::nullopt;
+  return job.array_pending->lowest();
+}
+
+Time shown_eligible(const model::Job& job) {
+  return is_set(job.eligible) || model::is_final(job.state) ? job.eligible : job.spec->begin;
+}
+
+Time shown_accrue(const model::Job& job) {
+  return is_set(job.accrue) || model::is_final(job.state) ? job.accrue : job.spec->begin;
+}
+
+Time shown_last_eval(const model::Job& job) {
+  return is_set(job.last_eval) ? job.last_eval : job.submitted;
+}
+
 Time shown_start(const model::Job& job, Time expected) {
+  // Who ended before he began did both at once.
+  if (model::is_final(job.state) && !is_set(job.started)) return job.ended;
   if (job.state != model::JobState::Pending) return job.started;
   return is_set(expected) ? expected : job.spec->begin;
 }
@@ -258,6 +286,11 @@ std::string array_tasks(const model::Job& job, std::size_t longest) {
   std::string text = plain_ranges(*job.array_pending, longest);
   if (job.array_max_running > 0) text.append(fmt::format("%{}", job.array_max_running));
   return text;
+}
+
+bool is_visible(const model::Partition& partition) {
+  const auto& groups = partition.config.allow_groups;
+  return !partition.config.hidden && (groups.empty() || in_any_group(groups));
 }
 
 std::string node_gres(const std::vector<model::NodeGres>& gres) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,7 @@ std::string requested_tres(const model::Job& job);
 std::string allocated_tres(const model::Job& job);
 // "gres/gpu:mi300x:2,gres/shard:1" of the terms counted per `per`; "" where there are none.
 std::string gres_terms(const model::JobSpec& spec, model::GresRequest::Per per);
-std::string licenses(const model::JobSpec& spec);                               // "a:2,b"
+std::string licenses(const model::JobSpec& spec);                               // "a:2,b:1"
 std::string oversubscribe_word(const model::JobSpec& spec);                     // OK, YES, NO, USER, MCS
 std::string core_spec_text(const model::JobSpec& spec, std::string_view none);  // -S or --thread-spec
 // "afterok:12(unfulfilled),singleton(unfulfilled)"; "" when nothing is left to wait for.
@@ -43,6 +44,15 @@ std::string job_nodes(const model::Job& job, const wire::JobTable& table);
 std::uint32_t job_node_count(const model::Job& job);
 std::uint32_t job_cpu_count(const model::Job& job);
 std::string job_partition(const model::Job& job);
+// Names of nodes as a job asked for them, in ranges.
+std::string ranged_nodes(const std::string& list);
+// The one task of an array that has not started, once others have: Slurm then shows it as a job of its own.
+std::optional<std::uint32_t> last_task(const model::Job& job);
+// From when on the job may run, as far as it is known: a begin time counts before the job has reached it.
+Time shown_eligible(const model::Job& job);
+Time shown_accrue(const model::Job& job);
+// When the scheduler looked at it last; a submission is looked at when it comes.
+Time shown_last_eval(const model::Job& job);
 // When the job began, or is expected to: its begin time, or the plan's forecast.
 Time shown_start(const model::Job& job, Time expected);
 // When it ended or its limit will end it; `unlimited` when running without a limit.
@@ -61,6 +71,10 @@ std::string plain_ranges(const IndexSet& set, std::size_t longest = 0);
 // "1,3,7-9%2": tasks that have not started, shortened with "..." where longer than SLURM_BITSTR_LEN allows (0: no
 // bound).
 std::string array_tasks(const model::Job& job, std::size_t longest);
+
+// Whether `sinfo` and `scontrol show partition` show it without -a: neither hidden ones nor those that the user's
+// groups may not use. (Root sees all.)
+bool is_visible(const model::Partition& partition);
 
 // "gpu:mi300x:8,shard:4" of a node, or "(null)".
 std::string node_gres(const std::vector<model::NodeGres>& gres);

@@ -239,6 +239,8 @@ inline void fill(FakeController& controller) {
   table.node_names = {"n1", "n2", "n3", "n4"};
   table.jobs = fake_jobs();
   controller.cluster_config.cluster_name = "test";
+  controller.cluster_config.licenses = {{"lic", 4}, {"matlab", 2}};
+  controller.cluster_config.topology.switches = {{"s1", "n[1-2]", ""}, {"s2", "n[3-4]", ""}, {"top", "", "s[1-2]"}};
   controller.cluster_config.shown = {{"ClusterName", "test"}, {"MinJobAge", "300 sec"}, {"TaskProlog", ""}};
   controller.forecast = {JobId(6), kTestNow + seconds(30), 1, "n1", "debug"};
   using Blocker = wire::JobExplanation::Blocker;

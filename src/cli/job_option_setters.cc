@@ -224,7 +224,9 @@ OptionStatus set_extra_node_info(Request& r, Value v) {
   std::uint32_t* const fields[] = {&r.spec.sockets_per_node, &r.spec.cores_per_socket, &r.spec.threads_per_core};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto number = parts[i] == "*" ? std::optional<std::uint32_t>(0) : text::parse_decimal32(parts[i]);
-    if (!number || (*number == 0 && parts[i] != "*")) return invalid_specification("extra-node-info");
+    static constexpr std::string_view kNames[] = {"first", "second", "third"};
+    if (!number || (*number == 0 && parts[i] != "*"))
+      return bad_option(fmt::format("Invalid numeric value \"{}\" for {} arg of -B.", parts[i], kNames[i]), 1);
     *fields[i] = *number;
   }
   return {};
@@ -253,7 +255,7 @@ OptionStatus set_hint(Request& r, Value v) {
   else if (v == "memory_bound")
     r.spec.hint = model::Hint::MemoryBound;
   else
-    return invalid_specification("hint");
+    return bad_option(fmt::format("unrecognized --hint argument \"{}\", see --hint=help", v), 1);
   return {};
 }
 
@@ -524,11 +526,22 @@ OptionStatus set_het_groups(Request& r, Value v) {
   return {};
 }
 
+// A batch job begins when all of its nodes are ready, whatever is asked for.
+OptionStatus set_wait_all_nodes(Request&, Value v) {
+  return v == "0" || v == "1" ? OptionStatus{} : invalid_specification("wait-all-nodes");
+}
+
+OptionStatus set_threads(Request&, Value v) {
+  std::uint32_t threads = 0;
+  return take(threads, positive_number(v, "threads"));
+}
+
 OptionStatus set_immediate(Request& r, Value v) {
   if (v.empty()) {
     r.spec.immediate_seconds = 1;
     return {};
   }
+  if (!text::parse_decimal32(v)) return bad_option(fmt::format("Invalid numeric value \"{}\" for immediate.", v), 1);
   return take(r.spec.immediate_seconds, positive_number(v, "immediate"));
 }
 

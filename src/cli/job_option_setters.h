@@ -33,6 +33,8 @@ OptionStatus set_request_text(JobRequest& request, std::string_view value) {
   return {};
 }
 
+OptionStatus set_wait_all_nodes(JobRequest& request, std::string_view value);
+OptionStatus set_threads(JobRequest& request, std::string_view value);
 OptionStatus set_array(JobRequest& request, std::string_view value);
 OptionStatus set_begin(JobRequest& request, std::string_view value);
 OptionStatus set_deadline(JobRequest& request, std::string_view value);

@@ -60,6 +60,7 @@ OptionValue<NodeCount> node_count(std::string_view text) {
   // "-4" has an empty lower end and is taken: at most four.
   const auto min = low.empty() && dash == 0 ? std::optional<std::uint32_t>(0) : scaled(low);
   if (!min) return bad_node_count(low.empty() ? text : low);
+  if (*min == 0 && dash == std::string_view::npos) return refused(ErrorCode::InvalidNodeCount);
   NodeCount count{std::max(*min, 1u), std::nullopt};
   if (dash != std::string_view::npos) {
     const std::string_view high = text.substr(dash + 1);

@@ -166,9 +166,9 @@ constexpr JobOption kOptions[] = {
     {{{"switches", 0, V, "max-switches{@max-time-to-wait}", "optimum switches and max time to wait for optimum"}, set_switches}, kBoth, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH"},
     {{{"task-epilog", 0, V, "program", "run \"program\" after each task"}, set_request_text<&JobRequest::task_epilog>}, kSrun, nullptr, "SLURM_TASK_EPILOG"},
     {{{"task-prolog", 0, V, "program", "run \"program\" before each task"}, set_request_text<&JobRequest::task_prolog>}, kSrun, nullptr, "SLURM_TASK_PROLOG"},
-    {{{"test-only", 0, N, nullptr, "validate the request and say when it would start"}, set_request_flag<&JobRequest::test_only>}},
+    {{{"test-only", 0, N, nullptr, "validate the request and say when it would start"}, set_request_flag<&JobRequest::test_only>}, kSbatch | kSrun},
     {{{"thread-spec", 0, V, "threads", "count of threads per node kept for the system"}, set_thread_spec}, kBoth, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC"},
-    {{{"threads", 'T', V}}, kSrun, nullptr, "SLURM_THREADS"},
+    {{{"threads", 'T', V, "threads", "threads of srun itself (it needs one)"}, set_threads}, kSrun, nullptr, "SLURM_THREADS"},
     {{{"threads-per-core", 0, V, "n", "number of threads per core to allocate"}, set_threads_per_core}, kBoth, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE"},
     {{{"time", 't', V, "minutes", "time limit"}, set_time}, kBoth, "SBATCH_TIMELIMIT", "SLURM_TIMELIMIT"},
     {{{"time-min", 0, V, "minutes", "minimum time limit (if distinct)"}, set_time_min}},
@@ -182,7 +182,7 @@ constexpr JobOption kOptions[] = {
     {{{"verbose", 'v', N, nullptr, "verbose mode (multiple -v's increase verbosity)"}, set_verbose}, kBoth, "SBATCH_DEBUG", "SLURM_DEBUG"},
     {{{"wait", 'W', N, nullptr, "wait for completion of submitted job"}, set_request_flag<&JobRequest::wait>}, kSbatch, "SBATCH_WAIT"},
     {{{"wait", 'W', V, "sec", "seconds to wait after first task exits\nbefore killing the step"}, set_wait_seconds}, kSrun, nullptr, "SLURM_WAIT"},
-    {{{"wait-all-nodes", 0, V}}, kSbatch, "SBATCH_WAIT_ALL_NODES"},
+    {{{"wait-all-nodes", 0, V, "0|1", "begin when all nodes are ready (always done)"}, set_wait_all_nodes}, kSbatch, "SBATCH_WAIT_ALL_NODES"},
     {{{"wckey", 0, V, "wckey", "wckey to run job under"}, set_text<&Spec::wckey>}, kBoth, "SBATCH_WCKEY", "SLURM_WCKEY"},
     {{{"whole", 0, N, nullptr, "give the step all that the job has on its nodes"}, set_whole}, kSrun, nullptr, "SLURM_WHOLE"},
     {{{"wrap", 0, V, "command string", "wrap command string in a sh script and submit"}, set_request_text<&JobRequest::wrap>}, kSbatch},
@@ -230,9 +230,9 @@ OptionValue<std::string> listed_hosts(const std::string& path, std::optional<std
   constexpr std::string_view kFailed = "Failure getting NodeNames from hostfile";
   auto content = read_file(path);
   if (!content)
-    return bad_option(fmt::format("slurm_allocate_resources error opening file {}, {}\n{}", path,
-                                  content.error().message, kFailed),
-                      1);
+    return bad_option(
+        fmt::format("slurm_allocate_resources error opening file {}, {}\n{}", path, content.error().message, kFailed),
+        1);
   std::ranges::replace_if(*content, [](char c) { return text::is_blank(c); }, ',');
   auto hosts = text::expand_hostlist(*content);
   if (!hosts) return bad_option(std::string(kFailed), 1);
@@ -262,8 +262,7 @@ OptionStatus settle_distribution(const Context& context, JobRequest& request) {
   }
   if (spec.distribution.nodes != Nodes::Arbitrary) return {};
   if (spec.required_nodes.empty())
-    return bad_option(
-        "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option", 1);
+    return bad_option("With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option", 1);
   auto names = text::expand_hostlist(spec.required_nodes);
   if (names && spec.tasks && names->size() > *spec.tasks) {
     names->resize(*spec.tasks);

@@ -140,7 +140,9 @@ int report(Context& context, const BadOption& bad) {
     for (const std::string_view line : text::split(bad.before, '\n')) context.plain("{}", line);
   if (bad.message.empty()) return bad.exit_status;
   for (const std::string_view line : text::split(bad.message, '\n')) {
-    if (bad.fatal) {
+    if (line.empty()) {
+      context.plain("");  // some of Slurm's messages end in an empty line
+    } else if (bad.fatal) {
       context.fatal("{}", line);
     } else {
       context.error("{}", line);

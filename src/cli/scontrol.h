@@ -49,6 +49,8 @@ void scontrol_listpids(Scontrol& run, const Words& words);
 void scontrol_pidinfo(Scontrol& run, const Words& words);
 void scontrol_listjobs(Scontrol& run, const Words& words);
 void scontrol_liststeps(Scontrol& run, const Words& words);
+void scontrol_show_topology(Scontrol& run, const std::string& name);
+void scontrol_wait_job(Scontrol& run, const Words& words);
 void scontrol_ping(Scontrol& run, const Words& words);
 
 // "key=value" in two; an absent "=" gives an empty value and has_value false.

@@ -37,6 +37,7 @@ void add_identity(Record& record, const Job& job, std::optional<std::uint32_t> t
   const JobSpec& spec = *job.spec;
   record.line("JobId={}", job.id.value);
   if (job.array_job) {
+    if (!task) task = last_task(job);
     const std::string tasks = task ? fmt::format("{}", *task) : array_tasks(job, 0);
     record.more(" ArrayJobId={} ArrayTaskId={}", job.array_job.value, tasks.empty() ? "N/A" : tasks);
     if (job.array_max_running > 0) record.more(" ArrayTaskThrottle={}", job.array_max_running);
@@ -64,21 +65,22 @@ void add_times(Record& record, const Job& job, Time as_of, Time expected, Time p
   const ShownEnd end = shown_end(job, expected);
   record.line("RunTime={} TimeLimit={} TimeMin={}", clock_text(model::run_time(job, as_of)),
               limit_text(job.time_limit), spec.time_min.is_set() ? limit_text(spec.time_min) : "N/A");
-  record.line("SubmitTime={} EligibleTime={}", moment(job.submitted, "Unknown"), moment(job.eligible, "Unknown"));
-  record.line("AccrueTime={}", moment(job.accrue, "Unknown"));
+  record.line("SubmitTime={} EligibleTime={}", moment(job.submitted, "Unknown"),
+              moment(shown_eligible(job), "Unknown"));
+  record.line("AccrueTime={}", moment(shown_accrue(job), "Unknown"));
   record.line("StartTime={} EndTime={} Deadline={}", moment(shown_start(job, expected), "Unknown"),
               moment(end.at, "Unknown"), moment(spec.deadline, "N/A"));
   if (is_set(preemptable) || is_set(job.preempt_at))
     record.line("PreemptEligibleTime={} PreemptTime={}", moment(preemptable, "Unknown"),
                 moment(job.preempt_at, "None"));
   record.line("SuspendTime={} SecsPreSuspend={} LastSchedEval={} Scheduler=Main", moment(job.suspended_at, "None"),
-              std::chrono::floor<seconds>(job.suspended_total).count(), moment(job.last_eval, "Unknown"));
+              std::chrono::floor<seconds>(job.suspended_total).count(), moment(shown_last_eval(job), "Unknown"));
 }
 
 std::string node_count_text(const Job& job) {
   const std::uint32_t nodes = job_node_count(job);
   const auto& most = job.spec->max_nodes;
-  if (job.state == model::JobState::Pending && most && *most > nodes) return fmt::format("{}-{}", nodes, *most);
+  if (job.state == model::JobState::Pending && most) return fmt::format("{}-{}", nodes, *most);
   return fmt::format("{}", nodes);
 }
 
@@ -86,7 +88,8 @@ void add_place(Record& record, const Job& job, const wire::JobTable& table, cons
   const JobSpec& spec = *job.spec;
   record.line("Partition={} AllocNode:Sid={}:{}", job_partition(job), safe_or_null(spec.submit_host),
               spec.session_id);
-  record.line("ReqNodeList={} ExcNodeList={}", safe_or_null(spec.required_nodes), safe_or_null(spec.excluded_nodes));
+  record.line("ReqNodeList={} ExcNodeList={}", safe_or_null(ranged_nodes(spec.required_nodes)),
+              safe_or_null(ranged_nodes(spec.excluded_nodes)));
   record.line("NodeList={}{}{}", job_nodes(job, table), planned.empty() ? "" : " SchedNodeList=", planned);
   if (!job.batch_host.empty()) record.line("BatchHost={}", job.batch_host);
 }

@@ -21,12 +21,26 @@ struct NamedJob {
   std::string shown;
 };
 
+void add_ids(Scontrol& run, std::vector<NamedJob>& jobs, std::string_view list) {
+  for (const std::string& id : split_job_list(list)) {
+    if (const auto target = parse_job_target(id)) {
+      jobs.push_back({*target, id});
+    } else {
+      run.fail("{} for job {}", slurm_message(ErrorCode::InvalidJobId), id);
+    }
+  }
+}
+
 // Ids with commas between or as words of their own, and "name=..." for all jobs of that name. A word that is no id is
 // reported; the others are still done.
 std::vector<NamedJob> named_jobs(Scontrol& run, Controller& controller, const Words& given) {
   std::vector<NamedJob> jobs;
   for (const std::string& word : given) {
     const KeyValue pair = split_pair(word);
+    if (pair.has_value && (abbreviates(pair.key, "jobid", 3))) {
+      add_ids(run, jobs, pair.value);
+      continue;
+    }
     if (pair.has_value && (abbreviates(pair.key, "name", 1) || abbreviates(pair.key, "jobname", 4))) {
       wire::JobFilter filter;
       filter.names = {std::string(pair.value)};
@@ -42,13 +56,7 @@ std::vector<NamedJob> named_jobs(Scontrol& run, Controller& controller, const Wo
       }
       continue;
     }
-    for (const std::string& id : split_job_list(word)) {
-      if (const auto target = parse_job_target(id)) {
-        jobs.push_back({*target, id});
-      } else {
-        run.fail("{} for job {}", slurm_message(ErrorCode::InvalidJobId), id);
-      }
-    }
+    add_ids(run, jobs, word);
   }
   return jobs;
 }
@@ -119,8 +127,18 @@ void scontrol_resume(Scontrol& run, const Words& words) {
   for_each_job(run, words, false, [](Controller& c, const state::JobTarget& job) { return c.suspend(job, true); });
 }
 
+void scontrol_wait_job(Scontrol& run, const Words& given) {
+  const auto target = parse_job_target(given[0]);
+  if (!target) return run.fail("scontrol: error: Invalid job_id {}", given[0]);
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto job = controller->wait_job(target->id, false);
+  // Whatever has nodes has them ready: there is no powering up to wait for.
+  if (!job || !model::is_active((*job)->state)) return run.fail("scontrol: Problem running job {}", given[0]);
+}
+
 void scontrol_write(Scontrol& run, const Words& given) {
-  if (!abbreviates(given[0], "batch_script", 3)) return run.fail("invalid write argument: {}", given[0]);
+  if (!abbreviates(given[0], "batch_script", 3)) return run.fail("invalid write argument:{}", given[0]);
   if (given.size() < 2) return run.fail("too few arguments for keyword:write");
   const auto target = parse_job_target(given[1]);
   if (!target) return run.fail("scontrol: error: Invalid job id: {}", given[1]);
@@ -133,7 +151,12 @@ void scontrol_write(Scontrol& run, const Words& given) {
   if (!table) return run.fail("job script retrieval failed: {}", words(table.error()));
   if (table->jobs.empty()) return run.fail("job script retrieval failed: {}", slurm_message(ErrorCode::InvalidJobId));
   const model::Blob& script = table->jobs.front()->spec->script;
-  if (!script) return run.fail("job script retrieval failed: {}", slurm_message(ErrorCode::JobScriptMissing));
+  // The controller leaves the script out for strangers.
+  const bool ours = ::geteuid() == 0 || table->jobs.front()->spec->uid.value == ::geteuid();
+  if (!script) {
+    return run.fail("job script retrieval failed: {}",
+                    slurm_message(ours ? ErrorCode::JobScriptMissing : ErrorCode::InvalidUser));
+  }
 
   const std::string path = given.size() > 2 ? given[2] : fmt::format("slurm-{}.sh", given[1]);
   if (path == "-") return run.context.out.write(*script);

@@ -2,6 +2,7 @@
 // `scontrol show node` and `scontrol show partition`, and `show config`.
 #include <algorithm>
 
+#include "cli/commands.h"
 #include "cli/display.h"
 #include "cli/record.h"
 #include "cli/scontrol_records.h"
@@ -150,7 +151,7 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
   record.line("NodeAddr={} NodeHostName={}", host.empty() ? node.name : host,
               node.hostname.empty() ? node.name : node.hostname);
   if (!port.empty()) record.more(" Port={}", port);
-  if (!node.version.empty()) record.more(" Version={}", node.version);
+  if (!node.version.empty()) record.more(" Version={}", kSlurmVersion);  // what clients compare; not the agent's own
   if (!node.os.empty()) record.line("OS={} ", printable(node.os));
   record.line("RealMemory={} AllocMem={} FreeMem=N/A Sockets={} Boards={}", hardware.memory_mib,
               node.memory_allocated_mib, hardware.sockets, hardware.boards);

@@ -29,7 +29,8 @@ Result<std::vector<std::string>> host_names(const std::string& list) {
 // The list to work on: the argument, or the job's own nodes.
 std::optional<std::string> list_or_job(Scontrol& run, const std::string& given) {
   if (!given.empty()) return given;
-  if (const auto list = run.context.env("SLURM_JOB_NODELIST"); list && !list->empty()) return std::string(*list);
+  for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+    if (const auto list = run.context.env(name); list && !list->empty()) return std::string(*list);
   run.context.error("host list is empty");
   return std::nullopt;
 }
@@ -145,7 +146,9 @@ void show_partition(Scontrol& run, const std::string& name) {
   if (!table) return run.fail("slurm_load_partitions error: {}", words(table.error()));
   bool any = false;
   for (const model::Partition& partition : table->partitions) {
-    if (name.empty() ? partition.config.hidden && !run.all : partition.config.name != name) continue;
+    if ((!run.all && !run.context.is_root && !is_visible(partition)) ||
+        (!name.empty() && partition.config.name != name))
+      continue;
     run.context.out.write(partition_record(partition, *table, run.style));
     any = true;
   }
@@ -170,17 +173,57 @@ void show_daemons(Scontrol& run) {
   run.context.out.write("slurmctld slurmd\n");
 }
 
+// "LicenseName=fluent\n    Total=30 Used=4 Free=26 Reserved=0 Remote=no"; what is in use is counted over the jobs.
+void show_licenses(Scontrol& run, const std::string& name) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto config = controller->config();
+  if (!config) return run.fail("slurm_load_licenses error: {}", words(config.error()));
+  wire::JobFilter filter;
+  filter.states = {
+      {model::JobState::Running, 0}, {model::JobState::Suspended, 0}, {std::nullopt, model::kCompleting}};
+  const auto table = controller->jobs(filter);
+  if (!table) return run.fail("slurm_load_licenses error: {}", words(table.error()));
+  for (const auto& license : config->licenses) {
+    if (!name.empty() && license.name != name) continue;
+    std::uint64_t used = 0;
+    for (const model::JobPtr& job : table->jobs)
+      for (const model::LicenseRequest& taken : job->spec->licenses)
+        if (taken.name == license.name) used += taken.count;
+    run.context.out.print("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n",
+                          text::printable(license.name), run.style.one_line ? " " : "\n    ", license.count, used,
+                          license.count - std::min<std::uint64_t>(used, license.count));
+  }
+  if (config->licenses.empty() && !run.quiet) run.context.out.write("No licenses configured in Slurm.\n");
+}
+
+// The nodes of a host.
+void show_aliases(Scontrol& run, const std::string& host) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto table = controller->cluster();
+  if (!table) return run.fail("slurm_load_node error: {}", words(table.error()));
+  std::string names;
+  for (const model::NodePtr& node : table->nodes)
+    if (node->hostname == host) names.append(names.empty() ? "" : " ").append(node->name);
+  if (!names.empty()) run.context.out.print("{}\n", names);
+}
+
 enum class Entity {
+  Aliases,
   Config,
   Daemons,
   Hostlist,
   HostlistSorted,
   Hostnames,
   Job,
+  Licenses,
   Node,
   Partition,
   Reservation,
   Step,
+  Topology,
+  Nothing,  // what Spur has none of, as most Slurm clusters
   NotYet
 };
 struct EntityWord {
@@ -189,20 +232,20 @@ struct EntityWord {
   Entity entity;
 };
 constexpr EntityWord kEntities[] = {
-    {"aliases", 1, Entity::NotYet},
+    {"aliases", 1, Entity::Aliases},
     {"assoc_mgr", 2, Entity::NotYet},
-    {"bbstat", 2, Entity::NotYet},
-    {"burstbuffer", 2, Entity::NotYet},
+    {"bbstat", 2, Entity::Nothing},
+    {"burstbuffer", 2, Entity::Nothing},
     {"config", 1, Entity::Config},
     {"daemons", 1, Entity::Daemons},
-    {"dwstat", 2, Entity::NotYet},
-    {"federation", 3, Entity::NotYet},
+    {"dwstat", 2, Entity::Nothing},
+    {"federation", 3, Entity::Nothing},
     {"hostlist", 5, Entity::Hostlist},
     {"hostlistsorted", 9, Entity::HostlistSorted},
     {"hostnames", 5, Entity::Hostnames},
     {"jobs", 1, Entity::Job},
     {"jobid", 4, Entity::Job},
-    {"licenses", 2, Entity::NotYet},
+    {"licenses", 2, Entity::Licenses},
     {"nodes", 1, Entity::Node},
     {"partitions", 1, Entity::Partition},
     {"partitionname", 10, Entity::Partition},
@@ -211,7 +254,7 @@ constexpr EntityWord kEntities[] = {
     {"reservationname", 12, Entity::Reservation},
     {"slurmd", 2, Entity::NotYet},
     {"steps", 2, Entity::Step},
-    {"topology", 1, Entity::NotYet},
+    {"topology", 1, Entity::Topology},
     {"topoconf", 5, Entity::NotYet},
 };
 
@@ -226,6 +269,12 @@ void scontrol_show(Scontrol& run, const Words& words) {
       kEntities, [&](const EntityWord& known) { return abbreviates(first.key, known.name, known.letters); });
   if (found == std::end(kEntities)) return run.fail("invalid entity:{} for keyword:show ", first.key);
   switch (found->entity) {
+    case Entity::Aliases:
+      return show_aliases(run, argument);
+    case Entity::Licenses:
+      return show_licenses(run, argument);
+    case Entity::Nothing:
+      return;
     case Entity::Config:
       return show_config(run);
     case Entity::Daemons:
@@ -246,6 +295,8 @@ void scontrol_show(Scontrol& run, const Words& words) {
       return scontrol_show_reservation(run, argument);
     case Entity::Step:
       return scontrol_show_step(run, argument);
+    case Entity::Topology:
+      return scontrol_show_topology(run, argument);
     case Entity::NotYet:
       return run.fail("scontrol: error: show {} is not supported yet", found->name);
   }

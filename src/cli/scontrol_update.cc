@@ -142,6 +142,9 @@ Complaint licenses_key(JobChange& c, Value v) {
 Complaint gres_key(JobChange& c, Value v) {
   return by_option(c, set::set_gres(c.request, v), {"gres"}, ErrorCode::InvalidGres);
 }
+Complaint switches(JobChange& c, Value v) {
+  return by_option(c, set::set_switches(c.request, v), {"switches", "switch_wait_seconds"}, "Switches", v);
+}
 Complaint mail_type(JobChange& c, Value v) {
   return by_option(c, set::set_mail_type(c.request, v), {"mail_types"}, "MailType", v);
 }
@@ -272,6 +275,7 @@ constexpr JobKey kJobKeys[] = {
     {"StdErr", 4, std_err},
     {"StdIn", 4, std_in},
     {"StdOut", 4, std_out},
+    {"Switches", 5, switches},
     {"TimeLimit", 5, time_limit},
     {"TimeMin", 5, time_min},
     {"WCKey", 1, wckey},
@@ -343,7 +347,7 @@ void update_job(Scontrol& run, const KeyValue& entity, const Words& pairs) {
     Status done = target ? Status() : Status(fail(ErrorCode::InvalidJobId));
     if (done && change.add_minutes) done = make_absolute(*controller, *target, change);
     if (done) done = controller->update_job(*target, change.request.spec, change.changed);
-    if (!done) run.fail("{} for job {}", words_of_update(done.error()), shown);
+    if (!done) run.fail("{} for job {}", words(done.error()), shown);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/commands.h"
 #include "cli/display.h"
 #include "cli/users.h"
 #include "text/hostlist.h"
@@ -37,7 +38,7 @@ std::string_view up_or_down(model::PartitionState state) {
     case model::PartitionState::Drain:
       return "drain";
     case model::PartitionState::Inactive:
-      return "inact";
+      return "inactive";
   }
   return "n/a";
 }
@@ -110,6 +111,11 @@ std::string state_compact(const Partition*, const Node& n) {
 std::string state_long(const Partition*, const Node& n) {
   return model::state_text(n, false);
 }
+std::string state_complete(const Partition*, const Node& n) {
+  std::string text(model::state_text_full(n));
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
+  return text;
+}
 std::string features(const Partition*, const Node& n) {
   return or_null(join(n.features, ","));
 }
@@ -126,7 +132,7 @@ std::string reason(const Partition*, const Node& n) {
   return n.reason.empty() ? "none" : n.reason;
 }
 std::string reason_time(const Partition*, const Node& n) {
-  return moment(n.reason_at, "Unknown");
+  return n.reason.empty() ? "Unknown" : moment(n.reason_at, "Unknown");
 }
 std::string reason_user(const Partition*, const Node& n) {
   return n.reason.empty() ? "Unknown" : user_name(n.reason_by);
@@ -135,7 +141,7 @@ std::string reason_user_long(const Partition*, const Node& n) {
   return n.reason.empty() ? "Unknown" : fmt::format("{}({})", user_name(n.reason_by), n.reason_by.value);
 }
 std::string version(const Partition*, const Node& n) {
-  return n.version.empty() ? "N/A" : n.version;
+  return n.version.empty() ? "N/A" : std::string(kSlurmVersion);
 }
 std::string comment(const Partition*, const Node& n) {
   return or_null(n.comment);
@@ -278,7 +284,7 @@ constexpr NodeColumn kColumns[] = {
     {'S', "AllocNodes", "ALLOCNODES", P, nullptr, alloc_nodes},
     {'t', "StateCompact", "STATE", N, state_compact, of_first<state_compact>},
     {'T', "StateLong", "STATE", N, state_long, of_first<state_long>},
-    {0, "StateComplete", "STATECOMPLETE", N, state_long, of_first<state_long>},
+    {0, "StateComplete", "STATECOMPLETE", N, state_complete, of_first<state_complete>},
     {'u', "User", "USER", N, reason_user, of_first<reason_user>},
     {'U', "UserLong", "USER", N, reason_user_long, of_first<reason_user_long>},
     {'v', "Version", "VERSION", N, version, of_first<version>},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "text/hostlist.h"
 #include "text/words.h"
@@ -15,8 +16,8 @@ using model::Partition;
 
 // What the partition contributes to a line; partitions with equal text may share lines.
 std::string partition_key(const Partition& partition, const GroupRules& rules) {
-  if (rules.reasons_only) return {};
   if (rules.by_node) return partition.config.name;
+  if (rules.reasons_only) return {};
   NodeGroup only{&partition, {}, true};
   std::string key;
   for (const NodeColumn* column : rules.columns)
@@ -32,6 +33,12 @@ std::string node_key(const Partition& partition, const Node& node, const GroupRu
     if (separates) key.append(column->of_node(&partition, node)).push_back('\0');
   }
   return key;
+}
+
+// A reason may also stand at a node that works: that is no case for -R.
+bool is_out_of_service(const Node& node) {
+  return model::base_state(node) == model::NodeState::Down ||
+         (node.flags & (model::kNodeDrain | model::kNodeFail)) != 0;
 }
 
 int sign(bool less, bool greater) {
@@ -71,6 +78,7 @@ std::vector<SortKey> parse_keys(std::string_view text) {
         std::ranges::find_if(columns, [&](const NodeColumn& column) { return column.letter == key.letter; });
     if (found == columns.end()) continue;
     key.column = &*found;
+    if (key.configured_order) key.descending = false;  // as in Slurm
     keys.push_back(key);
   }
   return keys;
@@ -83,13 +91,15 @@ std::vector<NodeGroup> group_nodes(const wire::ClusterTable& table, const std::v
   std::vector<NodeGroup> groups;
   std::map<std::string, std::size_t> by_key;
   std::vector<std::vector<std::size_t>> groups_of(table.nodes.size());
+  std::vector<std::pair<const Partition*, std::string>> empty;  // partitions without a matching node
+  std::set<std::string> shown;                                  // what the others contribute
   for (const Partition* partition : partitions) {
     const std::string of_partition = partition_key(*partition, rules);
     bool any = false;
     for (const NodeIndex index : partition->nodes) {
       if (index.value >= table.nodes.size() || !matches[index.value]) continue;
       const Node& node = *table.nodes[index.value];
-      if (rules.reasons_only && node.reason.empty()) continue;
+      if (rules.reasons_only && (node.reason.empty() || !is_out_of_service(node))) continue;
       any = true;
       const auto [entry, added] =
           by_key.try_emplace(of_partition + '\1' + node_key(*partition, node, rules), groups.size());
@@ -100,11 +110,14 @@ std::vector<NodeGroup> group_nodes(const wire::ClusterTable& table, const std::v
       already.push_back(entry->second);
       groups[entry->second].nodes.push_back(&node);
     }
-    if (!any && rules.empty_lines && !rules.by_node && !rules.reasons_only) {
-      const auto [entry, added] = by_key.try_emplace(of_partition, groups.size());
-      if (added) groups.push_back({partition, {}, true});
+    if (any) {
+      shown.insert(of_partition);
+    } else if (rules.empty_lines && !rules.by_node && !rules.reasons_only) {
+      empty.emplace_back(partition, of_partition);
     }
   }
+  for (const auto& [partition, of_partition] : empty)
+    if (shown.insert(of_partition).second) groups.push_back({partition, {}, true});
   return groups;
 }
 

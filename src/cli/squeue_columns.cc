@@ -68,7 +68,7 @@ std::string account(Line l) {
   return or_null(spec(l).account);
 }
 std::string accrue_time(Line l) {
-  return moment(l.job->accrue, "N/A");
+  return moment(shown_accrue(*l.job), "N/A");
 }
 std::string admin_comment(Line l) {
   return or_null(spec(l).admin_comment);
@@ -87,6 +87,7 @@ std::string array_job(Line l) {
 }
 std::string array_task(Line l) {
   if (l.task) return number(*l.task);
+  if (const auto last = last_task(*l.job)) return number(*last);
   return or_na(array_tasks(*l.job, l.longest_array));
 }
 std::string batch_flag(Line l) {
@@ -96,7 +97,8 @@ std::string batch_host(Line l) {
   return l.job->batch_host.empty() ? "n/a" : l.job->batch_host;
 }
 std::string min_cpus_per_node(Line l) {
-  return number(std::max(spec(l).min_cpus_per_node.value_or(1), spec(l).cpus_per_task));
+  return number(
+      std::max(spec(l).min_cpus_per_node.value_or(1), std::max(spec(l).tasks_per_node, 1u) * spec(l).cpus_per_task));
 }
 std::string cluster(Line l) {
   return or_null(l.table->cluster_name);
@@ -122,14 +124,18 @@ std::string deadline(Line l) {
 std::string dependency(Line l) {
   return or_null(dependencies_left(*l.job));
 }
+// As wait() tells it.
+std::string wait_status(const model::ExitStatus& exit) {
+  return number((static_cast<std::uint64_t>(exit.code) << 8) | exit.signal);
+}
 std::string exit_code(Line l) {
-  return number(l.job->exit.code);
+  return wait_status(l.job->exit);
 }
 std::string derived_exit(Line l) {
-  return number(l.job->derived_exit.code);
+  return wait_status(l.job->derived_exit);
 }
 std::string eligible_time(Line l) {
-  return moment(l.job->eligible, "N/A");
+  return moment(shown_eligible(*l.job), "N/A");
 }
 std::string end_time(Line l) {
   const ShownEnd end = shown_end(*l.job, l.expected_start);
@@ -151,7 +157,7 @@ std::string licenses_column(Line l) {
   return or_null(licenses(spec(l)));
 }
 std::string last_eval(Line l) {
-  return moment(l.job->last_eval, "N/A");
+  return moment(shown_last_eval(*l.job), "N/A");
 }
 std::string min_tmp_disk(Line l) {
   return size_text(spec(l).tmp_disk_mib, l);
@@ -161,7 +167,7 @@ std::string min_memory(Line l) {
   return size_text(asked.value_or(0), l);
 }
 std::string max_nodes(Line l) {
-  return number(spec(l).max_nodes.value_or(0));
+  return number(spec(l).max_nodes.value_or(job_node_count(*l.job)));
 }
 std::string name(Line l) {
   return spec(l).name;
@@ -214,10 +220,10 @@ std::string requeue(Line l) {
   return spec(l).requeue.value_or(true) ? "1" : "0";
 }
 std::string required_nodes(Line l) {
-  return spec(l).required_nodes;
+  return ranged_nodes(spec(l).required_nodes);
 }
 std::string excluded_nodes(Line l) {
-  return spec(l).excluded_nodes;
+  return ranged_nodes(spec(l).excluded_nodes);
 }
 std::string reservation(Line l) {
   return or_null(spec(l).reservation);
@@ -362,7 +368,7 @@ constexpr JobColumn kColumns[] = {
     {'j', "Name", "NAME", name},
     {0, "Network", "NETWORK", null_text},
     {'y', "Nice", "NICE", nice},
-    {'N', "NodeList", "NODELIST", nodes},
+    {'N', "NodeList", "NODELIST", nodes, Cut::Value},
     {0, "NTPerBoard", "NTASKS_PER_BOARD", zero},
     {0, "NTPerCore", "NTASKS_PER_CORE", not_available},
     {0, "NTPerNode", "NTASKS_PER_NODE", ntasks_per_node},
@@ -382,7 +388,7 @@ constexpr JobColumn kColumns[] = {
     {0, "Profile", "PROFILE", profile},
     {'q', "QOS", "QOS", qos},
     {'r', "Reason", "REASON", reason},
-    {'R', "ReasonList", "NODELIST(REASON)", reason_list},
+    {'R', "ReasonList", "NODELIST(REASON)", reason_list, Cut::Value},
     {0, "Reboot", "REBOOT", zero},
     {'n', "ReqNodes", "REQ_NODES", required_nodes},
     {0, "ReqSwitch", "REQ_SWITCH", switches},
@@ -390,13 +396,13 @@ constexpr JobColumn kColumns[] = {
     {'v', "Reservation", "RESERVATION", reservation},
     {0, "ResizeTime", "RESIZE_TIME", not_available},
     {0, "RestartCnt", "RESTART_COUNT", restarts},
-    {'Y', "SchedNodes", "SCHEDNODES", planned_nodes},
+    {'Y', "SchedNodes", "SCHEDNODES", planned_nodes, Cut::Neither},
     {'z', "SCT", "S:C:T", sockets_cores_threads},
     {'s', "SelectJobInfo", "", nothing},
     {0, "SiblingsActive", "ACTIVE_SIBLINGS", no_federation},
     {0, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", no_federation},
     {0, "SiblingsViable", "VIABLE_SIBLINGS", no_federation},
-    {0, "SiblingsViableRaw", "VIABLE_SIBLINGS_RAW", no_federation},
+    {0, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", no_federation},
     {'H', "Sockets", "SOCKETS_PER_NODE", star},
     {0, "SPerBoard", "SOCKETS_PER_BOARD", zero},
     {'S', "StartTime", "START_TIME", start_time},
@@ -409,9 +415,9 @@ constexpr JobColumn kColumns[] = {
     {'V', "SubmitTime", "SUBMIT_TIME", submit_time},
     {0, "system_comment", "SYSTEM_COMMENT", null_text},
     {'J', "Threads", "THREADS_PER_CORE", star},
-    {'L', "TimeLeft", "TIME_LEFT", time_left},
-    {'l', "TimeLimit", "TIME_LIMIT", time_limit},
-    {'M', "TimeUsed", "TIME", time_used},
+    {'L', "TimeLeft", "TIME_LEFT", time_left, Cut::Title},
+    {'l', "TimeLimit", "TIME_LIMIT", time_limit, Cut::Title},
+    {'M', "TimeUsed", "TIME", time_used, Cut::Title},
     {0, "tres-alloc", "TRES_ALLOC", tres_alloc},
     {0, "tres", "TRES_ALLOC", tres_alloc},
     {0, "tres-bind", "TRES_BIND", not_available},
@@ -446,6 +452,7 @@ const JobColumn* find_job_column(std::string_view name) {
 
 std::string line_id(const JobLine& line) {
   if (line.task) return fmt::format("{}_{}", line.job->array_job.value, *line.task);
+  if (const auto last = last_task(*line.job)) return fmt::format("{}_{}", line.job->array_job.value, *last);
   if (line.job->array_pending) {
     return fmt::format("{}_[{}]", line.job->array_job.value, array_tasks(*line.job, line.longest_array));
   }

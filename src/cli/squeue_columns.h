@@ -24,11 +24,15 @@ struct JobLine {
   std::size_t longest_array = 64;              // SLURM_BITSTR_LEN
 };
 
+// What is shortened to the width that a format gives. Slurm cuts all but spans of time, and some titles.
+enum class Cut : unsigned char { Both, Title, Value, Neither };
+
 struct JobColumn {
   char letter;       // 0: only by name
   const char* name;  // for -O, any case; null: only by letter
   const char* title;
   std::string (*value)(const JobLine& line);
+  Cut cut = Cut::Both;
 };
 
 std::span<const JobColumn> job_columns();

@@ -18,10 +18,7 @@ std::int64_t limit_number(TimeLimit limit) {
 // The columns that are numbers, with the number.
 Number number_of(char letter) {
   switch (letter) {
-    case 'A':
-      return [](Line l) -> std::int64_t { return l.job->id.value; };
     case 'i':
-    case 'F':
       return [](Line l) -> std::int64_t { return l.job->array_job ? l.job->array_job.value : l.job->id.value; };
     case 'c':
       return [](Line l) -> std::int64_t { return l.job->spec->cpus_per_task; };
@@ -35,8 +32,6 @@ Number number_of(char letter) {
       return [](Line l) { return to_micros(shown_end(*l.job, l.expected_start).at); };
     case 'G':
       return [](Line l) -> std::int64_t { return l.job->spec->gid.value; };
-    case 'K':
-      return [](Line l) -> std::int64_t { return l.task.value_or(l.job->array_task.value_or(0)); };
     case 'l':
       return [](Line l) { return limit_number(l.job->time_limit); };
     case 'L':
@@ -64,18 +59,27 @@ Number number_of(char letter) {
       return [](Line l) -> std::int64_t { return l.job->spec->uid.value; };
     case 'V':
       return [](Line l) { return to_micros(l.job->submitted); };
-    case 'y':
-      return [](Line l) -> std::int64_t { return l.job->spec->nice; };
     default:
       return nullptr;
   }
 }
+
+// The letters that Slurm sorts by; the others are columns only.
+constexpr std::string_view kSortable = "BcCdDefgGhHiIjJlLmMnNOpPQStTuUvVz";
 
 struct Key {
   Number number = nullptr;
   const JobColumn* column = nullptr;
   bool descending = false;
 };
+
+// Tasks of an array come in order, and what is left of it behind those that are named.
+std::int64_t task_of(Line line) {
+  if (line.task) return *line.task;
+  if (line.job->array_task) return *line.job->array_task;
+  if (const auto last = last_task(*line.job)) return *last;
+  return line.job->is_array_rest() ? INT64_MAX : 0;
+}
 
 // Each line's place by one key, so that sorting compares numbers only.
 std::vector<std::int64_t> places(const std::vector<JobLine>& lines, const Key& key) {
@@ -87,6 +91,9 @@ std::vector<std::int64_t> places(const std::vector<JobLine>& lines, const Key& k
     std::vector<std::string> texts, distinct;
     texts.reserve(lines.size());
     for (Line line : lines) texts.push_back(key.column->value(line));
+    if (key.column->letter == 'N')  // who has no nodes comes last
+      for (std::string& text : texts)
+        if (text.empty()) text.push_back('\x7f');
     for (const std::string& text : texts)
       if (distinct.empty() || distinct.back() != text) distinct.push_back(text);
     std::ranges::sort(distinct);
@@ -106,9 +113,9 @@ std::expected<std::vector<Key>, char> parse_keys(std::string_view text) {
   for (const char c : text) {
     if (c == ',') descending = false;
     if (c == '-') descending = true;
-    if (c == ',' || c == '-' || c == '+' || c == '#') continue;
+    if (c == ',' || c == '-' || c == '+') continue;
     const Key key{.number = number_of(c), .column = find_job_column(c), .descending = descending};
-    if (key.column == nullptr) return std::unexpected(c);
+    if (key.column == nullptr || kSortable.find(c) == std::string_view::npos) return std::unexpected(c);
     keys.push_back(key);
     descending = false;
   }
@@ -122,12 +129,13 @@ char sort_lines(std::vector<JobLine>& lines, std::string_view text) {
   if (!keys) return keys.error();
   std::vector<std::vector<std::int64_t>> by_key;
   for (const Key& key : *keys) by_key.push_back(places(lines, key));
+  by_key.push_back(places(lines, {.number = number_of('i')}));
+  by_key.push_back(places(lines, {.number = task_of}));
   std::vector<std::size_t> order(lines.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     for (const auto& place : by_key)
       if (place[a] != place[b]) return place[a] < place[b];
-    if (lines[a].job->id != lines[b].job->id) return lines[a].job->id < lines[b].job->id;
     return a < b;
   });
   std::vector<JobLine> sorted;

@@ -29,7 +29,7 @@ Result<std::unique_ptr<Output>> open_file(const JobRequest& request, JobId job, 
   const int mode = request.spec.open_append ? O_APPEND : O_TRUNC;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666);
   if (descriptor < 0)
-    return fail(ErrorCode::NotFound, fmt::format("Could not open stdout file {}: {}", path, std::strerror(errno)));
+    return fail(ErrorCode::NotFound, fmt::format("Could not open stdout file: {}", std::strerror(errno)));
   return std::make_unique<Output>(descriptor);
 }
 
@@ -75,7 +75,7 @@ Result<StepStreams> StepStreams::open(Context& context, const JobRequest& reques
     const std::string path = file_path(request, job, mode);
     streams.own_input_ = streams.input = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (streams.input < 0)
-      return fail(ErrorCode::NotFound, fmt::format("Could not open stdin file {}: {}", path, std::strerror(errno)));
+      return fail(ErrorCode::NotFound, fmt::format("Could not open stdin file: {}", std::strerror(errno)));
   }
   return streams;
 }

@@ -9,9 +9,21 @@ namespace {
 constexpr std::string_view kMemoryMessage =
     "Memory specification can not be satisfied";  // as in sched/submit_check.cc
 
+constexpr std::string_view kDiskMessage = "Temporary disk specification can not be satisfied";  // likewise
+constexpr std::string_view kPartitionMessage = "invalid partition specified: ";
+
 // As Slurm says it: of a heterogeneous job those of the last component.
 std::string partitions_of(const std::vector<model::JobSpec>& components) {
   return std::string(or_null(join(components.back().partitions, ",")));
+}
+
+// The controller names the one that does not exist.
+void report_partition(Context& context, const std::vector<model::JobSpec>& components, const Error& error) {
+  if (error.message.starts_with(kPartitionMessage)) {
+    context.error("{}", error.message);
+  } else {
+    context.error("{}{}", kPartitionMessage, partitions_of(components));
+  }
 }
 
 }  // namespace
@@ -20,11 +32,11 @@ int report_refusal(Context& context, std::string_view failed, const std::vector<
                    const Error& error) {
   switch (error.code) {
     case ErrorCode::InvalidPartition:
-      context.error("invalid partition specified: {}", partitions_of(components));
+      report_partition(context, components, error);
       break;
     case ErrorCode::NodeConfigUnavailable:
-      // Slurm says it first when it is the memory; nothing else has a line of its own.
-      if (error.message == kMemoryMessage) context.error("{}", kMemoryMessage);
+      // Slurm says it first when it is the memory or the disk; nothing else has a line of its own.
+      if (error.message == kMemoryMessage || error.message == kDiskMessage) context.error("{}", error.message);
       break;
     case ErrorCode::InvalidMemory:
       context.error("{}", kMemoryMessage);
@@ -46,8 +58,7 @@ int report_refusal(Context& context, std::string_view failed, const std::vector<
 int report_forecast(Context& context, Controller& controller, const std::vector<model::JobSpec>& components) {
   const auto forecast = controller.will_run(components);
   if (!forecast) {
-    if (forecast.error().code == ErrorCode::InvalidPartition)
-      context.error("invalid partition specified: {}", partitions_of(components));
+    if (forecast.error().code == ErrorCode::InvalidPartition) report_partition(context, components, forecast.error());
     context.plain("allocation failure: {}", words(forecast.error()));
     return 1;
   }

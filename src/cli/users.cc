@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/users.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -59,6 +62,17 @@ std::optional<Gid> group_of(Uid uid) {
   const auto found = NameService().find(Database::Passwd, std::to_string(uid.value), true);
   const auto id = found ? number((*found)[3]) : std::nullopt;
   return id ? std::optional(Gid(*id)) : std::nullopt;
+}
+
+bool in_any_group(const std::vector<std::string>& names) {
+  std::vector<gid_t> groups(1, ::getegid());
+  if (const int count = ::getgroups(0, nullptr); count > 0) {
+    groups.resize(static_cast<std::size_t>(count) + 1);
+    const int got = ::getgroups(count, groups.data() + 1);
+    groups.resize(static_cast<std::size_t>(std::max(got, 0)) + 1);
+  }
+  return std::ranges::any_of(
+      groups, [&](gid_t group) { return std::ranges::find(names, group_name(Gid(group))) != names.end(); });
 }
 
 }  // namespace spur::cli

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 
@@ -19,5 +20,8 @@ std::optional<Uid> find_user(std::string_view text);
 std::optional<Gid> find_group(std::string_view text);
 // The user's own group; nothing for an unknown user.
 std::optional<Gid> group_of(Uid uid);
+
+// Whether this process belongs to one of the groups.
+bool in_any_group(const std::vector<std::string>& names);
 
 }  // namespace spur::cli

@@ -22,6 +22,22 @@
 namespace spur::ctld {
 namespace {
 
+// A site's default memory becomes the job's own when it is submitted: it shows, and moving the job to another
+// partition keeps it. (A default for each GPU is left to the scheduler, which knows how many there will be.)
+void default_memory(const model::View& view, model::JobSpec* spec) {
+  if (view.config->memory_as != model::MemoryAs::Consumable) return;
+  if (spec->memory_per_node_mib || spec->memory_per_cpu_mib || spec->memory_per_gpu_mib) return;
+  const auto* part = model::find_partition(view, spec->partitions.front());
+  if (!part) return;
+  const auto choose = [&](const auto& of) {
+    if (of.default_memory_per_gpu_mib) return true;
+    spec->memory_per_node_mib = of.default_memory_per_node_mib;
+    if (!spec->memory_per_node_mib) spec->memory_per_cpu_mib = of.default_memory_per_cpu_mib;
+    return spec->memory_per_node_mib || spec->memory_per_cpu_mib;
+  };
+  if (!choose(part->config)) choose(*view.config);
+}
+
 // A specification as a client sent it, with what only the controller may say about it.
 Result<std::shared_ptr<model::JobSpec>> take_spec(const v1::JobSpec& from, const model::Caller& caller,
                                                   const model::View& view) {
@@ -37,6 +53,9 @@ Result<std::shared_ptr<model::JobSpec>> take_spec(const v1::JobSpec& from, const
     if (!part) return fail(ErrorCode::DefaultPartitionMissing, "No partition specified or system default partition");
     spec->partitions.push_back(part->config.name);
   }
+  // Slurm takes the job of an ordinary user and passes over the priority that he asks for.
+  if (!caller.is_admin() && spec->priority.value_or(0) > 0) spec->priority.reset();
+  default_memory(view, spec.get());
   return spec;
 }
 

@@ -199,10 +199,12 @@ Status Controller::check_update(const model::Caller& caller, const state::Update
         (update.time_limit->is_unlimited() || update.time_limit->minutes_value() > job.time_limit.minutes_value());
     if (longer && job.state != model::JobState::Pending)
       return fail(ErrorCode::PermissionDenied, "Access/permission denied");
+    if (update.priority.value_or(0) > 0 && job.hold != model::Hold::None && job.state == model::JobState::Pending)
+      return fail(ErrorCode::JobHeld, "Job is in held state, pending scheduler release");
     if (update.priority && *update.priority > job.priority)
       return fail(ErrorCode::PermissionDenied, "Access/permission denied");
     if (update.spec && update.spec->nice < job.spec->nice)
-      return fail(ErrorCode::InvalidNice, "Invalid --nice value");
+      return fail(ErrorCode::PermissionDenied, "Access/permission denied");
   }
   if (!update.spec) return {};
   const model::JobSpec& old = *jobs->front()->spec;

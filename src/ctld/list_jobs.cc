@@ -137,9 +137,10 @@ bool JobChunks::next(v1::JobChunk* chunk) {
     auto* out = chunk->add_jobs();
     wire::record_to_proto(job, out);
     out->clear_submit_token();
-    if (job.state == model::JobState::Pending && !(job.flags & model::kCompleting)) {
+    if (job.priority > 0) {
       if (!scale_) scale_.emplace(picture_->view);
-      out->set_priority(scale_->priority(job, now_));
+      // What runs or has run keeps what it had when it began.
+      out->set_priority(scale_->priority(job, is_set(job.started) ? job.started : now_));
     }
     out->set_spec_ref(specs_.number_of(job.spec));
     const auto start = expected.find(job.id);

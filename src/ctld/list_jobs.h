@@ -30,7 +30,7 @@ class JobChunks {
   void name_nodes(const model::Job& job, v1::JobChunk* chunk);
   std::shared_ptr<const Picture> picture_;
   Time now_;
-  std::optional<sched::PriorityScale> scale_;  // from the first pending job on
+  std::optional<sched::PriorityScale> scale_;  // from the first job that is not held on
   model::Caller caller_;
   bool with_script_, unknown_ = false, first_ = true;
   std::vector<model::JobPtr> jobs_;

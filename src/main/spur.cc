@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) context.arguments.emplace_back(argv[i]);
   context.environment = environ;
   context.spur_version = SPUR_VERSION;
+  context.is_root = ::geteuid() == 0;
   context.connect = connect;
   context.make_step_runner = cli::make_wire_step_runner;
   context.now = [] { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); };

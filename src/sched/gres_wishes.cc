@@ -178,7 +178,12 @@ class Resolver {
       need.shares_of = wish.name;
       need.gres = columns_.gres_ids("gpu", wish.type);
     }
-    if (need.gres.empty()) return bad(fmt::format("no node has gres {}", shown(wish)));
+    if (need.gres.empty()) {
+      // Slurm knows names, and which types there are only the nodes know.
+      const bool known = !wish.type.empty() && !columns_.gres_ids(need.is_gpu ? "gpu" : wish.name, "").empty();
+      return fail(known ? ErrorCode::NodeConfigUnavailable : ErrorCode::InvalidGres,
+                  fmt::format("no node has gres {}", shown(wish)));
+    }
     switch (wish.per) {
       case Per::Node:
         request_.gres_per_node.push_back(std::move(need));

@@ -78,8 +78,7 @@ TEST_F(RequestTest, Gres) {
   EXPECT_TRUE(make(spec)->gres_per_node.empty());
 
   for (const auto& bad :
-       std::vector<std::vector<model::GresRequest>>{{{"gpu", "c", 1, Per::Node}},
-                                                    {{"disk", "", 1, Per::Node}},
+       std::vector<std::vector<model::GresRequest>>{{{"disk", "", 1, Per::Node}},
                                                     {{"gpu", "", 1, Per::Socket}},
                                                     {{"gpu", "", 1, Per::Node}, {"gpu", "a", 1, Per::Node}},
                                                     {{"gpu", "a", 2, Per::Node}, {"gpu", "a", 3, Per::Job}},
@@ -87,6 +86,8 @@ TEST_F(RequestTest, Gres) {
     spec.gres = bad;
     EXPECT_EQ(refusal(spec), ErrorCode::InvalidGres) << bad[0].name << ':' << bad[0].type;
   }
+  spec.gres = {{"gpu", "c", 1, Per::Node}};  // the name is known, a type is something that nodes have
+  EXPECT_EQ(refusal(spec), ErrorCode::NodeConfigUnavailable);
 }
 
 // What GPUs per job, node and task say about each other, and about tasks, CPUs and memory.

@@ -105,7 +105,7 @@ Status check_partition_access(const View& view, const JobSpec& spec,
 Status check_times(const View& view, const JobSpec& spec) {
   if (spec.time_min.is_finite() && spec.time_limit.is_finite() &&
       spec.time_min.minutes_value() > spec.time_limit.minutes_value())
-    return fail(ErrorCode::InvalidTimeLimit, "the minimum time is longer than the time limit");
+    return fail(ErrorCode::InvalidTimeMin, "the minimum time is longer than the time limit");
   // A limit longer than the time left is no error: Slurm takes the job and ends it with DEADLINE.
   if (is_set(spec.deadline) && spec.deadline <= std::max(view.as_of, spec.begin))
     return fail(ErrorCode::InvalidTimeLimit, "the deadline is in the past or before the begin time");
@@ -174,6 +174,10 @@ Error impossible(const Capacity& capacity, const Partition& partition, Request r
   if (request.memory != MemoryNeed::None) {
     request.memory = MemoryNeed::None;
     if (fits_when_empty(request, capacity, nodes)) message = "Memory specification can not be satisfied";
+  }
+  if (request.tmp_disk_mib > 0) {
+    request.tmp_disk_mib = 0;
+    if (fits_when_empty(request, capacity, nodes)) message = "Temporary disk specification can not be satisfied";
   }
   return {ErrorCode::NodeConfigUnavailable, std::move(message)};
 }
@@ -261,6 +265,9 @@ Status SubmitChecker::check(const View& view, const JobSpec& spec) {
     if (!status && first_error) first_error = std::move(status);
     if (!first_error && all) break;
   }
+  // Whether anything can run a held job is looked at when it is released, as in Slurm: until then it may be changed.
+  const bool held = spec.hold || spec.priority == 0;
+  if (!first_error && held && first_error.error().code == ErrorCode::NodeConfigUnavailable) return {};
   if (first_error) remember(spec);
   return first_error;
 }

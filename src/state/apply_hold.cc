@@ -12,8 +12,7 @@ Outcome Applier::apply(const HoldJob& command) {
   if (command.hold == Hold::None)
     return refused(ErrorCode::InvalidArgument, "a hold must be a user's or an administrator's");
   const auto check = [](const Job& job) -> Status {
-    if (model::is_final(job.state))
-      return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+    if (model::is_final(job.state)) return fail(ErrorCode::JobFinished, "Job has already finished");
     return {};
   };
   return on_targets(command.target, check, [&](Job job) {

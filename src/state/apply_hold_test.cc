@@ -52,8 +52,8 @@ TEST(Hold, RunningJobIsHeldWhenItComesBack) {
   EXPECT_EQ(w.job(id).reason, Reason::JobHeldUser);
   EXPECT_EQ(w.refusal(StartJob{JobId{id}, {}, World::on(0)}), ErrorCode::JobNotPending);
   w.must(cancel(target(id)));
-  EXPECT_EQ(w.refusal(HoldJob{target(id)}), ErrorCode::JobAlreadyDone);
-  EXPECT_EQ(w.refusal(ReleaseJob{target(id)}), ErrorCode::JobAlreadyDone);
+  EXPECT_EQ(w.refusal(HoldJob{target(id)}), ErrorCode::JobFinished);
+  EXPECT_EQ(w.refusal(ReleaseJob{target(id)}), ErrorCode::JobFinished);
 }
 
 TEST(Hold, ReleaseKeepsOtherObstacles) {

@@ -20,8 +20,7 @@ void Applier::release(Job& job) const {
 
 Outcome Applier::apply(const ReleaseJob& command) {
   const auto check = [](const Job& job) -> Status {
-    if (model::is_final(job.state))
-      return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+    if (model::is_final(job.state)) return fail(ErrorCode::JobFinished, "Job has already finished");
     return {};
   };
   return on_targets(command.target, check, [&](Job job) {

@@ -16,7 +16,9 @@ bool Applier::holds(const Job& job, NodeIndex node) {
 
 Status Applier::can_resume(const Job& job) const {
   SPUR_TRY(check_running(job));
-  if (job.state != JobState::Suspended) return {};
+  // Of an array those that are suspended run on, and the others do not mind.
+  if (job.state != JobState::Suspended)
+    return job.array_job ? Status{} : fail(ErrorCode::JobNotSuspended, "Job is not suspended");
   const Sharing sharing = sharing_of(job, job.allocation->partition);
   for (const model::NodeGrant& grant : job.allocation->nodes) {
     if (!holds(job, grant.node)) continue;

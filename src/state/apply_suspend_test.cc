@@ -30,7 +30,7 @@ TEST(Suspend, FreesCpusAndKeepsMemoryAndDevices) {
   EXPECT_EQ(w.job(id).suspended_total, seconds(2));
   EXPECT_EQ(model::run_time(w.job(id), w.now), w.now - started - seconds(2));
   EXPECT_EQ(w.node("n1").cpus_allocated, 4u);
-  w.must(ResumeJob{target(id)});
+  EXPECT_EQ(w.refusal(ResumeJob{target(id)}), ErrorCode::JobNotSuspended);
   w.done(id, "n1");
 }
 

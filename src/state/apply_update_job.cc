@@ -44,13 +44,14 @@ Status may_become(const Job& job, const JobSpec& spec) {
 Outcome Applier::apply(const UpdateJob& command) {
   const SpecPtr spec = cluster.interner_.intern(command.spec);
   const auto check = [&](const Job& job) -> Status {
-    if (model::is_final(job.state))
-      return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+    if (model::is_final(job.state)) return fail(ErrorCode::JobFinished, "Job has already finished");
     if (spec) SPUR_TRY(may_become(job, *spec));
     if (command.dependencies_changed) {
       if (!is_waiting(job)) return fail(ErrorCode::JobNotPending, "Job is no longer pending execution");
       SPUR_TRY(check_dependencies(job, spec ? *spec : *job.spec));
     }
+    if (command.priority.value_or(0) > 0 && is_waiting(job) && job.hold != model::Hold::None)
+      return fail(ErrorCode::JobHeld, "Job is in held state, pending scheduler release");
     if (command.array_max_running && !job.array_job)
       return fail(ErrorCode::InvalidArray, fmt::format("job {} is not an array", job.id.value));
     return {};
@@ -60,8 +61,11 @@ Outcome Applier::apply(const UpdateJob& command) {
     // Who is told to do something else has to be weighed anew.
     if (spec || command.time_limit || command.priority) forget_claim(job);
     const bool begin_changed = spec && spec->begin != job.spec->begin;
-    const bool limit_changed =
-        spec && waiting && (spec->time_limit != job.spec->time_limit || spec->partitions != job.spec->partitions);
+    // A limit that was given later than the specification stays with the job in another partition.
+    const bool own_limit =
+        job.time_limit != limit_in_force(*job.spec) && spec && spec->time_limit == job.spec->time_limit;
+    const bool limit_changed = spec && waiting && !own_limit &&
+                               (spec->time_limit != job.spec->time_limit || spec->partitions != job.spec->partitions);
     if (spec) job.spec = spec;
     if (command.time_limit && command.time_limit->is_set()) {
       job.time_limit = *command.time_limit;
@@ -74,7 +78,6 @@ Outcome Applier::apply(const UpdateJob& command) {
         job.hold = model::Hold::Admin;
         job.priority = 0;
       } else {
-        release(job);
         job.priority = *command.priority;
         job.priority_by_hand = true;
       }

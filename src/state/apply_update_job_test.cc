@@ -64,7 +64,7 @@ TEST(UpdateJob, RunningTakesWhatDoesNotShapeIt) {
       EXPECT_EQ(w.refusal(command), ErrorCode::JobNotPending) << row.what;
     }
     w.done(id, "n1");
-    EXPECT_EQ(w.refusal(command), ErrorCode::JobAlreadyDone);
+    EXPECT_EQ(w.refusal(command), ErrorCode::JobFinished);
   }
 }
 
@@ -84,7 +84,9 @@ TEST(UpdateJob, LimitPriorityAndTaskLimit) {
   w.must(command);
   EXPECT_TRUE(w.job(id).time_limit.is_unlimited());
   EXPECT_EQ(w.job(id).hold, Hold::Admin);
-  command.priority = 5;  // and its release
+  command.priority = 5;  // which is ended by releasing the job, not by this
+  EXPECT_EQ(w.refusal(command), ErrorCode::JobHeld);
+  w.must(ReleaseJob{target(id)});
   w.must(command);
   EXPECT_EQ(w.job(id).hold, Hold::None);
   EXPECT_EQ(w.job(id).priority, 5u);

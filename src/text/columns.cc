@@ -92,19 +92,19 @@ Format parse_long_format(std::string_view text, std::span<const ColumnKey> colum
   return format;
 }
 
-void finish_cell(std::string& line, std::size_t start, const FormatPiece& piece) {
+void finish_cell(std::string& line, std::size_t start, const FormatPiece& piece, bool cut) {
   if (const std::string_view cell = std::string_view(line).substr(start); needs_care(cell)) {
     const std::string harmless = printable(cell);
     line.resize(start);
     line += harmless;
   }
   if (piece.width > 0) {
-    if (line.size() - start > piece.width) {
+    if (cut && line.size() - start > piece.width) {
       std::size_t end = start + piece.width;
       while (end > start && (static_cast<unsigned char>(line[end]) & 0xc0u) == 0x80) --end;
       line.resize(end);
     }
-    const std::size_t missing = piece.width - (line.size() - start);
+    const std::size_t missing = piece.width - std::min<std::size_t>(piece.width, line.size() - start);
     line.insert(piece.right ? start : line.size(), missing, ' ');
   }
   line += piece.suffix;

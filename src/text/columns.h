@@ -43,7 +43,7 @@ Format parse_short_format(std::string_view text, std::span<const ColumnKey> colu
 Format parse_long_format(std::string_view text, std::span<const ColumnKey> columns);   // -O
 
 // Makes the cell that starts at `start` of `line` harmless, cuts or pads it, and adds the suffix.
-void finish_cell(std::string& line, std::size_t start, const FormatPiece& piece);
+void finish_cell(std::string& line, std::size_t start, const FormatPiece& piece, bool cut = true);
 
 template <class Row>
 struct Column {

@@ -108,7 +108,13 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::PartitionInUse:
     case ErrorCode::NotHetJobLeader:
     case ErrorCode::NotWholeHetJob:
+    case ErrorCode::JobFinished:
+    case ErrorCode::JobHeld:
+    case ErrorCode::JobNotSuspended:
       return kGrpcFailedPrecondition;
+    case ErrorCode::InvalidTimeMin:
+    case ErrorCode::ActiveFeaturesUnknown:
+      return kGrpcInvalidArgument;
   }
   return kGrpcInternal;
 }
@@ -147,7 +153,7 @@ std::optional<ErrorCode> parse_error_number(std::string_view text) {
   unsigned number = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (bad != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (number > static_cast<unsigned>(ErrorCode::NotWholeHetJob)) return std::nullopt;
+  if (number > static_cast<unsigned>(kLastErrorCode)) return std::nullopt;
   return static_cast<ErrorCode>(number);
 }
 

@@ -9,7 +9,7 @@ namespace spur::wire {
 namespace {
 
 TEST(ErrorMap, EveryCodeHasAFailingStatusAndTravelsByNumber) {
-  for (unsigned n = 0; n <= static_cast<unsigned>(ErrorCode::NotWholeHetJob); ++n) {
+  for (unsigned n = 0; n <= static_cast<unsigned>(kLastErrorCode); ++n) {
     const auto code = static_cast<ErrorCode>(n);
     const int status = grpc_status_of(code);
     EXPECT_GT(status, kGrpcOk) << n;

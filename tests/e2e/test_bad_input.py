@@ -284,7 +284,7 @@ class Files(OneCluster):
         self.assertEqual(r.returncode, 3)  # the highest of the tasks
 
     def test_srun_files_and_programs(self):
-        self.says(1, "srun: error: Could not open stdout file /nonexistent/x: No such file or directory\n", "srun", "-o",
+        self.says(1, "srun: error: Could not open stdout file: No such file or directory\n", "srun", "-o",
                   "/nonexistent/x", "true")
         r = self.c.run("srun", "-D", "/nonexistent", "pwd")
         self.assertEqual(r.stdout, "/tmp\n")

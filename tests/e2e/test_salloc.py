@@ -73,7 +73,7 @@ class Salloc(unittest.TestCase):
 
     def test_no_such_command(self):
         r = self.c.run("salloc", "-Q", "/nonexistent", check=False)
-        self.assertEqual((r.stderr, r.returncode), ('salloc: error: Unable to exec command "/nonexistent"\n', 1))
+        self.assertEqual((r.stderr, r.returncode), ('salloc: error: _fork_command: Unable to find command "/nonexistent"\n', 1))
 
     def test_the_allocation_is_taken_away(self):
         p = self.spawn("sh", "-c", "echo ready; sleep 100")

@@ -70,6 +70,8 @@ ManagedStep::ManagedStep(StepContext& context, model::JobRun run, std::string ke
 
 ManagedStep::~ManagedStep() {
   *alive_ = false;
+  for (StepFront* watcher : std::exchange(watchers_, {}))
+    watcher->finished(fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed"));
   parts_.clear();  // its tasks end before others get their place
 }
 
@@ -243,15 +245,38 @@ void ManagedStep::attach(StepFront* front, const v1::StepStart& start) {
     } else if (part->missing) {
       start_part(*part);
     } else if (part->channel) {
-      part->channel->pause(false);
       send_attach(*part);
     }
   }
+  pause_parts();
   settle();
+}
+
+void ManagedStep::watch(StepFront* front) {
+  v1::StepOutput output;
+  auto* granted = output.mutable_granted();
+  granted->set_step(info_.step());
+  granted->set_parts(static_cast<std::uint32_t>(parts_.size()));
+  for (const auto& part : parts_) {
+    auto* out = granted->add_layout();
+    out->set_node(part->node);
+    std::vector<std::uint32_t> ranks = part->ranks;
+    for (std::uint32_t i = 0; part->ranks.empty() && i < part->tasks; ++i) ranks.push_back(part->first_rank + i);
+    wire::runs_to_proto(ranks, out->mutable_ranks());
+  }
+  watchers_.push_back(front);
+  front->output(std::move(output));
+}
+
+void ManagedStep::unwatch(const StepFront* front) {
+  std::erase(watchers_, front);
+  slow_.erase(front);
+  pause_parts();
 }
 
 // Its srun is gone, or cannot reach us.
 void ManagedStep::detach(const StepFront* front) {
+  slow_.erase(front);
   if (front_ != front) return;
   front_ = nullptr;
   if (key_.empty() || stage_ == Stage::Waiting || finished_) {
@@ -261,7 +286,7 @@ void ManagedStep::detach(const StepFront* front) {
     place_.reset();
     return leave_if_gone();
   }
-  pause(true);
+  pause_parts();
   context_.call_after(kFrontGrace, [this, alive = alive_, fronts = fronts_] {
     if (*alive && fronts == fronts_) give_up();
   });
@@ -273,7 +298,7 @@ void ManagedStep::give_up() {
   context_.given_up.insert({run_, key_});
   v1::StepInput release;
   release.mutable_release();
-  pause(false);
+  pause_parts();
   send_all(release, {});
   for (auto& part : parts_) {
     if (!part->missing) continue;
@@ -287,7 +312,8 @@ void ManagedStep::finish(Status status) {
   if (std::exchange(finished_, true)) return;
   stage_ = Stage::Over;
   place_.reset();
-  if (StepFront* front = std::exchange(front_, nullptr)) front->finished(std::move(status));
+  if (StepFront* front = std::exchange(front_, nullptr)) front->finished(status);
+  for (StepFront* watcher : std::exchange(watchers_, {})) watcher->finished(status);
   leave_if_gone();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step that this node manages, from its start until srun has heard all of it. It has a part on every node with tasks
-// of it, and a front: the connection of its srun.
+// A step that this node manages, from its start until srun has heard all of it. It has a part on every node with
+// tasks of it, and a front: the connection of its srun.
 //
 //             granted                all parts over              srun has it all
 //   Waiting ----------> Running ---------------------> Over ---------------------> gone
@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +28,9 @@ namespace spur::agent {
 // The way to srun.
 struct StepFront {
   std::function<void(v1::StepOutput)> output;
-  std::function<void(Status)> finished;     // once, last
-  std::function<void(std::string)> data{};  // StepOutputs with data of tasks, as bytes; empty: they go to `output`, too
+  std::function<void(Status)> finished;  // once, last
+  std::function<void(std::string)>
+      data{};  // StepOutputs with data of tasks, as bytes; empty: they go to `output`, too
 };
 
 class ManagedStep {
@@ -45,12 +47,15 @@ class ManagedStep {
   // `start`: as srun sent it before, and how far it has heard since.
   void attach(StepFront* front, const v1::StepStart& start);
   void detach(const StepFront* front);
+  // Another one hears what srun hears, from now on. It may be slow, but it cannot end the step.
+  void watch(StepFront* front);
+  void unwatch(const StepFront* front);
 
   void input(v1::StepInput input, Taken taken);
   bool pass_bytes(std::string& bytes, const Taken& taken);  // false: it was not taken
-  void pause(bool paused);
-  void signal(int signal);  // to all tasks; 0: the step is cancelled
-  void run_over();          // of the job, here
+  void pause(const StepFront* front, bool paused);          // it reads slowly
+  void signal(int signal);                                  // to all tasks; 0: the step is cancelled
+  void run_over();                                          // of the job, here
 
   bool running() const { return stage_ == Stage::Running; }
   const v1::StepInfo& info() const { return info_; }
@@ -103,6 +108,8 @@ class ManagedStep {
   void pass(const std::optional<StepFences::Pass>& fence);
   void kill_all();
   void send_all(const v1::StepInput& input, Taken taken);
+  void pause_parts();
+  void tell_watchers(const v1::StepOutput& output);
   void pass_on(v1::StepInput input, Taken taken);
   void tell(v1::StepOutput output);
   void tell_granted();
@@ -115,6 +122,8 @@ class ManagedStep {
   const model::JobRun run_;
   const std::string key_;
   StepFront* front_ = nullptr;
+  std::vector<StepFront*> watchers_;
+  std::set<const StepFront*> slow_;
   Stage stage_ = Stage::Waiting;
   std::vector<std::unique_ptr<Part>> parts_;
   StepFences fences_;
@@ -122,7 +131,7 @@ class ManagedStep {
   std::vector<std::pair<v1::StepInput, Taken>> early_;  // what came while the step waited
   v1::StepInfo info_;
   std::unique_ptr<v1::StepStart> start_;  // until all parts have spoken
-  std::uint64_t fronts_ = 0;  // that there have been
+  std::uint64_t fronts_ = 0;              // that there have been
   bool kill_on_bad_exit_ = false, killed_ = false, finished_ = false, given_up_ = false, job_over_ = false;
   bool noted_over_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

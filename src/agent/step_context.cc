@@ -7,11 +7,7 @@ namespace spur::agent {
 
 StepContext::StepContext(const Agent& agent_given, io::Clock& clock_given, io::StepPort& port_given,
                          io::StepNotes& notes_given, std::string node_given)
-    : agent(agent_given),
-      clock(clock_given),
-      port(port_given),
-      notes(notes_given),
-      node(std::move(node_given)) {}
+    : agent(agent_given), clock(clock_given), port(port_given), notes(notes_given), node(std::move(node_given)) {}
 
 StepContext::~StepContext() {
   book.close();

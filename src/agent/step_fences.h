@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fences of an MPI step: what the tasks of each part have for the others is gathered, and given to all when all
-// have come. Parts tell their last two fences again when a connection was lost; so do they to a new step manager, which
-// gathers what its predecessor did not get to. Pure.
+// have come. Parts tell their last two fences again when a connection was lost; so do they to a new step manager,
+// which gathers what its predecessor did not get to. Pure.
 #pragma once
 
 #include <cstddef>

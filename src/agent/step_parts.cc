@@ -80,9 +80,8 @@ void ManagedStep::send_attach(Part& part) {
 
 void ManagedStep::resume_part(Part& part) {
   if (part.gone || job_over_) return;
-  part.channel = part.node == context_.node
-                     ? context_.port.resume_local(run_, info_.step(), key_, events_of(part))
-                     : context_.port.open_remote(part.address, events_of(part));
+  part.channel = part.node == context_.node ? context_.port.resume_local(run_, info_.step(), key_, events_of(part))
+                                            : context_.port.open_remote(part.address, events_of(part));
   send_attach(part);
   if (given_up_) {
     v1::StepInput release;
@@ -93,9 +92,8 @@ void ManagedStep::resume_part(Part& part) {
     ack.set_part(static_cast<std::uint32_t>(part.index));
     ack.set_seq(part.heard);
     on_ack(ack);
-  } else if (!front_) {
-    part.channel->pause(true);
   }
+  pause_parts();
 }
 
 // A step daemon that goes with no word was killed; a connection that breaks tells nothing of what is behind it.
@@ -131,7 +129,7 @@ void ManagedStep::on_output(Part& part, std::string bytes) {
   if (finished_ || part.gone) return;
   part.pause = Duration{0};
   part.spoke = true;
-  if (holds_data(bytes) && (!front_ || front_->data)) {
+  if (holds_data(bytes) && (!front_ || front_->data) && watchers_.empty()) {
     if (front_) front_->data(std::move(bytes));
     return;
   }
@@ -143,6 +141,7 @@ void ManagedStep::on_output(Part& part, std::string bytes) {
   const bool bad = output.has_task_exit() && (output.task_exit().code() != 0 || output.task_exit().signal() != 0);
   const bool ends = (bad && kill_on_bad_exit_) || output.has_abort();
   const bool started = output.has_started();
+  if (output.has_data() || output.has_task_exit() || output.has_error()) tell_watchers(output);
   tell(std::move(output));
   if (ends) kill_all();
   if (started && std::ranges::all_of(parts_, [](const auto& p) { return p->spoke; })) start_.reset();
@@ -277,9 +276,22 @@ void ManagedStep::send_all(const v1::StepInput& input, Taken taken) {
   done();
 }
 
-void ManagedStep::pause(bool paused) {
+void ManagedStep::pause(const StepFront* front, bool paused) {
+  if (paused)
+    slow_.insert(front);
+  else
+    slow_.erase(front);
+  pause_parts();
+}
+
+void ManagedStep::pause_parts() {
+  const bool paused = !slow_.empty() || (!front_ && !given_up_ && !finished_);
   for (auto& part : parts_)
     if (part->channel && !part->gone) part->channel->pause(paused);
+}
+
+void ManagedStep::tell_watchers(const v1::StepOutput& output) {
+  for (StepFront* watcher : watchers_) watcher->output(output);
 }
 
 void ManagedStep::signal(int signal) {
@@ -339,14 +351,15 @@ Status ManagedStep::restore(const v1::StepNote& note, const model::ControllerLau
     part->share.memory_mib = from.grant().memory_mib();
     for (const auto& device : from.grant().devices())
       SPUR_TRY(wire::from_proto(device, &part->share.devices.emplace_back()));
-    if (part->share.node >= launch.parts.size()) return fail(ErrorCode::Corrupt, "a step on a node that is not the job's");
+    if (part->share.node >= launch.parts.size())
+      return fail(ErrorCode::Corrupt, "a step on a node that is not the job's");
     shares.push_back(part->share);
     parts_.push_back(std::move(part));
   }
   fences_ = StepFences(parts_.size());
   stage_ = Stage::Running;
-  place_ = context_.book.restore(launch, info_.step(),
-                                 note.overlap() ? std::nullopt : std::optional(std::move(shares)));
+  place_ =
+      context_.book.restore(launch, info_.step(), note.overlap() ? std::nullopt : std::optional(std::move(shares)));
   for (auto& part : parts_) resume_part(*part);
   context_.call_after(kRecoveryGrace, [this, alive = alive_, fronts = fronts_] {
     if (*alive && fronts == fronts_) give_up();

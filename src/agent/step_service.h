@@ -14,7 +14,7 @@
 namespace grpc {
 class Server;
 class Service;
-}
+}  // namespace grpc
 
 namespace spur::agent {
 

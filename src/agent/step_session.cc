@@ -23,12 +23,21 @@ StepSession::StepSession(StepContext& context, Events events) : context_(context
 
 StepSession::~StepSession() {
   *alive_ = false;
-  if (managed_) managed_->detach(&front_);
+  leave();
+}
+
+void StepSession::leave() {
+  ManagedStep* step = std::exchange(managed_, nullptr);
+  if (!step) return;
+  if (watching_)
+    step->unwatch(&front_);
+  else
+    step->detach(&front_);
 }
 
 void StepSession::finish(Status status) {
   if (std::exchange(finished_, true)) return;
-  if (managed_) std::exchange(managed_, nullptr)->detach(&front_);
+  leave();
   events_.finished(std::move(status));
 }
 
@@ -59,7 +68,7 @@ bool StepSession::pass_bytes(std::string& bytes, const std::function<void()>& ta
 }
 
 void StepSession::pause(bool paused) {
-  if (managed_) return managed_->pause(paused);
+  if (managed_) return managed_->pause(&front_, paused);
   if (channel_) channel_->pause(paused);
 }
 
@@ -76,7 +85,7 @@ Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& s
   if (launch->run.epoch != ticket.epoch)
     return fail(ErrorCode::StaleEpoch, "the ticket is for another run of the job");
   if (launch->spec->uid != ticket.uid) return fail(ErrorCode::PermissionDenied, "the ticket is for another user");
-  if (start.argv_size() == 0 && start.programs_size() == 0)
+  if (start.argv_size() == 0 && start.programs_size() == 0 && !start.watch())
     return fail(ErrorCode::InvalidArgument, "No command given to execute.");
   context_.tickets.keep(start.ticket(), ticket);
   return launch;
@@ -97,8 +106,8 @@ void StepSession::look_again(v1::StepStart start, Duration waited) {
 }
 
 Status StepSession::start(v1::StepStart start, Duration waited) {
-  // One that was sent before finds its step, whatever became of the connection that it was sent on. The key proves who
-  // asks: a new agent may not have heard yet who signs tickets.
+  // One that was sent before finds its step, whatever became of the connection that it was sent on. The key proves
+  // who asks: a new agent may not have heard yet who signs tickets.
   if (ManagedStep* known = start.has_resume() ? context_.find(start.key()) : nullptr) {
     managed_ = known;
     known->attach(&front_, start);
@@ -115,7 +124,17 @@ Status StepSession::start(v1::StepStart start, Duration waited) {
   if (launch->this_part != 0)
     return fail(ErrorCode::InvalidNode, fmt::format("steps of job {} are started by the first of its nodes, {}",
                                                     launch->run.job.value, launch->whole.nodes));
-  return manage(std::move(start), *launch);
+  return start.watch() ? watch(start.step(), *launch) : manage(std::move(start), *launch);
+}
+
+Status StepSession::watch(std::uint32_t step, const model::ControllerLaunch& launch) {
+  ManagedStep* running = context_.find(launch.run.job, step);
+  if (!running)
+    return fail(ErrorCode::InvalidJobId, fmt::format("step {}.{} does not run", launch.run.job.value, step));
+  managed_ = running;
+  watching_ = true;
+  running->watch(&front_);
+  return {};
 }
 
 Status StepSession::manage(v1::StepStart start, const model::ControllerLaunch& launch) {

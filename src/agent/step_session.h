@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream of steps' messages through this agent, from srun or from the agent that manages a step. The agent of the
-// job's first node is the job's step manager: there, srun's stream is the front of a ManagedStep, a new one or one that
-// it was cut off from. A forwarded start, or an attach, is about this node's tasks only. The ticket, signed by the
-// controller, says whose job it is; every node checks it for itself.
+// job's first node is the job's step manager: there, srun's stream is the front of a ManagedStep, a new one or one
+// that it was cut off from. A forwarded start, or an attach, is about this node's tasks only. The ticket, signed by
+// the controller, says whose job it is; every node checks it for itself.
 //
 // On the agent's thread. The owner (step_service.cc) moves bytes between it and a gRPC stream.
 #pragma once
@@ -36,17 +36,20 @@ class StepSession {
   void look_again(v1::StepStart start, Duration waited);
   Result<const model::ControllerLaunch*> admit(const v1::StepStart& start);
   Status manage(v1::StepStart start, const model::ControllerLaunch& launch);
+  Status watch(std::uint32_t step, const model::ControllerLaunch& launch);
   Status start_here(const v1::StepStart& start, const model::ControllerLaunch& launch);
   void attach_here(const v1::StepAttach& attach);
   io::StepChannel::Events events_of_channel();
   void finish(Status status);
+  void leave();
 
   StepContext& context_;
   Events events_;
-  StepFront front_;                            // what the managed step sees of us
-  ManagedStep* managed_ = nullptr;             // that it is the front of
-  std::unique_ptr<io::StepChannel> channel_;   // to this node's tasks of a step that another node manages
+  StepFront front_;                           // what the managed step sees of us
+  ManagedStep* managed_ = nullptr;            // that it is the front of
+  std::unique_ptr<io::StepChannel> channel_;  // to this node's tasks of a step that another node manages
   std::vector<std::pair<v1::StepInput, std::function<void()>>> early_;  // what came while the job had not
+  bool watching_ = false;                                               // and does not lead
   bool started_ = false, looking_ = false, finished_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -109,7 +109,10 @@ void StepCalls::take(int number) {
   const auto it = silent_.find(number);
   if (it == silent_.end()) return;
   loop_.unwatch(number);
-  Call call{.hello = std::string(kMaxHelloBytes, '\0'), .stream = std::move(it->second.first), .orders = {}, .pid = it->second.second};
+  Call call{.hello = std::string(kMaxHelloBytes, '\0'),
+            .stream = std::move(it->second.first),
+            .orders = {},
+            .pid = it->second.second};
   silent_.erase(it);
   iovec io{call.hello.data(), call.hello.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};

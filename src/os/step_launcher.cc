@@ -345,18 +345,17 @@ void StepLauncher::start_beside_now(const model::ControllerLaunch& launch, Kind 
   request.fds.push_back(file->take());
   request.fds.push_back(std::move(their_orders));
   request.fds.push_back(std::move(theirs));
-  spawner_->spawn(std::move(request),
-                  [this, run, name, ours, our_orders, ready = std::move(ready)](Result<Spawned> spawned) {
-                    if (!spawned) return ready(std::unexpected(spawned.error()));
-                    auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
-                    const auto entry = steps_.emplace(
-                        run, Step{.name = name, .pidfd = pidfd, .orders = std::move(*our_orders)});
-                    if (auto watched = loop_.watch_process(pidfd, [this, entry] { on_step_gone(entry); }); !watched) {
-                      steps_.erase(entry);
-                      return ready(std::unexpected(watched.error()));  // closing our end ends the step
-                    }
-                    ready(std::move(*ours));
-                  });
+  spawner_->spawn(
+      std::move(request), [this, run, name, ours, our_orders, ready = std::move(ready)](Result<Spawned> spawned) {
+        if (!spawned) return ready(std::unexpected(spawned.error()));
+        auto pidfd = std::make_shared<const UniqueFd>(std::move(spawned->pidfd));
+        const auto entry = steps_.emplace(run, Step{.name = name, .pidfd = pidfd, .orders = std::move(*our_orders)});
+        if (auto watched = loop_.watch_process(pidfd, [this, entry] { on_step_gone(entry); }); !watched) {
+          steps_.erase(entry);
+          return ready(std::unexpected(watched.error()));  // closing our end ends the step
+        }
+        ready(std::move(*ours));
+      });
 }
 
 void StepLauncher::order_batch(model::JobRun run, StepOrder order, int attempt) {

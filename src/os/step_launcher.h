@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's real door to processes (contract: io/launcher.h): notes runs in the spool, starts one spurstepd per
-// batch script or step, and watches them. They outlive the agent: recover() finds those of batch scripts again, those of
-// steps call back (os/step_calls.h).
+// batch script or step, and watches them. They outlive the agent: recover() finds those of batch scripts again, those
+// of steps call back (os/step_calls.h).
 //
 //   launch()           in the ledger           user known           spurstepd gone, end record there
 //   -------> Noting ------------------> LookingUp --------> Running --------------------------------> Ended
@@ -86,7 +86,8 @@ class StepLauncher final : public io::Launcher {
   // The stream to the daemon of a step that runs, and was given a key when it was started (v1::StepStart): the first
   // StepInput is an attach. NotFound: there is no such step, or it does not show up.
   void resume_step(model::JobRun run, std::uint32_t step, const std::string& key, StepReady ready);
-  // A process of the job's user that writes or reads a file (stepd/file_run.h), otherwise as start_step: FileInputs, FileOutputs.
+  // A process of the job's user that writes or reads a file (stepd/file_run.h), otherwise as start_step: FileInputs,
+  // FileOutputs.
   void start_files(const model::ControllerLaunch& launch, StepReady ready);
 
   // What the steps of a job use on this node at the moment, with the peaks that were seen so far.
@@ -119,16 +120,16 @@ class StepLauncher final : public io::Launcher {
     PrologState prolog = PrologState::NotRun;
     std::vector<Ready> after_prolog;
     std::optional<EndRecord> end_after_prolog;
-    model::Usage steps_usage{};  // of those that have ended
+    model::Usage steps_usage{};    // of those that have ended
     bool may_have_strays = false;  // processes that no daemon looks after
-    GpuLoad gpu_peak{};          // on this agent's watch
+    GpuLoad gpu_peak{};            // on this agent's watch
   };
   struct Step {
     std::string name;  // its number
     std::shared_ptr<const UniqueFd> pidfd;
     UniqueFd orders;
-    std::string key{};   // what it says of itself when it has lost us
-    UniqueFd stream{};   // on which it waits to be taken up again
+    std::string key{};  // what it says of itself when it has lost us
+    UniqueFd stream{};  // on which it waits to be taken up again
   };
   using StepEntry = std::multimap<model::JobRun, Step>::iterator;
   struct Wanted {

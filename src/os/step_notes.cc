@@ -27,7 +27,9 @@ Result<int> SpoolStepNotes::file_of(model::JobRun run) {
   if (const auto it = open_.find(run); it != open_.end()) return it->second.get();
   if (open_.size() >= kMaxOpen) open_.clear();
   const std::string path = path_of(run);
-  const auto open_it = [&] { return UniqueFd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)); };
+  const auto open_it = [&] {
+    return UniqueFd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  };
   UniqueFd fd = open_it();
   if (!fd && errno == ENOENT && ::mkdir(directory_.c_str(), 0700) == 0) fd = open_it();
   if (!fd) return fail_errno("cannot open " + path, errno);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps whose stream broke, with this agent or with one before it: their daemons call back, wait to be taken up again,
-// and are ended where nobody can want them any more.
+// Steps whose stream broke, with this agent or with one before it: their daemons call back, wait to be taken up
+// again, and are ended where nobody can want them any more.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -56,9 +56,8 @@ void StepLauncher::on_step_call(StepCalls::Call call) {
 }
 
 void StepLauncher::hand_over(StepEntry step) {
-  const auto wanted = std::ranges::find_if(wanted_, [&](const Wanted& w) {
-    return w.run == step->first && w.step == step->second.name;
-  });
+  const auto wanted = std::ranges::find_if(
+      wanted_, [&](const Wanted& w) { return w.run == step->first && w.step == step->second.name; });
   if (wanted == wanted_.end() || !step->second.stream) return;
   if (wanted->key != step->second.key)
     return refuse_wanted(wanted, {ErrorCode::PermissionDenied, "the step is not yours"});
@@ -77,7 +76,8 @@ void StepLauncher::refuse_wanted(std::list<Wanted>::iterator wanted, const Error
 
 void StepLauncher::resume_step(model::JobRun run, std::uint32_t step, const std::string& key, StepReady ready) {
   const auto wanted = wanted_.insert(
-      wanted_.end(), Wanted{.run = run, .step = std::to_string(step), .key = key, .ready = std::move(ready), .timer = {}});
+      wanted_.end(),
+      Wanted{.run = run, .step = std::to_string(step), .key = key, .ready = std::move(ready), .timer = {}});
   const auto entry = find_step(run, wanted->step);
   // One that this agent does not know has some time to call, from when it could.
   const Duration patience = entry != steps_.end() ? kCallPatience : opened_at_ + kCallPatience - EventLoop::now();

@@ -65,7 +65,8 @@ void FrameStream::write_some() {
   const std::size_t before = queued_;
   while (!closed_ && !queue_.empty()) {
     const std::string& frame = *queue_.front();
-    const ssize_t put = ::send(socket_.get(), frame.data() + sent_, frame.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t put =
+        ::send(socket_.get(), frame.data() + sent_, frame.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (put < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (put < 0) return close();
     sent_ += static_cast<std::size_t>(put);

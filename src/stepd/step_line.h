@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step daemon's line to its agent, and through it to srun: StepInputs in, StepOutputs out (proto/spur/v1/agent.proto).
+// A step daemon's line to its agent, and through it to srun: StepInputs in, StepOutputs out
+// (proto/spur/v1/agent.proto).
 //
 // A line that is kept survives the agent: what srun has not acknowledged stays (output_log.h), and when the stream
 // breaks the daemon calls the agent, or the next one, at its socket in the spool until somebody answers and says from

@@ -108,8 +108,8 @@ class StepRun {
   UsageMeter meter_{loop_, processes_};
   std::vector<std::unique_ptr<Task>> tasks_;
   std::unique_ptr<MpiServer> mpi_;
-  std::uint64_t input_seq_ = 0;                    // of the last input taken
-  std::size_t input_taken_ = 0;                    // bytes since we said so
+  std::uint64_t input_seq_ = 0;  // of the last input taken
+  std::size_t input_taken_ = 0;  // bytes since we said so
   std::uint64_t fences_ = 0, fences_passed_ = 0;
   std::string fence_data_[2];  // of the last two, by number: who comes next may have to gather them again
   ContainerMaker maker_{loop_};

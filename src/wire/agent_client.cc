@@ -59,6 +59,10 @@ void add_wishes(const StepRequest& request, v1::StepStart& start) {
   start.set_host(request.host);
   start.set_pid(request.pid);
   start.set_key(request.key);
+  if (request.watch) {
+    start.set_watch(true);
+    start.set_step(*request.watch);
+  }
 }
 
 v1::StepInput start_message(const StepRequest& request) {
@@ -115,6 +119,7 @@ struct AgentClient::Link {
   void on_message(std::string_view bytes);
   void hand_out(const v1::StepOutput& message);
   void on_exit(const v1::StepTaskExit& exit);
+  void on_layout(const v1::StepGranted& granted);
   void on_end(const CallEnd& how);
   void send_acks();
   void try_again();
@@ -195,13 +200,25 @@ void AgentClient::Link::hand_out(const v1::StepOutput& message) {
       if (events.waiting)
         events.waiting(parse_error_number(std::to_string(message.waiting().code())).value_or(ErrorCode::NodesBusy));
       break;
-    case v1::StepOutput::kFence:    // between nodes
-    case v1::StepOutput::kAbort:    // the task itself says why
-    case v1::StepOutput::kGranted:  // StepProgress keeps it
+    case v1::StepOutput::kFence:  // between nodes
+    case v1::StepOutput::kAbort:  // the task itself says why
+    case v1::StepOutput::kGranted:
+      on_layout(message.granted());
+      break;
     case v1::StepOutput::kTaken:
     case v1::StepOutput::KIND_NOT_SET:
       break;  // a newer agent's news that the step does not depend on
   }
+}
+
+void AgentClient::Link::on_layout(const v1::StepGranted& granted) {
+  if (!events.layout || granted.layout_size() == 0) return;
+  std::vector<StepEvents::Part> parts;
+  for (const auto& part : granted.layout()) {
+    parts.push_back({part.node(), {}});
+    if (!from_proto(part.ranks(), &parts.back().ranks)) return;
+  }
+  events.layout(parts);
 }
 
 void AgentClient::Link::on_exit(const v1::StepTaskExit& exit) {
@@ -265,7 +282,8 @@ void AgentClient::Link::try_again() {
 }
 
 void AgentClient::Link::send(v1::StepInput input, std::optional<std::uint32_t> rank) {
-  const std::string bytes = resumable() ? progress.number(std::move(input), rank) : input.SerializeAsString();
+  if (!resumable()) return stream->send(input.SerializeAsString());
+  const std::string_view bytes = progress.number(std::move(input), rank);
   if (stream) stream->send(bytes);
 }
 
@@ -286,7 +304,8 @@ bool AgentClient::turn(int input, Duration longest) {
   const Duration now = monotonic();
   if (!link_->stream) {
     const Duration wait = std::clamp(std::min(longest, link_->next_try - now), Duration{0}, Duration{hours(1)});
-    if (wait > Duration{0} && ::poll(nullptr, 0, static_cast<int>(std::chrono::ceil<milliseconds>(wait).count())) != 0)
+    if (wait > Duration{0} &&
+        ::poll(nullptr, 0, static_cast<int>(std::chrono::ceil<milliseconds>(wait).count())) != 0)
       return false;
     if (monotonic() >= link_->next_try) link_->try_again();
     return false;

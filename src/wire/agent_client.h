@@ -66,6 +66,8 @@ struct StepRequest {
   std::string host;  // of the caller
   std::uint32_t pid = 0;
 
+  std::optional<std::uint32_t> watch;  // do not start anything, hear of this step of the job
+
   // A secret that names the step, for going on with it after an interruption; empty: it ends with the connection.
   std::string key;
   // Where the agent is now, and a fresh ticket; asked when it does not answer where it was. May be empty.
@@ -82,7 +84,12 @@ struct StepEvents {
     std::uint32_t code = 0, signal = 0;
     bool core_dumped = false, out_of_memory = false;
   };
+  struct Part {
+    std::string node;
+    IndexSet ranks;
+  };
   std::function<void(const std::string& node, std::uint32_t step, const std::vector<std::uint32_t>& pids)> started;
+  std::function<void(const std::vector<Part>& layout)> layout;  // of a step that is watched: first
   std::function<void(std::uint32_t rank, std::string_view data, bool is_stderr)> output;
   std::function<void(const Exit& exit)> exited;
   std::function<void(const std::string& node, const Error& error)> failed;

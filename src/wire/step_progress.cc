@@ -58,13 +58,12 @@ void StepProgress::forget_acknowledged() {
   for (Part& part : parts_) part.acknowledged = 0;
 }
 
-std::string StepProgress::number(v1::StepInput input, std::optional<std::uint32_t> rank) {
+std::string_view StepProgress::number(v1::StepInput input, std::optional<std::uint32_t> rank) {
+  drop_arrived();
   input.set_seq(++last_);
   const Kept& kept = kept_.emplace_back(Kept{last_, rank, input.SerializeAsString()});
   kept_bytes_ += kept.bytes.size();
-  std::string bytes = kept.bytes;
-  drop_arrived();
-  return bytes;
+  return kept.bytes;
 }
 
 bool StepProgress::arrived(const Kept& input) const {

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spur/v1/agent.pb.h"
@@ -22,8 +23,9 @@ class StepProgress {
   // What may be acknowledged now; each is given once.
   std::vector<v1::StepAck> acknowledge();
 
-  // Numbers an input for all tasks or one; its bytes, kept until they have arrived.
-  std::string number(v1::StepInput input, std::optional<std::uint32_t> rank);
+  // Numbers an input for all tasks or one; its bytes, kept until they have arrived. They are good until the next
+  // call.
+  std::string_view number(v1::StepInput input, std::optional<std::uint32_t> rank);
   std::size_t kept_bytes() const { return kept_bytes_; }
 
   // After an interruption: what to tell the step manager, and what to send again.

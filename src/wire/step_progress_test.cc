@@ -76,7 +76,7 @@ TEST_F(StepProgressTest, AcknowledgesMuchOutputAndEnds) {
 
 TEST_F(StepProgressTest, InputIsKeptUntilAllWhoNeedItHaveIt) {
   v1::StepInput first;
-  ASSERT_TRUE(first.ParseFromString(progress_.number(input("all"), {})));
+  ASSERT_TRUE(first.ParseFromString(std::string(progress_.number(input("all"), {}))));
   EXPECT_EQ(first.seq(), 1u);
   progress_.number(input("one"), 1);
   EXPECT_FALSE(progress_.take(taken(1, 2), 1));

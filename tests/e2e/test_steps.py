@@ -3,6 +3,7 @@
 import re
 import signal
 import subprocess
+import time
 import unittest
 
 from spur_cluster import SpurCluster, talk, wait_until
@@ -260,6 +261,41 @@ touch was-alone
         self.c.wait_state(job, "COMPLETED")
         self.assertEqual(sorted((out / f"alone-{job}").read_text().split()),
                          ["1.0", "1.1", "2.0", "2.1", "3.0", "3.1"])
+
+    def test_attaching_to_a_step(self):
+        job = self.c.sbatch("-n3", "-N2", "-o", "/dev/null", "--wrap",
+                            "srun -n3 sh -c 'touch attach-$SLURM_PROCID; until [ -e attach ]; do sleep 0.05; done; "
+                            "echo out; echo err >&2; read -r line; echo $line; exit $((SLURM_PROCID + 2))' < /dev/null; sleep 100")
+        out = self.c.dir / "out"
+        wait_until(lambda: all((out / f"attach-{i}").exists() for i in range(3)), 20, "the tasks run")
+        r = self.c.run("sattach", "--layout", f"{job}.0")
+        self.assertEqual(r.stdout, "Job step layout:\n  3 tasks, 2 nodes (n[1-2])\n\n"
+                         "  Node 0 (n1), 2 task(s): 0 1 \n  Node 1 (n2), 1 task(s): 2 \n")
+        all_of_it, one = (subprocess.Popen(["sattach", *words, f"{job}.0"], env=self.c.env, text=True, stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                          for words in (["-l"], ["--output-filter=1", "--error-filter", "0"]))
+        gone = subprocess.Popen(["sattach", f"{job}.0"], env=self.c.env, stdin=subprocess.DEVNULL)
+        # Nobody tells when they are there: the tasks go on some time after that.
+        time.sleep(0.5)
+        gone.send_signal(signal.SIGINT)
+        self.assertEqual(gone.wait(20), 0)
+        (out / "attach").touch()
+        text, errors = all_of_it.communicate(timeout=20)
+        self.assertEqual(sorted(text.splitlines()), ["0: ", "0: out", "1: ", "1: out", "2: ", "2: out"])
+        self.assertEqual(sorted(l for l in errors.splitlines() if l.endswith("err")), ["0: err", "1: err", "2: err"])
+        self.assertIn("sattach: error: n2: task 2: Exited with exit code 4\n", errors)
+        self.assertEqual(all_of_it.returncode, 4)
+        text, errors = one.communicate(timeout=20)
+        self.assertEqual(text, "out\n\n")
+        self.assertEqual(errors.count("err\n"), 1)
+        for words, said in (([f"{job}.0"], "Could not get job step info: Invalid job id specified"),
+                            (["999999.0"], "Could not get job step info: Invalid job id specified")):
+            r = self.c.run("sattach", *words, check=False)
+            self.assertEqual((r.stderr, r.returncode), (f"sattach: error: {said}\n", 1))
+        self.c.run("scancel", job)
+        r = self.c.run("sattach", "7", check=False)
+        self.assertEqual((r.stderr, r.returncode), ("Usage: sattach [options] <jobid.stepid>\n"
+                         "sattach: error: Failed to parse stepid from command line options\n", 1))
 
     def test_relative(self):
         _, text = self.job("srun -r1 -N1 -n1 sh -c 'echo $SLURMD_NODENAME'\n", "-N2")

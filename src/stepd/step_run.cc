@@ -588,6 +588,7 @@ void StepRun::finish() {
   os::tell_agent(input_.orders.get(), last_words_);
   processes_.remove(false);
   container_.reset();  // whoever hears of the end may use its name and image
+  maker_.remove();     // and finds nothing of it left
   v1::StepOutput message;
   wire::to_proto(usage, message.mutable_done()->mutable_usage());
   send(message);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/admission.h"
 #include "base/check.h"
 
 namespace spur::agent {
@@ -47,23 +48,12 @@ void FileSession::input(std::string bytes, std::function<void()> taken) {
 }
 
 Result<const model::ControllerLaunch*> FileSession::admit(const v1::FileStart& start) const {
-  SPUR_ASSIGN(const auto ticket, context_.verify(start.ticket()));
-  if (ticket.kind != io::CredentialKind::StepTicket)
-    return fail(ErrorCode::Unauthenticated, "this is not a ticket for a job");
-  const model::ControllerLaunch* launch = context_.agent.held(ticket.job);
-  if (!launch && context_.agent.may_still_come({ticket.job, ticket.epoch}))
-    return fail(ErrorCode::JobPending,
-                fmt::format("job {} has not come to node {}", ticket.job.value, context_.node));
-  if (!launch)
-    return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not on node {}", ticket.job.value, context_.node));
-  if (launch->run.epoch != ticket.epoch)
-    return fail(ErrorCode::StaleEpoch, "the ticket is for another run of the job");
-  if (launch->spec->uid != ticket.uid) return fail(ErrorCode::PermissionDenied, "the ticket is for another user");
+  SPUR_ASSIGN(const auto admitted, agent::admit(context_.agent, context_.node, context_.verify, start.ticket()));
   if (start.nodes_size() == 0 || start.nodes(0) != context_.node || start.addresses_size() != start.nodes_size())
     return fail(ErrorCode::InvalidArgument, "the transfer is not for node " + context_.node);
   if (start.what_case() == v1::FileStart::WHAT_NOT_SET || (start.has_fetch() && start.nodes_size() != 1))
     return fail(ErrorCode::InvalidArgument, "the transfer does not say what to do");
-  return launch;
+  return admitted.launch;
 }
 
 Status FileSession::start(const v1::FileStart& start, Duration waited) {

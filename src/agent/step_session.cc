@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "agent/admission.h"
+
 namespace spur::agent {
 namespace {
 
@@ -73,22 +75,11 @@ void StepSession::pause(bool paused) {
 }
 
 Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& start) {
-  SPUR_ASSIGN(const auto ticket, context_.verify(start.ticket()));
-  if (ticket.kind != io::CredentialKind::StepTicket)
-    return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
-  const model::ControllerLaunch* launch = context_.agent.held(ticket.job);
-  if (!launch && context_.agent.may_still_come({ticket.job, ticket.epoch}))
-    return fail(ErrorCode::JobPending,
-                fmt::format("job {} has not come to node {}", ticket.job.value, context_.node));
-  if (!launch)
-    return fail(ErrorCode::InvalidJobId, fmt::format("job {} is not on node {}", ticket.job.value, context_.node));
-  if (launch->run.epoch != ticket.epoch)
-    return fail(ErrorCode::StaleEpoch, "the ticket is for another run of the job");
-  if (launch->spec->uid != ticket.uid) return fail(ErrorCode::PermissionDenied, "the ticket is for another user");
+  SPUR_ASSIGN(const auto admitted, agent::admit(context_.agent, context_.node, context_.verify, start.ticket()));
   if (start.argv_size() == 0 && start.programs_size() == 0 && !start.watch())
     return fail(ErrorCode::InvalidArgument, "No command given to execute.");
-  context_.tickets.keep(start.ticket(), ticket);
-  return launch;
+  context_.tickets.keep(start.ticket(), admitted.ticket);
+  return admitted.launch;
 }
 
 // The controller tells the nodes of a job at the same time and srun knows at once: a step may come before its job

@@ -11,8 +11,8 @@ foreach(proto IN LISTS SPUR_PROTOS)
   set(base ${gen}/spur/v1/${stem})
   add_custom_command(OUTPUT ${base}.pb.cc ${base}.pb.h ${base}.grpc.pb.cc ${base}.grpc.pb.h
     COMMAND ${PROTOC} -I ${CMAKE_SOURCE_DIR}/proto --cpp_out=${gen} --grpc_out=${gen}
-            --plugin=protoc-gen-grpc=${GRPC_PLUGIN} ${proto}
-    DEPENDS ${SPUR_PROTOS} COMMENT "protoc ${stem}.proto")
+            --plugin=protoc-gen-grpc=${GRPC_PLUGIN} --dependency_out=${base}.d ${proto}
+    DEPENDS ${proto} DEPFILE ${base}.d COMMENT "protoc ${stem}.proto")
   list(APPEND pb_sources ${base}.pb.cc)
   list(APPEND grpc_sources ${base}.grpc.pb.cc)
 endforeach()

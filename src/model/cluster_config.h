@@ -34,6 +34,13 @@ struct NodeConfig {
 enum class PartitionState : std::uint8_t { Up, Down, Drain, Inactive };
 enum class OverSubscribe : std::uint8_t { No, Yes, Force, Exclusive };
 
+// One weight of PriorityWeightTRES or TRESBillingWeights, in thousandths: replicas must agree to the last digit.
+struct TresWeight {
+  std::string tres;  // "cpu", "gres/gpu:a100"
+  std::int64_t thousandths = 0;
+  friend bool operator==(const TresWeight&, const TresWeight&) = default;
+};
+
 struct PartitionConfig {
   std::string name;
   bool is_default = false, hidden = false, root_only = false, exclusive_user = false, lln = false;
@@ -55,6 +62,7 @@ struct PartitionConfig {
   std::optional<std::uint64_t> default_memory_per_gpu_mib;
   std::string preempt_mode;  // empty: the cluster's
   std::uint32_t grace_time_seconds = 0;
+  std::vector<TresWeight> billing_weights;  // TRESBillingWeights; none: a CPU is one
   friend bool operator==(const PartitionConfig&, const PartitionConfig&) = default;
 };
 
@@ -62,13 +70,6 @@ struct LicenseConfig {
   std::string name;
   std::uint32_t count = 0;
   friend bool operator==(const LicenseConfig&, const LicenseConfig&) = default;
-};
-
-// One weight of PriorityWeightTRES or TRESBillingWeights, in thousandths: replicas must agree to the last digit.
-struct TresWeight {
-  std::string tres;  // "cpu", "gres/gpu:a100"
-  std::int64_t thousandths = 0;
-  friend bool operator==(const TresWeight&, const TresWeight&) = default;
 };
 
 // priority/multifactor; age_weight and age_full are its weight and full time of age.
@@ -116,6 +117,15 @@ enum class BackfillOrder : std::uint8_t { Smallest, Priority };
 enum class EnforcePartitionLimits : std::uint8_t { No, Any, All };
 enum class MemoryAs : std::uint8_t { NotConsumable, Consumable };
 
+// AccountingStorageEnforce, and what usage is counted in.
+struct AccountingConfig {
+  bool associations = false;  // who has none may not submit
+  bool limits = false, qos = false, wckeys = false;
+  bool safe = false;              // a job starts only if it can run to its limit within the minutes of its group
+  std::vector<std::string> tres;  // AccountingStorageTRES, besides those that always count
+  friend bool operator==(const AccountingConfig&, const AccountingConfig&) = default;
+};
+
 struct ClusterConfig {
   std::string cluster_name = "spur";
   std::vector<NodeConfig> nodes;
@@ -147,6 +157,7 @@ struct ClusterConfig {
   seconds age_full{7 * 24 * 3600};
   PriorityConfig priority;
   PreemptConfig preempt;
+  AccountingConfig accounting;
   TopologyConfig topology;
   std::uint32_t planned_jobs = 100;  // jobs at the front of the queue that are told when they will start
   // Those that are promised it, by partition: the first, and others who have waited for so long.

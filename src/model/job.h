@@ -101,6 +101,8 @@ struct Job {
   Uid ended_by;                        // who cancelled, with `cancelled`
   bool cancelled = false;
   std::string submit_token;
+  std::uint32_t association = 0;  // id of the one that it counts for; 0: none
+  Time counted_from;              // of this run: usage before is in the association's; moves on when it is resumed
 
   bool is_array_rest() const { return array_pending != nullptr; }
   // A component that is not the first: it holds its allocation for the script of the first.

@@ -9,7 +9,7 @@
 namespace spur::model {
 namespace {
 
-constexpr std::array<std::string_view, 37> kNames{
+constexpr std::array<std::string_view, 55> kNames{
     "None",
     "Priority",
     "Dependency",
@@ -47,12 +47,88 @@ constexpr std::array<std::string_view, 37> kNames{
     "AccountNotAllowed",
     "QOSNotAllowed",
     "Preempted",
+    "AccountingPolicy",
+    "AssocGrpJobsLimit",
+    "AssocGrpSubmitJobsLimit",
+    "AssocGrpWallLimit",
+    "AssocMaxJobsLimit",
+    "AssocMaxSubmitJobLimit",
+    "AssocMaxWallDurationPerJobLimit",
+    "QOSGrpJobsLimit",
+    "QOSGrpSubmitJobsLimit",
+    "QOSGrpWallLimit",
+    "QOSMaxJobsPerUserLimit",
+    "QOSMaxSubmitJobPerUserLimit",
+    "QOSMaxWallDurationPerJobLimit",
+    "MaxJobsPerAccount",
+    "MaxSubmitJobsPerAccount",
+    "QOSUsageThreshold",
+    "QOSJobLimit",
+    "AssociationJobLimit",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(Reason::Preempted) + 1);
+static_assert(kNames.size() == static_cast<std::size_t>(Reason::AssocJobLimit) + 1);
+
+// Limits on amounts, as irregular as Slurm spells them. A row per LimitOn, a column per TresKind.
+constexpr std::string_view kTresLimits[15][9] = {
+    {"AssocGrpCpuLimit", "AssocGrpMemLimit", "AssocGrpNodeLimit", "AssocGrpEnergy", "AssocGrpGRES", "AssocGrpLicense",
+     "AssocGrpBB", "AssocGrpBilling", "AssocGrpUnknown"},
+    {"AssocGrpCPUMinutesLimit", "AssocGrpMemMinutes", "AssocGrpNodeMinutes", "AssocGrpEnergyMinutes",
+     "AssocGrpGRESMinutes", "AssocGrpLicenseMinutes", "AssocGrpBBMinutes", "AssocGrpBillingMinutes",
+     "AssocGrpUnknownMinutes"},
+    {"AssocGrpCPURunMinutesLimit", "AssocGrpMemRunMinutes", "AssocGrpNodeRunMinutes", "AssocGrpEnergyRunMinutes",
+     "AssocGrpGRESRunMinutes", "AssocGrpLicenseRunMinutes", "AssocGrpBBRunMinutes", "AssocGrpBillingRunMinutes",
+     "AssocGrpUnknownRunMinutes"},
+    {"AssocMaxCpuPerJobLimit", "AssocMaxMemPerJob", "AssocMaxNodePerJobLimit", "AssocMaxEnergyPerJob",
+     "AssocMaxGRESPerJob", "AssocMaxLicensePerJob", "AssocMaxBBPerJob", "AssocMaxBillingPerJob",
+     "AssocMaxUnknownPerJob"},
+    {"AssocMaxCpuPerNode", "AssocMaxMemPerNode", "AssocMaxUnknownPerNode", "AssocMaxEnergyPerNode",
+     "AssocMaxGRESPerNode", "AssocMaxUnknownPerNode", "AssocMaxBBPerNode", "AssocMaxBillingPerNode",
+     "AssocMaxUnknownPerNode"},
+    {"AssocMaxCpuMinutesPerJobLimit", "AssocMaxMemMinutesPerJob", "AssocMaxNodeMinutesPerJob",
+     "AssocMaxEnergyMinutesPerJob", "AssocMaxGRESMinutesPerJob", "AssocMaxLicenseMinutesPerJob",
+     "AssocMaxBBMinutesPerJob", "AssocMaxBillingMinutesPerJob", "AssocMaxUnknownMinutesPerJob"},
+    {"QOSGrpCpuLimit", "QOSGrpMemLimit", "QOSGrpNodeLimit", "QOSGrpEnergy", "QOSGrpGRES", "QOSGrpLicense", "QOSGrpBB",
+     "QOSGrpBilling", "QOSGrpUnknown"},
+    {"QOSGrpCPUMinutesLimit", "QOSGrpMemoryMinutes", "QOSGrpNodeMinutes", "QOSGrpEnergyMinutes", "QOSGrpGRESMinutes",
+     "QOSGrpLicenseMinutes", "QOSGrpBBMinutes", "QOSGrpBillingMinutes", "QOSGrpUnknownMinutes"},
+    {"QOSGrpCPURunMinutesLimit", "QOSGrpMemoryRunMinutes", "QOSGrpNodeRunMinutes", "QOSGrpEnergyRunMinutes",
+     "QOSGrpGRESRunMinutes", "QOSGrpLicenseRunMinutes", "QOSGrpBBRunMinutes", "QOSGrpBillingRunMinutes",
+     "QOSGrpUnknownRunMinutes"},
+    {"QOSMaxCpuPerJobLimit", "QOSMaxMemoryPerJob", "QOSMaxNodePerJobLimit", "QOSMaxEnergyPerJob", "QOSMaxGRESPerJob",
+     "QOSMaxLicensePerJob", "QOSMaxBBPerJob", "QOSMaxBillingPerJob", "QOSMaxUnknownPerJob"},
+    {"QOSMaxCpuPerNode", "QOSMaxMemoryPerNode", "QOSMaxUnknownPerNode", "QOSMaxEnergyPerNode", "QOSMaxGRESPerNode",
+     "QOSMaxUnknownPerNode", "QOSMaxBBPerNode", "QOSMaxBillingPerNode", "QOSMaxUnknownPerNode"},
+    {"QOSMaxCpuPerUserLimit", "QOSMaxMemoryPerUser", "QOSMaxNodePerUserLimit", "QOSMaxEnergyPerUser",
+     "QOSMaxGRESPerUser", "QOSMaxLicensePerUser", "QOSMaxBBPerUser", "QOSMaxBillingPerUser", "QOSMaxUnknownPerUser"},
+    {"MaxCpuPerAccount", "MaxMemoryPerAccount", "MaxNodePerAccount", "MaxEnergyPerAccount", "MaxGRESPerAccount",
+     "MaxLicensePerAccount", "MaxBBPerAccount", "MaxBillingPerAccount", "MaxUnknownPerAccount"},
+    {"QOSMaxCpuMinutesPerJobLimit", "QOSMaxMemoryMinutesPerJob", "QOSMaxNodeMinutesPerJob",
+     "QOSMaxEnergyMinutesPerJob", "QOSMaxGRESMinutesPerJob", "QOSMaxLicenseMinutesPerJob", "QOSMaxBBMinutesPerJob",
+     "QOSMaxBillingMinutesPerJob", "QOSMaxUnknownMinutesPerJob"},
+    {"QOSMinCpuNotSatisfied", "QOSMinMemory", "QOSMinNode", "QOSMinEnergy", "QOSMinGRES", "QOSMinLicense", "QOSMinBB",
+     "QOSMinBilling", "QOSMinUnknown"},
+};
+static_assert(tres_reason(LimitOn::QosMin, TresKind::Other) == Reason::LastTresLimit);
 
 }  // namespace
 
+TresKind tres_kind(std::string_view tres) {
+  if (tres == "cpu") return TresKind::Cpu;
+  if (tres == "mem") return TresKind::Memory;
+  if (tres == "node") return TresKind::Node;
+  if (tres == "energy") return TresKind::Energy;
+  if (tres == "billing") return TresKind::Billing;
+  if (tres.starts_with("gres/")) return TresKind::Gres;
+  if (tres.starts_with("license/")) return TresKind::License;
+  if (tres.starts_with("bb/")) return TresKind::BurstBuffer;
+  return TresKind::Other;
+}
+
 std::string_view reason_name(Reason reason) {
+  if (reason >= Reason::FirstTresLimit && reason <= Reason::LastTresLimit) {
+    const auto nth = static_cast<std::size_t>(reason) - static_cast<std::size_t>(Reason::FirstTresLimit);
+    return kTresLimits[nth / 9][nth % 9];
+  }
   const auto at = static_cast<std::size_t>(reason);
   return at < kNames.size() ? kNames[at] : kNames[0];
 }

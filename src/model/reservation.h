@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "model/allocation.h"
 #include "model/job_spec.h"
+#include "model/tres_counts.h"
 
 namespace spur::model {
 
@@ -56,12 +57,6 @@ struct ReservedNode {
   std::vector<DeviceGrant> devices{};
   bool whole() const { return cores.empty() && devices.empty(); }
   friend bool operator==(const ReservedNode&, const ReservedNode&) = default;
-};
-
-struct TresCount {
-  std::string tres;  // "cpu", "gres/gpu:a100", "license/matlab"
-  std::uint64_t count = 0;
-  friend bool operator==(const TresCount&, const TresCount&) = default;
 };
 
 // Whom a list lets in: those it names, or with `denied` everybody else. Empty: everybody.

@@ -11,12 +11,14 @@
 #include "base/cow_map.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/account_book.h"
 #include "model/cluster_config.h"
 #include "model/fair_share.h"
 #include "model/job.h"
 #include "model/node.h"
 #include "model/qos.h"
 #include "model/reservation.h"
+#include "model/tally.h"
 
 namespace spur::model {
 
@@ -43,8 +45,12 @@ struct View {
   template <class T>
   using List = std::shared_ptr<const std::vector<T>>;
   List<Reservation> reservations = std::make_shared<const std::vector<Reservation>>();  // by name
-  List<Qos> qos = std::make_shared<const std::vector<Qos>>();                            // by name
-  List<FairShare> shares = std::make_shared<const std::vector<FairShare>>();             // by account, user, partition
+  List<Qos> qos = std::make_shared<const std::vector<Qos>>();                           // by name
+  List<FairShare> shares = std::make_shared<const std::vector<FairShare>>();            // by account, user, partition
+  std::shared_ptr<const AccountBook> accounts = std::make_shared<const AccountBook>();
+  std::shared_ptr<const TresTable> tres = std::make_shared<const TresTable>();
+  Tallies tallies;  // of jobs that count for an association
+  Time decayed;     // when usage faded last
   std::uint32_t next_job_id = 1;
 };
 

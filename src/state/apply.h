@@ -50,6 +50,9 @@ struct Applier {
   Outcome apply(const SetFairShares& command);
   Outcome apply(const PreemptJobs& command);
   Outcome apply(const PreemptionDue& command);
+  Outcome apply(const SetAccounts& command);
+  Outcome apply(const DecayUsage& command);
+  Outcome apply(const ResetUsage& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -185,6 +188,14 @@ struct Applier {
   void refit_reservations(const std::vector<std::optional<NodeIndex>>* moved, std::vector<std::string>& notes);
   // A job that had asked for reservations is over: they may have become idle.
   void note_idle_reservations(const model::Job& job);
+
+  // ---- accounts (accounts.cc)
+  // A record has changed (null: there was or is none): what it counts for its association and its QOS.
+  void count(const model::Job* before, const model::Job* after);
+  void recount_all(const model::TresTable& columns);
+  void fade_usage(bool forget);
+  void reckon_shares();
+  std::uint32_t association_of(const model::JobSpec& spec) const;  // 0: none
 
   // ---- nodes (node_config.cc)
   const model::NodeConfig* configured(const std::string& name) const;

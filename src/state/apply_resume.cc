@@ -46,6 +46,7 @@ Outcome Applier::apply(const ResumeJob& command) {
     job.state = JobState::Running;
     job.suspended_total += now - job.suspended_at;
     job.suspended_at = {};
+    job.counted_from = now;
     if (job.preempt_how == model::PreemptHow::Suspend) forget_preemption(job);
     emit(SuspendOnNodes{job.id, job.epoch, true});
     put(std::move(job));

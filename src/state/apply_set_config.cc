@@ -160,6 +160,8 @@ Outcome Applier::apply(const SetConfig& command) {
 
   Outcome outcome;
   outcome.notes = notes_on(view, plan);
+  const bool counts = !view.accounts->empty();
+  if (counts) fade_usage(false);
   bool shifted = false;
   for (std::uint32_t i = 0; i < plan.moved.size(); ++i) shifted |= plan.moved[i] != NodeIndex{i};
   view.nodes.clear();
@@ -171,6 +173,11 @@ Outcome Applier::apply(const SetConfig& command) {
   cluster.changes_.config = true;
   if (view.next_job_id < config().first_job_id || view.next_job_id > config().max_job_id)
     view.next_job_id = config().first_job_id;
+  const auto columns = std::exchange(view.tres, std::make_shared<const model::TresTable>(config()));
+  if (counts) {
+    recount_all(*columns);
+    reckon_shares();
+  }
   drop_claims();
   refit_reservations(shifted ? &plan.moved : nullptr, outcome.notes);
   if (!shifted) return outcome;

@@ -189,7 +189,7 @@ Outcome Applier::start_checked(const StartJob& command) {
   job.flags &= ~model::kSpecialExit;
   job.reason = model::Reason::None;
   job.reason_detail.clear();
-  job.started = now;
+  job.started = job.counted_from = now;
   job.time_limit = limit;
   job.last_eval = now;
   forget_claim(job);

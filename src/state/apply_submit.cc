@@ -64,6 +64,7 @@ Outcome Applier::submit(const SubmitJob& command, JobId id, std::uint32_t offset
   claim(id);
   job.spec = cluster.interner_.intern(offset == 0 ? command.spec : command.more[offset - 1]);
   job.submitted = now;
+  job.association = association_of(*job.spec);
   if (offset == 0) job.submit_token = command.token;
   if (!command.more.empty()) {
     job.het_job = JobId{id.value - offset};

@@ -67,6 +67,7 @@ Outcome Applier::apply(const UpdateJob& command) {
     const bool limit_changed = spec && waiting && !own_limit &&
                                (spec->time_limit != job.spec->time_limit || spec->partitions != job.spec->partitions);
     if (spec) job.spec = spec;
+    if (spec && waiting) job.association = association_of(*spec);
     if (command.time_limit && command.time_limit->is_set()) {
       job.time_limit = *command.time_limit;
     } else if (command.time_limit || limit_changed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replicated state of a cluster and its one way to change: apply(). Pure: no clock, no I/O, no randomness; the same
-// batches give the same Cluster, byte for byte (state_hash). ctld's core thread owns the one that is live.
+// The replicated state of a cluster and its one way to change: apply(). Pure: no clock, no I/O, no randomness; the
+// same batches give the same Cluster, byte for byte (state_hash). ctld's core thread owns the one that is live.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,28 @@ namespace spur::state {
 
 // The outcome of one command, for the caller that waits for it.
 struct Outcome {
-  Status status;                    // an error means: no change at all
-  JobId job;                        // SubmitJob: the id given; StartJob: the id the started task runs under
-  bool repeated = false;            // SubmitJob: the token was known, nothing new was made
-  std::vector<JobId> jobs;          // CancelJob and the like: records touched
-  std::string name{};               // CreateReservation: the name it got
-  std::vector<std::string> notes{}; // SetConfig: what became of jobs and reservations whose nodes or partition are gone
+  Status status;            // an error means: no change at all
+  JobId job;                // SubmitJob: the id given; StartJob: the id the started task runs under
+  bool repeated = false;    // SubmitJob: the token was known, nothing new was made
+  std::vector<JobId> jobs;  // CancelJob and the like: records touched
+  std::string name{};       // CreateReservation: the name it got
+  std::vector<std::string>
+      notes{};  // SetConfig: what became of jobs and reservations whose nodes or partition are gone
 };
 
 class Cluster {
  public:
   Cluster();
 
-  // Applies a batch in order. One outcome per command; effects of all are appended to *effects (may be null on replay).
+  // Applies a batch in order. One outcome per command; effects of all are appended to *effects (may be null on
+  // replay).
   std::vector<Outcome> apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects);
 
   // The current picture, sharing structure with this Cluster. O(1).
   const model::View& view() const { return view_; }
 
-  // Jobs and nodes that changed since the last call, ascending, each once; for timers and the scheduler's cache. Not part
-  // of the state.
+  // Jobs and nodes that changed since the last call, ascending, each once; for timers and the scheduler's cache. Not
+  // part of the state.
   struct Changes {
     std::vector<JobId> jobs;
     std::vector<NodeIndex> nodes;
@@ -54,7 +56,8 @@ class Cluster {
 
   // A digest of everything that is replicated. Equal on all replicas at equal index.
   std::uint64_t state_hash() const;
-  // Recomputes sums and cross references; the first broken invariant as an error. For tests, the simulator and debug builds.
+  // Recomputes sums and cross references; the first broken invariant as an error. For tests, the simulator and debug
+  // builds.
   Status check_invariants() const;
 
   std::uint64_t index() const { return view_.version; }
@@ -67,19 +70,25 @@ class Cluster {
     model::ClusterConfig config;
     std::vector<model::NodePtr> nodes;
     std::vector<model::JobPtr> jobs;
-    std::vector<std::pair<std::string, JobId>> tokens;   // "uid:token", sorted
+    std::vector<std::pair<std::string, JobId>> tokens;  // "uid:token", sorted
     std::vector<model::Reservation> reservations;
     std::vector<model::Qos> qos;
     std::vector<model::FairShare> shares;
+    std::uint64_t accounts_revision = 0;
+    std::vector<model::Association> associations;
+    std::vector<model::AccountUser> users;
+    std::vector<model::PastUsage> usages;
+    Time decayed;  // when usage faded last
   };
   Image image() const;
   // An image that does not fit together is refused as Corrupt.
   static Result<std::unique_ptr<Cluster>> from_image(Image image);
 
  private:
-  friend struct Applier;            // state/apply.cc: dispatch; state/apply_<command>.cc: one function each
+  friend struct Applier;  // state/apply.cc: dispatch; state/apply_<command>.cc: one function each
   Status load_nodes(const Image& image);
   Status load_jobs(Image& image);
+  Status load_accounts(Image& image);
   void index_configured_nodes();
 
   model::View view_;

@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/account_book.h"
 #include "model/allocation.h"
 #include "model/cluster_config.h"
 #include "model/fair_share.h"
@@ -198,10 +199,24 @@ struct SetFairShares {
   bool all = false;  // those that are not named go; else they stay
 };
 
-using Command = std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob,
-                             RequeueJob, SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost,
-                             NodeResponding, UpdateNode, PurgeJobs, CreateReservation, UpdateReservation,
-                             DeleteReservation, ReservationsDue, SetQos, SetFairShares, PreemptJobs, PreemptionDue>;
+// Also from there: who may use the cluster, and how much. Names of users have their numbers already.
+struct SetAccounts {
+  model::AccountsUpdate update;
+};
+// Usage fades and shares are reckoned anew, by the batch's stamp.
+struct DecayUsage {
+  bool reset = false;  // all usage is forgotten
+};
+// The usage of one association, and of all below it, is forgotten (sacctmgr modify ... set RawUsage=0).
+struct ResetUsage {
+  std::uint32_t association = 0;
+};
+
+using Command =
+    std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob, RequeueJob,
+                 SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost, NodeResponding, UpdateNode,
+                 PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation, ReservationsDue, SetQos,
+                 SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage>;
 
 // The unit of the journal: one stamp, some commands, applied in order.
 struct Batch {

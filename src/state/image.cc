@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "state/accounts.h"
+#include "state/apply.h"
 #include "state/cluster.h"
 #include "state/node_config.h"
 
@@ -36,6 +38,11 @@ Cluster::Image Cluster::image() const {
   image.reservations = *view_.reservations;
   image.qos = *view_.qos;
   image.shares = *view_.shares;
+  image.accounts_revision = view_.accounts->revision();
+  for (const auto& row : view_.accounts->associations()) image.associations.push_back(*row);
+  image.users = view_.accounts->users();
+  image.usages = usages(view_);
+  image.decayed = view_.decayed;
   return image;
 }
 
@@ -90,6 +97,19 @@ Status Cluster::load_jobs(Image& image) {
   return {};
 }
 
+Status Cluster::load_accounts(Image& image) {
+  std::vector<model::AssociationPtr> rows;
+  for (model::Association& row : image.associations)
+    rows.push_back(std::make_shared<const model::Association>(std::move(row)));
+  auto book = model::AccountBook::make(image.accounts_revision, std::move(rows), std::move(image.users));
+  if (!book) return corrupt(book.error().message);
+  view_.accounts = *std::move(book);
+  view_.decayed = image.decayed;
+  if (auto ok = load_usages(image.usages, view_); !ok) return corrupt(ok.error().message);
+  if (!view_.accounts->empty()) Applier(*this, view_, nullptr).recount_all(*view_.tres);
+  return {};
+}
+
 Result<std::unique_ptr<Cluster>> Cluster::from_image(Image image) {
   auto cluster = std::make_unique<Cluster>();
   model::View& view = cluster->view_;
@@ -97,12 +117,14 @@ Result<std::unique_ptr<Cluster>> Cluster::from_image(Image image) {
   view.as_of = image.as_of;
   view.next_job_id = image.next_job_id;
   view.config = std::make_shared<const model::ClusterConfig>(image.config);
+  view.tres = std::make_shared<const model::TresTable>(image.config);
   cluster->index_configured_nodes();
   SPUR_TRY(cluster->load_nodes(image));
   view.reservations = std::make_shared<const std::vector<model::Reservation>>(std::move(image.reservations));
   view.qos = std::make_shared<const std::vector<model::Qos>>(std::move(image.qos));
   view.shares = std::make_shared<const std::vector<model::FairShare>>(std::move(image.shares));
   SPUR_TRY(cluster->load_jobs(image));
+  SPUR_TRY(cluster->load_accounts(image));
   SPUR_TRY(cluster->tokens_.load(view, image.tokens));
   (void)cluster->index_.take_name_changes();
   SPUR_TRY(cluster->check_invariants());

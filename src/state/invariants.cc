@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "state/accounts.h"
 #include "state/cluster.h"
 #include "state/reservations.h"
 
@@ -295,6 +296,7 @@ Status Cluster::check_invariants() const {
   if (!in_order(*view_.qos, [](const auto& a, const auto& b) { return a.name < b.name; }) ||
       !in_order(*view_.shares, model::before))
     return broken("the lists of QOS and shares are not in order");
+  SPUR_TRY(check_tallies(view_));
   JobIndex fresh;
   if (index_.watches_names()) fresh.watch_names({});
   view_.jobs.for_each([&](std::uint32_t, const JobPtr& job) { fresh.replace(nullptr, job.get()); });

@@ -148,7 +148,7 @@ void Applier::back_to_queue(Job& job) {
   ++job.restarts;
   if (job.spec->time_min.is_set()) job.time_limit = limit_in_force(*job.spec);  // what it got was for that run
   job.submitted = now;  // Slurm: the submit time of a requeued job starts anew
-  job.started = job.ended = job.kill_began = job.suspended_at = job.accrue = job.last_eval = {};
+  job.started = job.ended = job.kill_began = job.suspended_at = job.accrue = job.last_eval = job.counted_from = {};
   job.suspended_total = Duration{0};
   forget_preemption(job);
   job.eligible = launch_failed ? now + kLaunchRetryDelay : Time{};

@@ -135,8 +135,27 @@ class Hasher {
         r.purge_after, r.idle_since, r.max_start_delay, r.comment, r.created_by);
   }
   void add(const model::Qos& q) {
-    all(q.name, q.priority, q.preempts, q.preempt_mode, q.grace, q.exempt, q.flags, q.usage_factor_thousandths);
+    all(q.name, q.id, q.description, q.priority, q.preempts, q.preempt_mode, q.grace, q.exempt, q.flags,
+        q.usage_factor_thousandths, q.usage_threshold_thousandths, q.limit_factor_thousandths, q.group,
+        q.max_jobs_per_user, q.max_jobs_per_account, q.max_jobs_accrue_per_user, q.max_jobs_accrue_per_account,
+        q.max_submit_per_user, q.max_submit_per_account, q.max_wall_minutes, q.min_priority, q.max_tres_per_job,
+        q.max_tres_per_node, q.max_tres_per_user, q.max_tres_per_account, q.max_tres_minutes_per_job,
+        q.max_tres_run_minutes_per_user, q.max_tres_run_minutes_per_account, q.min_tres_per_job);
   }
+  void add(const model::GroupLimits& g) {
+    all(g.jobs, g.jobs_accrue, g.submit, g.wall_minutes, g.tres, g.tres_minutes, g.tres_run_minutes);
+  }
+  void add(const model::Association& a) {
+    all(a.id, a.parent, a.account, a.user, a.partition, a.uid, a.is_default, a.shares, a.flags, a.priority, a.group,
+        a.max_jobs, a.max_jobs_accrue, a.max_submit, a.max_wall_minutes, a.min_priority, a.max_tres_per_job,
+        a.max_tres_per_node, a.max_tres_minutes_per_job, a.max_tres_run_minutes, a.qos, a.default_qos, a.comment);
+  }
+  void add(const model::AccountUser& u) {
+    all(u.name, u.uid, u.admin, u.default_account, u.default_wckey, u.coordinates, u.wckeys);
+  }
+  void add(const model::PastUsage::Amount& a) { all(a.tres, a.whole, a.fraction); }
+  void add(const model::PastUsage& u) { all(u.association, u.qos, u.amounts); }
+  void add(const model::AccountingConfig& c) { all(c.associations, c.limits, c.qos, c.wckeys, c.safe, c.tres); }
   void add(const model::FairShare& s) { all(s.account, s.user, s.partition, s.factor, s.priority); }
 
   void add(const model::JobPtr& pointer) {
@@ -146,8 +165,8 @@ class Hasher {
         j.dependency_never, j.submitted, j.eligible, j.accrue, j.started, j.ended, j.last_eval, j.suspended_at,
         j.suspended_total, j.time_limit, j.kill_began, j.nodes_left, j.last_nodes, j.batch_host, j.cpus_allocated,
         j.het_job, j.het_offset, j.het_size, j.site_factor, j.preempt_at, j.preempt_how, j.preempted_for,
-        j.claimed_from, j.exit, j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.array_pending != nullptr,
-        j.allocation != nullptr, j.claim != nullptr, j.usage != nullptr);
+        j.claimed_from, j.exit, j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.association,
+        j.counted_from, j.array_pending != nullptr, j.allocation != nullptr, j.claim != nullptr, j.usage != nullptr);
     if (j.array_pending) add(*j.array_pending);
     if (j.allocation) all(j.allocation->nodes, j.allocation->partition, j.allocation->reservation);
     if (j.usage) add(*j.usage);
@@ -172,7 +191,8 @@ class Hasher {
         p.deny_accounts, p.allow_qos, p.deny_qos, p.alloc_nodes, p.qos, p.alternate, p.priority_tier,
         p.priority_job_factor, p.oversubscribe, p.oversubscribe_count, p.default_memory_per_node_mib,
         p.default_memory_per_cpu_mib, p.max_memory_per_node_mib, p.max_memory_per_cpu_mib, p.preempt_mode,
-        p.grace_time_seconds, p.max_cpus_per_socket, p.default_cpus_per_gpu, p.default_memory_per_gpu_mib);
+        p.grace_time_seconds, p.max_cpus_per_socket, p.default_cpus_per_gpu, p.default_memory_per_gpu_mib,
+        p.billing_weights);
   }
   void add(const model::ClusterConfig& c) {
     all(c.cluster_name, c.nodes, c.partitions, c.licenses, c.gres_types, c.first_job_id, c.max_job_id,
@@ -183,7 +203,8 @@ class Hasher {
         c.max_memory_per_cpu_mib, c.kill_invalid_dependency, c.age_weight, c.age_full, c.priority, c.preempt,
         c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
-        c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown);
+        c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown,
+        c.accounting);
   }
 
  private:
@@ -214,7 +235,8 @@ std::uint64_t Cluster::state_hash() const {
   const Image image = this->image();
   Hasher hasher;
   hasher.all(image.index, image.as_of, image.next_job_id, image.config, image.nodes, image.jobs, image.tokens,
-             image.reservations, image.qos, image.shares);
+             image.reservations, image.qos, image.shares, image.accounts_revision, image.associations, image.users,
+             image.usages, image.decayed);
   return hasher.value();
 }
 

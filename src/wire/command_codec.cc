@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/command_codec.h"
+#include "wire/accounts_codec.h"
 
 #include <google/protobuf/arena.h>
 
@@ -33,7 +34,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 5;
+constexpr std::uint32_t kFormat = 6;
 constexpr std::string_view kKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -189,6 +190,9 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 #define SPUR_NO_FIELDS(F)
 #define SPUR_SET_QOS_FIELDS(F) F(MSGS, qos)
 #define SPUR_SET_SHARES_FIELDS(F) F(MSGS, shares) F(PLAIN, all)
+#define SPUR_SET_ACCOUNTS_FIELDS(F) F(MSG, update)
+#define SPUR_DECAY_USAGE_FIELDS(F) F(PLAIN, reset)
+#define SPUR_RESET_USAGE_FIELDS(F) F(PLAIN, association)
 
 SPUR_PLAIN_COMMAND(NodeJobDone, node_job_done, SPUR_NODE_JOB_DONE_FIELDS)
 SPUR_PLAIN_COMMAND(HoldJob, hold_job, SPUR_HOLD_FIELDS)
@@ -207,6 +211,9 @@ SPUR_PLAIN_COMMAND(DeleteReservation, delete_reservation, SPUR_NAME_FIELDS)
 SPUR_PLAIN_COMMAND(ReservationsDue, reservations_due, SPUR_NO_FIELDS)
 SPUR_PLAIN_COMMAND(SetQos, set_qos, SPUR_SET_QOS_FIELDS)
 SPUR_PLAIN_COMMAND(SetFairShares, set_fair_shares, SPUR_SET_SHARES_FIELDS)
+SPUR_PLAIN_COMMAND(SetAccounts, set_accounts, SPUR_SET_ACCOUNTS_FIELDS)
+SPUR_PLAIN_COMMAND(DecayUsage, decay_usage, SPUR_DECAY_USAGE_FIELDS)
+SPUR_PLAIN_COMMAND(ResetUsage, reset_usage, SPUR_RESET_USAGE_FIELDS)
 SPUR_PLAIN_COMMAND(PreemptionDue, preemption_due, SPUR_MARK_KILL_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
@@ -238,6 +245,9 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kReservationsDue, reservations_due, ReservationsDue)
     SPUR_CASE(kSetQos, set_qos, SetQos)
     SPUR_CASE(kSetFairShares, set_fair_shares, SetFairShares)
+    SPUR_CASE(kSetAccounts, set_accounts, SetAccounts)
+    SPUR_CASE(kDecayUsage, decay_usage, DecayUsage)
+    SPUR_CASE(kResetUsage, reset_usage, ResetUsage)
     SPUR_CASE(kPreemptJobs, preempt_jobs, PreemptJobs)
     SPUR_CASE(kPreemptionDue, preemption_due, PreemptionDue)
     case v1::Command::KIND_NOT_SET:

@@ -21,6 +21,15 @@ void to_proto(const model::NodeConfig& m, v1::NodeConfig* p){SPUR_NODE_CONFIG_FI
   return {};
 }
 
+#define SPUR_TRES_WEIGHT_FIELDS(F) F(PLAIN, tres) F(PLAIN, thousandths)
+static void to_proto(const model::TresWeight& m, v1::TresWeight* p) {
+  SPUR_TRES_WEIGHT_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
+  SPUR_TRES_WEIGHT_FIELDS(SPUR_FROM)
+  return {};
+}
+
 // clang-format off
 #define SPUR_PARTITION_CONFIG_FIELDS(F) \
   F(PLAIN, name) F(PLAIN, is_default) F(PLAIN, hidden) F(PLAIN, root_only) F(PLAIN, exclusive_user) F(PLAIN, lln) \
@@ -30,7 +39,8 @@ void to_proto(const model::NodeConfig& m, v1::NodeConfig* p){SPUR_NODE_CONFIG_FI
   F(DEF, priority_tier) F(DEF, priority_job_factor) F(ENUM, oversubscribe) F(DEF, oversubscribe_count) \
   F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, preempt_mode) F(PLAIN, grace_time_seconds) \
-  F(OPT, max_cpus_per_socket) F(OPT, default_cpus_per_gpu) F(OPT, default_memory_per_gpu_mib)
+  F(OPT, max_cpus_per_socket) F(OPT, default_cpus_per_gpu) F(OPT, default_memory_per_gpu_mib) \
+  F(MSGS, billing_weights)
 // clang-format on
 void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
@@ -79,29 +89,31 @@ static Status from_proto(const v1::LicenseConfig& p, model::LicenseConfig* m) {
   return {};
 }
 
-#define SPUR_TRES_WEIGHT_FIELDS(F) F(PLAIN, tres) F(PLAIN, thousandths)
-static void to_proto(const model::TresWeight& m, v1::TresWeight* p) {
-  SPUR_TRES_WEIGHT_FIELDS(SPUR_TO)
-}
-static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
-  SPUR_TRES_WEIGHT_FIELDS(SPUR_FROM)
-  return {};
-}
-
-#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                          \
-  F(DEF, multifactor)                                                                                           \
-  F(PLAIN, fairshare_weight)                                                                                    \
-  F(PLAIN, job_size_weight)                                                                                     \
-  F(PLAIN, partition_weight)                                                                                    \
-  F(PLAIN, qos_weight)                                                                                          \
-  F(PLAIN, assoc_weight)                                                                                        \
-  F(MSGS, tres_weights) F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) F(PLAIN, favor_small) \
-      F(TEXTS, flags) F(DEF, base)
+#define SPUR_PRIORITY_CONFIG_FIELDS(F)                                                                    \
+  F(DEF, multifactor)                                                                                     \
+  F(PLAIN, fairshare_weight)                                                                              \
+  F(PLAIN, job_size_weight)                                                                               \
+  F(PLAIN, partition_weight)                                                                              \
+  F(PLAIN, qos_weight)                                                                                    \
+  F(PLAIN, assoc_weight)                                                                                  \
+  F(MSGS, tres_weights)                                                                                   \
+  F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) F(PLAIN, favor_small) F(TEXTS, flags) \
+      F(DEF, base)
 static void to_proto(const model::PriorityConfig& m, v1::PriorityConfig* p) {
   SPUR_PRIORITY_CONFIG_FIELDS(SPUR_TO)
 }
 static Status from_proto(const v1::PriorityConfig& p, model::PriorityConfig* m) {
   SPUR_PRIORITY_CONFIG_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_ACCOUNTING_CONFIG_FIELDS(F) \
+  F(PLAIN, associations) F(PLAIN, limits) F(PLAIN, qos) F(PLAIN, wckeys) F(PLAIN, safe) F(TEXTS, tres)
+static void to_proto(const model::AccountingConfig& m, v1::AccountingConfig* p) {
+  SPUR_ACCOUNTING_CONFIG_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::AccountingConfig& p, model::AccountingConfig* m) {
+  SPUR_ACCOUNTING_CONFIG_FIELDS(SPUR_FROM)
   return {};
 }
 
@@ -156,7 +168,7 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, kill_invalid_dependency) F(DEF, age_weight) F(SECONDS, age_full) \
   F(NUMBERS, admin_uids) F(PLAIN, config_overrides) F(PLAIN, accept_unknown_nodes) F(MSGS, shown) \
-  F(MSG, priority) F(MSG, preempt) F(MSG, topology) F(DEF, planned_jobs) F(DEF, promised_jobs) \
+  F(MSG, priority) F(MSG, preempt) F(MSG, accounting) F(MSG, topology) F(DEF, planned_jobs) F(DEF, promised_jobs) \
   F(SECONDS, promise_after) F(ENUM, backfill_order) \
   F(SECONDS, max_switch_wait) F(SECONDS, reservation_overrun) F(OPT, default_cpus_per_gpu) \
   F(OPT, default_memory_per_gpu_mib) F(PLAIN, block_sockets) F(PLAIN, jobs_use_spec_cores) \

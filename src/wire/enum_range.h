@@ -17,7 +17,10 @@ constexpr auto last_of(model::JobState) {
   return model::JobState::OutOfMemory;
 }
 constexpr auto last_of(model::Reason) {
-  return model::Reason::Preempted;
+  return model::Reason::LastTresLimit;
+}
+constexpr auto last_of(model::AdminLevel) {
+  return model::AdminLevel::Administrator;
 }
 constexpr auto last_of(model::Hold) {
   return model::Hold::Admin;

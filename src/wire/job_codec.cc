@@ -54,7 +54,7 @@ std::uint32_t SpecWriter::number_of(const SpecPtr& spec) {
   F(TIME, submitted) F(TIME, eligible) F(TIME, accrue) F(TIME, started) F(TIME, ended) F(TIME, last_eval) \
   F(TIME, suspended_at) F(LIMIT, time_limit) F(TIME, kill_began) \
   F(RUNS, nodes_left) F(PLAIN, last_nodes) F(PLAIN, batch_host) F(PLAIN, cpus_allocated) F(MSG, exit) \
-  F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token) \
+  F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token) F(PLAIN, association) F(TIME, counted_from) \
   F(ID, het_job) F(PLAIN, het_offset) F(PLAIN, het_size) F(PLAIN, site_factor) F(TIME, preempt_at) \
   F(ENUM, preempt_how) F(ID, preempted_for) F(TIME, claimed_from)
 // clang-format on

@@ -53,28 +53,28 @@ SPUR_STRUCT(model::Distribution, nodes, sockets, cores, plane_size, pack)
 SPUR_STRUCT(model::ContainerRequest, image, bundle, name, workdir, mounts, environment, readonly, mount_home,
             entrypoint, remap_root)
 SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, admin_comment, extra, partitions,
-            reservation, script, environment, arguments, container, command, work_dir, std_in, std_out, std_err, open_append,
-            open_truncate, umask, rlimits, submit_line, submit_host, session_id, min_nodes, max_nodes, nodes_given,
-            tasks, tasks_per_node, tasks_per_socket, tasks_per_core, tasks_per_gpu, cpus_per_gpu, cpus_per_task,
-            cpus_per_task_given, min_cpus_per_node, memory_per_node_mib, memory_per_cpu_mib, memory_per_gpu_mib,
-            tmp_disk_mib, gres, gres_flags, licenses, exclusive, oversubscribe, overcommit, contiguous, spread_nodes,
-            fewest_nodes, sockets_per_node, cores_per_socket, threads_per_core, hint, core_spec, core_spec_is_threads,
-            distribution, switches, switch_wait_seconds, segment, features, prefer, batch_features, burst_buffer,
-            required_nodes, excluded_nodes, time_limit, time_min, begin, deadline, dependencies, dependencies_any,
-            kill_on_invalid_dependency, nice, priority, hold, requeue, signal, array, immediate_seconds, mail_types,
-            mail_user)
+            reservation, script, environment, arguments, container, command, work_dir, std_in, std_out, std_err,
+            open_append, open_truncate, umask, rlimits, submit_line, submit_host, session_id, min_nodes, max_nodes,
+            nodes_given, tasks, tasks_per_node, tasks_per_socket, tasks_per_core, tasks_per_gpu, cpus_per_gpu,
+            cpus_per_task, cpus_per_task_given, min_cpus_per_node, memory_per_node_mib, memory_per_cpu_mib,
+            memory_per_gpu_mib, tmp_disk_mib, gres, gres_flags, licenses, exclusive, oversubscribe, overcommit,
+            contiguous, spread_nodes, fewest_nodes, sockets_per_node, cores_per_socket, threads_per_core, hint,
+            core_spec, core_spec_is_threads, distribution, switches, switch_wait_seconds, segment, features, prefer,
+            batch_features, burst_buffer, required_nodes, excluded_nodes, time_limit, time_min, begin, deadline,
+            dependencies, dependencies_any, kill_on_invalid_dependency, nice, priority, hold, requeue, signal, array,
+            immediate_seconds, mail_types, mail_user)
 SPUR_STRUCT(model::ExitStatus, code, signal)
 SPUR_STRUCT(model::Usage, user_cpu_us, system_cpu_us, max_rss_kib, max_vsize_kib, memory_peak_kib, read_bytes,
             write_bytes, major_faults, gpu_memory_mib, gpu_utilization)
 SPUR_STRUCT(model::DeviceGrant, gres, type, indices, shares)
 SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, kept_cpus, task_ids)
 SPUR_STRUCT(model::Allocation, nodes, partition, reservation)
-SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset, het_size, state,
-            flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority, priority_by_hand,
-            site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started, ended, last_eval,
-            suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how, preempted_for, claim,
-            claimed_from, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit, derived_exit, usage,
-            ended_by, cancelled, submit_token)
+SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_max_running, het_job, het_offset,
+            het_size, state, flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority,
+            priority_by_hand, site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started,
+            ended, last_eval, suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how,
+            preempted_for, claim, claimed_from, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit,
+            derived_exit, usage, ended_by, cancelled, submit_token, association, counted_from)
 SPUR_STRUCT(model::NodeGres, name, type, count, file, cores, links, nic, flags)
 SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib,
             gres, numa_nodes, spec_cores, spec_cpus, spec_memory_mib)
@@ -91,12 +91,13 @@ SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusi
             allow_qos, deny_qos, alloc_nodes, qos, alternate, priority_tier, priority_job_factor, oversubscribe,
             oversubscribe_count, default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
             max_memory_per_cpu_mib, max_cpus_per_socket, default_cpus_per_gpu, default_memory_per_gpu_mib,
-            preempt_mode, grace_time_seconds)
+            preempt_mode, grace_time_seconds, billing_weights)
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
 SPUR_STRUCT(model::TresWeight, tres, thousandths)
 SPUR_STRUCT(model::PriorityConfig, multifactor, base, fairshare_weight, job_size_weight, partition_weight, qos_weight,
             assoc_weight, tres_weights, half_life, calc_period, usage_reset, favor_small, flags)
+SPUR_STRUCT(model::AccountingConfig, associations, limits, qos, wckeys, safe, tres)
 SPUR_STRUCT(model::PreemptConfig, by, how, gang, within, exempt, most_per_plan)
 SPUR_STRUCT(model::SwitchConfig, name, nodes, switches, line)
 SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional)
@@ -105,9 +106,10 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
             enforce_partition_limits, memory_as, cores_whole, block_sockets, jobs_use_spec_cores,
             default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
-            kill_invalid_dependency, age_weight, age_full, priority, preempt, topology, planned_jobs, promised_jobs,
-            promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
-            default_memory_per_gpu_mib, admin_uids, hold_on_prolog_fail, max_launch_failures, accept_unknown_nodes, config_overrides, shown)
+            kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology, planned_jobs,
+            promised_jobs, promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
+            default_memory_per_gpu_mib, admin_uids, hold_on_prolog_fail, max_launch_failures, accept_unknown_nodes,
+            config_overrides, shown)
 SPUR_STRUCT(model::ReservedNode, node, cores, devices)
 SPUR_STRUCT(model::TresCount, tres, count)
 SPUR_STRUCT(model::ReservationNames, names, denied)
@@ -118,7 +120,20 @@ SPUR_STRUCT(model::NamesEdit, how, names)
 SPUR_STRUCT(model::ReservationChange, name, start, end, duration, duration_how, nodes, node_counts, core_counts, tres,
             features, partition, burst_buffer, comment, licenses, users, groups, accounts, qos, flags_on, flags_off,
             purge_after, max_start_delay, utc_offset)
-SPUR_STRUCT(model::Qos, name, priority, preempts, preempt_mode, grace, exempt, flags, usage_factor_thousandths)
+SPUR_STRUCT(model::GroupLimits, jobs, jobs_accrue, submit, wall_minutes, tres, tres_minutes, tres_run_minutes)
+SPUR_STRUCT(model::Qos, name, id, description, priority, preempts, preempt_mode, grace, exempt, flags,
+            usage_factor_thousandths, usage_threshold_thousandths, limit_factor_thousandths, group, max_jobs_per_user,
+            max_jobs_per_account, max_jobs_accrue_per_user, max_jobs_accrue_per_account, max_submit_per_user,
+            max_submit_per_account, max_wall_minutes, min_priority, max_tres_per_job, max_tres_per_node,
+            max_tres_per_user, max_tres_per_account, max_tres_minutes_per_job, max_tres_run_minutes_per_user,
+            max_tres_run_minutes_per_account, min_tres_per_job)
+SPUR_STRUCT(model::Association, id, parent, account, user, partition, uid, is_default, shares, flags, priority, group,
+            max_jobs, max_jobs_accrue, max_submit, max_wall_minutes, min_priority, max_tres_per_job,
+            max_tres_per_node, max_tres_minutes_per_job, max_tres_run_minutes, qos, default_qos, comment)
+SPUR_STRUCT(model::AccountUser, name, uid, admin, default_account, default_wckey, coordinates, wckeys)
+SPUR_STRUCT(model::AccountsUpdate, revision, all, associations, associations_gone, qos, qos_gone, users, users_gone)
+SPUR_STRUCT(model::PastUsage::Amount, tres, whole, fraction)
+SPUR_STRUCT(model::PastUsage, association, qos, amounts)
 SPUR_STRUCT(model::FairShare, account, user, partition, factor, priority)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
@@ -133,8 +148,8 @@ SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
 SPUR_STRUCT(model::HetComponent, job, name, partition, nodes, node_count, cpus_per_node, tasks_per_node, tasks,
             cpus_per_task, memory_per_node_mib, memory_per_cpu_mib)
 SPUR_STRUCT(model::ControllerLaunch, run, spec, array_job, array_task, array_count, array_min, array_max, array_step,
-            partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, whole, kill_wait, het,
-            het_offset)
+            partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, whole, kill_wait,
+            het, het_offset)
 SPUR_STRUCT(model::ControllerEnd, run, kill, why)
 SPUR_STRUCT(model::ControllerSignal, run, signal, batch_only, steps_only)
 SPUR_STRUCT(model::ControllerSuspend, run, resume)
@@ -176,11 +191,15 @@ inline std::string_view names_of(const state::ReservationsDue&) {
 }
 SPUR_STRUCT(state::SetQos, qos)
 SPUR_STRUCT(state::SetFairShares, shares, all)
+SPUR_STRUCT(state::SetAccounts, update)
+SPUR_STRUCT(state::DecayUsage, reset)
+SPUR_STRUCT(state::ResetUsage, association)
 SPUR_STRUCT(state::PreemptJobs::Victim, job, epoch, how, grace)
 SPUR_STRUCT(state::PreemptJobs, beneficiary, allocation, victims)
 SPUR_STRUCT(state::PreemptionDue, job, epoch)
 SPUR_STRUCT(state::Batch, at, commands)
-SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares)
+SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares,
+            accounts_revision, associations, users, usages, decayed)
 
 using Random = std::mt19937_64;
 

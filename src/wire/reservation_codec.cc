@@ -2,6 +2,7 @@
 #include "wire/reservation_codec.h"
 
 #include "spur/v1/types.pb.h"
+#include "wire/accounts_codec.h"
 #include "wire/fields.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
@@ -15,13 +16,6 @@ static void to_proto(const model::ReservedNode& m, v1::ReservedNode* p) {
 }
 static Status from_proto(const v1::ReservedNode& p, model::ReservedNode* m) {
   SPUR_RESERVED_NODE_FIELDS(SPUR_FROM)
-  return {};
-}
-
-#define SPUR_TRES_COUNT_FIELDS(F) F(PLAIN, tres) F(PLAIN, count)
-void to_proto(const model::TresCount& m, v1::TresCount* p){SPUR_TRES_COUNT_FIELDS(SPUR_TO)} Status
-    from_proto(const v1::TresCount& p, model::TresCount* m) {
-  SPUR_TRES_COUNT_FIELDS(SPUR_FROM)
   return {};
 }
 
@@ -86,28 +80,6 @@ Status from_proto(const v1::ReservationChange& p, model::ReservationChange* m) {
   if (!p.has_licenses()) return {};
   m->licenses.emplace();
   for (const auto& license : p.licenses().licenses()) SPUR_TRY(from_proto(license, &m->licenses->emplace_back()));
-  return {};
-}
-
-#define SPUR_QOS_FIELDS(F) \
-  F(PLAIN, name)           \
-  F(PLAIN, priority)       \
-  F(TEXTS, preempts) F(ENUM, preempt_mode) F(SECONDS, grace) F(PLAIN, flags) F(DEF, usage_factor_thousandths)
-void to_proto(const model::Qos& m, v1::Qos* p) {
-  SPUR_QOS_FIELDS(SPUR_TO)
-  if (m.exempt) p->set_exempt_seconds(m.exempt->count());
-}
-Status from_proto(const v1::Qos& p, model::Qos* m) {
-  SPUR_QOS_FIELDS(SPUR_FROM)
-  if (p.has_exempt_seconds()) m->exempt = seconds(p.exempt_seconds());
-  return {};
-}
-
-#define SPUR_FAIR_SHARE_FIELDS(F) \
-  F(PLAIN, account) F(ID, user) F(PLAIN, partition) F(PLAIN, factor) F(PLAIN, priority)
-void to_proto(const model::FairShare& m, v1::FairShare* p){SPUR_FAIR_SHARE_FIELDS(SPUR_TO)} Status
-    from_proto(const v1::FairShare& p, model::FairShare* m) {
-  SPUR_FAIR_SHARE_FIELDS(SPUR_FROM)
   return {};
 }
 

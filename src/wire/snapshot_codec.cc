@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "spur/v1/journal.pb.h"
+#include "wire/accounts_codec.h"
 #include "wire/command_codec.h"
 #include "wire/config_codec.h"
 #include "wire/envelope.h"
@@ -61,7 +62,9 @@ struct Reader {
   state::Cluster::Image image;
   BlobList blobs;
   SpecList specs;
-  std::uint64_t nodes = 0, jobs = 0, tokens = 0, reservations = 0, qos = 0, shares = 0;  // announced by the head
+  // Announced by the head.
+  std::uint64_t nodes = 0, jobs = 0, tokens = 0, reservations = 0, qos = 0, shares = 0, associations = 0, users = 0,
+                usages = 0;
 
   Status take_head(const v1::SnapshotPart::Head& head) {
     image.index = head.index();
@@ -69,6 +72,9 @@ struct Reader {
     image.next_job_id = head.next_job_id();
     nodes = head.nodes(), jobs = head.jobs(), tokens = head.tokens();
     reservations = head.reservations(), qos = head.qos(), shares = head.shares();
+    associations = head.associations(), users = head.users(), usages = head.usages();
+    image.accounts_revision = head.accounts_revision();
+    image.decayed = from_micros(head.decayed_us());
     return from_proto(head.config(), &image.config);
   }
   Status take_part(v1::SnapshotPart* part) {
@@ -92,11 +98,15 @@ struct Reader {
     for (const auto& proto : part->reservations()) SPUR_TRY(from_proto(proto, &image.reservations.emplace_back()));
     for (const auto& proto : part->qos()) SPUR_TRY(from_proto(proto, &image.qos.emplace_back()));
     for (const auto& proto : part->shares()) SPUR_TRY(from_proto(proto, &image.shares.emplace_back()));
+    for (const auto& proto : part->associations()) SPUR_TRY(from_proto(proto, &image.associations.emplace_back()));
+    for (const auto& proto : part->users()) SPUR_TRY(from_proto(proto, &image.users.emplace_back()));
+    for (const auto& proto : part->usages()) SPUR_TRY(from_proto(proto, &image.usages.emplace_back()));
     return {};
   }
   bool complete() const {
     return image.nodes.size() == nodes && image.jobs.size() == jobs && image.tokens.size() == tokens &&
-           image.reservations.size() == reservations && image.qos.size() == qos && image.shares.size() == shares;
+           image.reservations.size() == reservations && image.qos.size() == qos && image.shares.size() == shares &&
+           image.associations.size() == associations && image.users.size() == users && image.usages.size() == usages;
   }
 };
 
@@ -118,6 +128,11 @@ std::string encode_image(const state::Cluster::Image& image) {
   head->set_reservations(image.reservations.size());
   head->set_qos(image.qos.size());
   head->set_shares(image.shares.size());
+  head->set_associations(image.associations.size());
+  head->set_users(image.users.size());
+  head->set_usages(image.usages.size());
+  head->set_accounts_revision(image.accounts_revision);
+  head->set_decayed_us(to_micros(image.decayed));
   out.flush();
   for (const auto& node : image.nodes) {
     to_proto(*node, out.part().add_nodes());
@@ -144,6 +159,9 @@ std::string encode_image(const state::Cluster::Image& image) {
   add_all(image.reservations, [&out] { return out.part().add_reservations(); });
   add_all(image.qos, [&out] { return out.part().add_qos(); });
   add_all(image.shares, [&out] { return out.part().add_shares(); });
+  add_all(image.associations, [&out] { return out.part().add_associations(); });
+  add_all(image.users, [&out] { return out.part().add_users(); });
+  add_all(image.usages, [&out] { return out.part().add_usages(); });
   out.flush();
   seal_in_place(kKind, kFormat, &bytes);
   return bytes;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tallies a job counts in, and what it adds to them. The state keeps the books with these functions; the
+// scheduler uses the same ones on its own copy while it plans.
+#pragma once
+
+#include <cstdint>
+
+#include "model/job.h"
+#include "model/tally.h"
+#include "model/view.h"
+
+namespace spur::model {
+
+// Whose: the association and all above it, and up to two QOS (the job's, and its partition's), each with its user and
+// its account. Pointers into the view.
+struct CountedIn {
+  const Association* association = nullptr;  // null: in none at all
+  const Qos* qos[2] = {nullptr, nullptr};    // the partition's, the job's; the one whose limits come first first
+  Uid user;
+  std::uint32_t account = 0;  // id of the account's own association; 0: none
+};
+CountedIn counted_in(const View& view, const JobSpec& spec, std::uint32_t association, std::string_view partition);
+// The partition whose QOS counts: the one it runs in, else its first.
+std::string_view partition_of(const View& view, const Job& job);
+
+TallyPart part_of(const View& view, const Job& job);
+
+// What a job that starts now adds.
+TallyPart part_of_start(const View& view, const JobSpec& spec, TresRow held, TimeLimit limit, Time now);
+
+// `before` goes, `after` comes; what `before` used since it was last counted becomes past.
+void recount(Tallies& tallies, const View& view, const CountedIn& where, const TallyPart& before,
+             const TallyPart& after, Time now);
+
+std::int64_t whole_seconds(Time at);
+
+}  // namespace spur::model

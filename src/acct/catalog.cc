@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "acct/catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "acct/catalog_check.h"
+#include "acct/catalog_rows.h"
+#include "text/printable.h"
+#include "text/words.h"
+
+namespace spur::acct {
+
+using model::RecordKey;
+using model::RecordKind;
+
+namespace {
+
+constexpr std::size_t kLongestName = 255;
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const std::size_t length = c < 0x80                ? 1
+                               : c >= 0xc2 && c < 0xe0 ? 2
+                               : c >= 0xe0 && c < 0xf0 ? 3
+                               : c >= 0xf0 && c < 0xf5 ? 4
+                                                       : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
+    i += length;
+  }
+  return true;
+}
+
+// What is put replaces what has its key; what is removed must be there.
+template <class Record>
+Status merge(RecordKind kind, const std::vector<Record>& puts, const std::vector<RecordKey>& removes,
+             std::vector<Record>* list) {
+  std::unordered_map<std::string, std::size_t> at;  // look-up only
+  for (std::size_t i = 0; i < list->size(); ++i) at.emplace(model::key_of((*list)[i]), i);
+  std::set<std::size_t> gone;
+  for (const RecordKey& key : removes) {
+    if (key.kind != kind) continue;
+    const auto found = at.find(key.key);
+    if (found == at.end())
+      return fail(ErrorCode::NotFound, fmt::format("There is no {} {}", name_of(kind), text::shown(key.key)));
+    gone.insert(found->second);
+  }
+  for (const Record& record : puts) {
+    const auto [found, is_new] = at.emplace(model::key_of(record), list->size());
+    if (is_new) {
+      list->push_back(record);
+    } else {
+      gone.erase(found->second);
+      (*list)[found->second] = record;
+    }
+  }
+  std::size_t index = 0;
+  std::erase_if(*list, [&](const Record&) { return gone.contains(index++); });
+  return {};
+}
+
+Status lower_all(std::vector<std::string>* names, std::string_view what) {
+  for (std::string& name : *names) {
+    SPUR_ASSIGN(name, checked_name(what, name));
+  }
+  return {};
+}
+
+// Names as they are kept.
+Status normalise(model::AccountRecords* put) {
+  const auto name = [](std::string_view what, std::string* text, bool may_be_empty = false) -> Status {
+    if (may_be_empty && text->empty()) return {};
+    SPUR_ASSIGN(*text, checked_name(what, *text));
+    return {};
+  };
+  for (auto& r : put->clusters) SPUR_TRY(name("cluster", &r.name));
+  for (auto& r : put->accounts) SPUR_TRY(name("account", &r.name));
+  for (auto& r : put->users) SPUR_TRY(name("user", &r.name));
+  for (auto& r : put->qos) {
+    SPUR_TRY(name("qos", &r.name));
+    SPUR_TRY(lower_all(&r.preempts, "qos"));
+  }
+  for (auto& r : put->associations) {
+    SPUR_TRY(name("cluster", &r.cluster));
+    SPUR_TRY(name("account", &r.row.account));
+    SPUR_TRY(name("user", &r.row.user, true));
+    SPUR_TRY(name("account", &r.parent, true));
+    SPUR_TRY(name("qos", &r.row.default_qos, true));
+    for (auto* list : {&r.row.qos, &r.qos_added, &r.qos_removed}) SPUR_TRY(lower_all(list, "qos"));
+    if (!r.row.partition.empty()) SPUR_TRY(checked_name("partition", r.row.partition, true));
+    r.row.parent = 0;
+    r.row.uid.reset();
+  }
+  for (auto& r : put->coordinators) {
+    SPUR_TRY(name("account", &r.account));
+    SPUR_TRY(name("user", &r.user));
+  }
+  for (auto& r : put->wckeys) {
+    SPUR_TRY(name("wckey", &r.name));
+    SPUR_TRY(name("user", &r.user));
+    SPUR_TRY(name("cluster", &r.cluster));
+  }
+  for (auto& r : put->resources) {
+    SPUR_TRY(name("resource", &r.name));
+    SPUR_TRY(checked_name("server", r.server, true));
+    for (auto& share : r.shares) SPUR_TRY(name("cluster", &share.cluster));
+  }
+  return {};
+}
+
+template <class Record, class Id>
+Status number(std::vector<Record>* puts, const std::vector<Record>& known, std::uint32_t* next, Id id) {
+  for (Record& record : *puts) {
+    if (id(record) == 0) {
+      id(record) = (*next)++;
+    } else if (std::ranges::none_of(known, [&](const Record& r) { return id(r) == id(record); })) {
+      return fail(ErrorCode::NotFound, fmt::format("There is no record with the number {}", id(record)));
+    }
+  }
+  return {};
+}
+
+// What is new (or has moved) comes first among its siblings; what comes together stays in its order.
+void order_associations(const std::vector<model::AssociationRecord>& known,
+                        std::vector<model::AssociationRecord>* puts) {
+  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> first;
+  std::unordered_map<std::uint32_t, const model::AssociationRecord*> by_id;  // look-up only
+  for (const auto& r : known) {
+    by_id.emplace(r.row.id, &r);
+    std::int64_t& order = first[{r.cluster, r.parent}];
+    order = std::min(order, r.order);
+  }
+  const auto is_settled = [&](const model::AssociationRecord& r) {
+    const auto old = by_id.find(r.row.id);
+    return old != by_id.end() && old->second->cluster == r.cluster && old->second->parent == r.parent;
+  };
+  for (std::size_t i = 0; i < puts->size();) {
+    model::AssociationRecord& r = (*puts)[i];
+    if (is_settled(r)) {
+      r.order = by_id.at(r.row.id)->order;
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < puts->size() && (*puts)[end].cluster == r.cluster && (*puts)[end].parent == r.parent &&
+           !is_settled((*puts)[end]))
+      ++end;
+    std::int64_t& order = first[{r.cluster, r.parent}];
+    order -= static_cast<std::int64_t>(end - i);
+    for (std::int64_t at = order; i < end; ++i) (*puts)[i].order = at++;
+  }
+}
+
+Status check_active(const model::AccountRecords& before, const model::AccountRecords& after, const ActiveJobs& active,
+                    std::vector<std::string>* lines) {
+  if (!active) return {};
+  std::vector<std::string> found;
+  const auto ask = [&](InUse question) {
+    for (std::string& line : active(question)) found.push_back(std::move(line));
+  };
+  std::set<std::uint32_t> kept;
+  for (const auto& r : after.associations) kept.insert(r.row.id);
+  for (const auto& r : before.associations)
+    if (!kept.contains(r.row.id) && r.row.is_user()) ask({r.cluster, r.row.account, r.row.user, {}, r.row.partition});
+  for (const auto& r : before.qos)
+    if (std::ranges::find(after.qos, r.name, &model::Qos::name) == after.qos.end()) ask({{}, {}, {}, r.name, {}});
+  if (found.empty()) return {};
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  if (lines) *lines = std::move(found);
+  return fail(ErrorCode::TransitionNotAllowed, "Job(s) active, cancel job(s) before remove");
+}
+
+}  // namespace
+
+Result<std::string> checked_name(std::string_view what, std::string_view name, bool keep_case) {
+  const auto bad = [&](std::string_view why) {
+    return fail(ErrorCode::InvalidArgument, fmt::format("The name of the {} {}: {}", what, why, text::shown(name)));
+  };
+  if (name.empty()) return fail(ErrorCode::InvalidArgument, fmt::format("A {} needs a name", what));
+  if (name.size() > kLongestName) return bad("is longer than 255 bytes");
+  if (!is_utf8(name)) return bad("is not UTF-8");
+  for (const char c : name)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return bad("has control characters");
+  return keep_case ? std::string(name) : text::lower(name);
+}
+
+Catalog Catalog::fresh() {
+  Catalog made;
+  model::AccountRecords& all = made.records_;
+  all.revision = 1;
+  const std::pair<const char*, const char*> tres[] = {{"cpu", ""},     {"mem", ""},    {"energy", ""}, {"node", ""},
+                                                      {"billing", ""}, {"fs", "disk"}, {"vmem", ""},   {"pages", ""}};
+  for (const auto& [type, name] : tres)
+    all.tres.push_back({static_cast<std::uint32_t>(all.tres.size() + 1), type, name});
+  model::Qos normal;
+  normal.name = "normal";
+  normal.id = made.counters_.next_qos++;
+  normal.description = "Normal QOS default";
+  all.qos.push_back(normal);
+  all.accounts.push_back({std::string(model::kRootAccount), "default root account", "root"});
+  all.users.push_back({"root", model::AdminLevel::Administrator});
+  return made;
+}
+
+Result<Catalog> Catalog::load(const std::vector<CatalogRow>& rows) {
+  Catalog made;
+  for (const CatalogRow& row : rows) SPUR_TRY(load_row(row, &made.records_, &made.counters_));
+  std::ranges::sort(made.records_.associations, {}, [](const auto& r) { return r.row.id; });
+  std::ranges::sort(made.records_.qos, {}, &model::Qos::id);
+  std::ranges::sort(made.records_.tres, {}, &model::TresRecord::id);
+  std::ranges::sort(made.records_.wckeys, {}, &model::WckeyRecord::id);
+  std::ranges::sort(made.records_.resources, {}, &model::ResourceRecord::id);
+  if (const Status sound = check_records(made.records_); !sound)
+    return fail(ErrorCode::Corrupt,
+                fmt::format("the accounting database contradicts itself: {}", sound.error().message));
+  return made;
+}
+
+std::vector<CatalogRow> Catalog::all_rows() const {
+  return rows_of(records_, counters_);
+}
+
+Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const Actor& actor, Time now,
+                                    const ActiveJobs& active, std::vector<std::string>* lines) const {
+  if (change.based_on != records_.revision)
+    return fail(ErrorCode::Busy, "Somebody else has changed the accounts meanwhile");
+  if (!change.put.tres.empty())
+    return fail(ErrorCode::InvalidArgument, "Resources that are counted come from controllers, not from requests");
+  model::AccountRecords put = change.put;
+  SPUR_TRY(normalise(&put));
+  Step step{*this, {}, {}, {}};
+  Counters& next = step.next.counters_;
+  model::AccountRecords& all = step.next.records_;
+  SPUR_TRY(
+      number(&put.associations, all.associations, &next.next_association, [](auto& r) -> auto& { return r.row.id; }));
+  SPUR_TRY(number(&put.wckeys, all.wckeys, &next.next_wckey, [](auto& r) -> auto& { return r.id; }));
+  SPUR_TRY(number(&put.resources, all.resources, &next.next_resource, [](auto& r) -> auto& { return r.id; }));
+  for (model::Qos& qos : put.qos) {
+    const auto known = std::ranges::find(all.qos, qos.name, &model::Qos::name);
+    qos.id = known == all.qos.end() ? next.next_qos++ : known->id;
+  }
+  order_associations(all.associations, &put.associations);
+  SPUR_TRY(merge(RecordKind::Cluster, put.clusters, change.remove, &all.clusters));
+  SPUR_TRY(merge(RecordKind::Account, put.accounts, change.remove, &all.accounts));
+  SPUR_TRY(merge(RecordKind::User, put.users, change.remove, &all.users));
+  SPUR_TRY(merge(RecordKind::Association, put.associations, change.remove, &all.associations));
+  SPUR_TRY(merge(RecordKind::Qos, put.qos, change.remove, &all.qos));
+  SPUR_TRY(merge(RecordKind::Coordinator, put.coordinators, change.remove, &all.coordinators));
+  SPUR_TRY(merge(RecordKind::Wckey, put.wckeys, change.remove, &all.wckeys));
+  SPUR_TRY(merge(RecordKind::Resource, put.resources, change.remove, &all.resources));
+  for (const auto& cluster : put.clusters) add_root(cluster.name, &all, &next);
+  SPUR_TRY(check_rights(*this, step.next, actor));
+  SPUR_TRY(check_records(all));
+  SPUR_TRY(check_active(records_, all, active, lines));
+  ++all.revision;
+  tell_difference(records_, actor.name, now, &step);
+  return step;
+}
+
+Result<std::optional<Catalog::Step>> Catalog::plan_register(const model::ClusterRecord& cluster, Time now) const {
+  Step step{*this, {}, {}, {}};
+  model::AccountRecords& all = step.next.records_;
+  model::ClusterRecord told = cluster;
+  SPUR_ASSIGN(told.name, checked_name("cluster", cluster.name));
+  const auto known = std::ranges::find(all.clusters, told.name, &model::ClusterRecord::name);
+  if (known == all.clusters.end()) {
+    all.clusters.push_back(told);
+  } else {
+    told.classification = known->classification;
+    *known = told;
+  }
+  for (const model::TresCount& item : told.tres) {
+    const std::size_t slash = item.tres.find('/');
+    model::TresRecord record{0, item.tres.substr(0, slash),
+                             slash == std::string::npos ? "" : item.tres.substr(slash + 1)};
+    const auto same = [&](const model::TresRecord& r) { return r.type == record.type && r.name == record.name; };
+    if (std::ranges::any_of(all.tres, same)) continue;
+    record.id = step.next.counters_.next_tres++;
+    all.tres.push_back(std::move(record));
+  }
+  add_root(told.name, &all, &step.next.counters_);
+  if (all == records_) return std::nullopt;
+  SPUR_TRY(check_records(all));
+  ++all.revision;
+  tell_difference(records_, "root", now, &step);
+  return step;
+}
+
+model::AdminLevel Catalog::admin_level(std::string_view user) const {
+  const auto found = std::ranges::find(records_.users, user, &model::UserRecord::name);
+  return found == records_.users.end() ? model::AdminLevel::None : found->admin;
+}
+
+bool Catalog::coordinates(std::string_view user, std::string_view cluster, std::string_view account) const {
+  std::set<std::string_view> seen;
+  for (std::string at(account); !at.empty() && seen.insert(account).second;) {
+    for (const auto& r : records_.coordinators)
+      if (r.user == user && r.account == at) return true;
+    const auto row = std::ranges::find_if(records_.associations, [&](const auto& r) {
+      return r.cluster == cluster && r.row.account == at && !r.row.is_user();
+    });
+    if (row == records_.associations.end()) break;
+    at = row->parent;
+    account = row->parent;
+  }
+  return false;
+}
+
+model::AccountsUpdate Catalog::whole(std::string_view cluster) const {
+  model::AccountsUpdate update;
+  update.revision = records_.revision;
+  update.all = true;
+  update.associations = model::resolve(records_.associations, cluster);
+  update.qos = records_.qos;
+  std::map<std::string_view, model::AccountUser> users;
+  for (const auto& r : records_.users) {
+    if (r.admin == model::AdminLevel::None) continue;
+    users[r.name].admin = r.admin;
+  }
+  for (const auto& row : update.associations) {
+    if (!row.is_user()) continue;
+    model::AccountUser& user = users[row.user];
+    if (row.is_default) user.default_account = row.account;
+  }
+  for (const auto& r : records_.coordinators) users[r.user].coordinates.push_back(r.account);
+  for (const auto& r : records_.wckeys) {
+    if (r.cluster != cluster) continue;
+    users[r.user].wckeys.push_back(r.name);
+    if (r.is_default) users[r.user].default_wckey = r.name;
+  }
+  for (auto& [name, user] : users) {
+    user.name = name;
+    std::ranges::sort(user.coordinates);
+    std::ranges::sort(user.wckeys);
+    update.users.push_back(std::move(user));
+  }
+  return update;
+}
+
+namespace {
+
+template <class Row, class Key, class Gone>
+void compare(const std::vector<Row>& before, const std::vector<Row>& after, Key key, std::vector<Row>* changed,
+             std::vector<Gone>* gone) {
+  std::map<Gone, const Row*> old;
+  for (const Row& row : before) old.emplace(key(row), &row);
+  for (const Row& row : after) {
+    const auto found = old.find(key(row));
+    if (found == old.end() || *found->second != row) changed->push_back(row);
+    if (found != old.end()) old.erase(found);
+  }
+  for (const auto& [name, row] : old) gone->push_back(name);
+}
+
+}  // namespace
+
+std::optional<model::AccountsUpdate> difference(const model::AccountsUpdate& before,
+                                                const model::AccountsUpdate& after) {
+  model::AccountsUpdate update;
+  update.revision = after.revision;
+  compare(
+      before.associations, after.associations, [](const auto& r) { return r.id; }, &update.associations,
+      &update.associations_gone);
+  compare(before.qos, after.qos, [](const auto& r) { return r.name; }, &update.qos, &update.qos_gone);
+  compare(before.users, after.users, [](const auto& r) { return r.name; }, &update.users, &update.users_gone);
+  if (update.associations.empty() && update.associations_gone.empty() && update.qos.empty() &&
+      update.qos_gone.empty() && update.users.empty() && update.users_gone.empty())
+    return std::nullopt;
+  return update;
+}
+
+}  // namespace spur::acct

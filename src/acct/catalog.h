@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What spurdbd knows of clusters, accounts, users, associations, QOS, coordinators, wckeys, TRES and resources. Pure:
+// a change is first planned (checked whole, with the rows for the database and the transactions that tell of it),
+// written by the caller, and only then made. What must stay true:
+//   - the associations of a cluster are a tree below its root account; ids are never given twice;
+//   - nothing refers to what is not there (accounts, users, QOS, TRES, clusters);
+//   - names are UTF-8 without control characters, at most 255 bytes, and lower case but for users' and servers'.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/account_records.h"
+
+namespace spur::acct {
+
+// A row of the database: the record as a message.
+struct CatalogRow {
+  std::string kind, key, body;
+  friend bool operator==(const CatalogRow&, const CatalogRow&) = default;
+};
+
+// Who makes a change, and what he may do beyond what he coordinates.
+struct Actor {
+  std::string name;
+  bool is_super = false;  // root or the daemon's own user: whatever the catalogue says of them
+};
+
+// Jobs that have not ended and use what is to be removed; empty fields say "any". Lines for the user.
+struct InUse {
+  std::string cluster, account, user, qos;
+  std::optional<std::string> partition;
+};
+using ActiveJobs = std::function<std::vector<std::string>(const InUse& question)>;
+
+class Catalog {
+ public:
+  struct Counters {
+    std::uint32_t next_association = 1, next_qos = 1, next_wckey = 1, next_resource = 1, next_tres = 1001;
+    friend bool operator==(const Counters&, const Counters&) = default;
+  };
+  // With what a new database has: TRES that every cluster has, the QOS "normal", the account and user "root".
+  static Catalog fresh();
+  static Result<Catalog> load(const std::vector<CatalogRow>& rows);
+
+  const model::AccountRecords& records() const { return records_; }
+  std::uint64_t revision() const { return records_.revision; }
+  const Counters& counters() const { return counters_; }
+  // What fresh() would have to write.
+  std::vector<CatalogRow> all_rows() const;
+
+  struct Step;
+  // Busy: the catalogue is not of the revision that the change was made from. On `active` being asked and answering,
+  // the error is TransitionNotAllowed and `lines` gets the answers.
+  Result<Step> plan(const model::AccountsChange& change, const Actor& actor, Time now, const ActiveJobs& active = {},
+                    std::vector<std::string>* lines = nullptr) const;
+  // What a controller says of its cluster when it connects: a new cluster gets its root account and user.
+  // Nothing if nothing is new.
+  Result<std::optional<Step>> plan_register(const model::ClusterRecord& cluster, Time now) const;
+
+  // What the user may do: of the catalogue alone.
+  model::AdminLevel admin_level(std::string_view user) const;
+  bool coordinates(std::string_view user, std::string_view cluster, std::string_view account) const;
+
+  // For a controller: resolved (model/association.h).
+  model::AccountsUpdate whole(std::string_view cluster) const;
+
+ private:
+  model::AccountRecords records_;
+  Counters counters_;
+};
+
+// What has to be told to a controller that has `before`; nothing if that is nothing.
+std::optional<model::AccountsUpdate> difference(const model::AccountsUpdate& before,
+                                                const model::AccountsUpdate& after);
+
+struct Catalog::Step {
+  Catalog next;
+  std::vector<CatalogRow> put;
+  std::vector<std::pair<std::string, std::string>> erase;  // kind, key
+  std::vector<model::TransactionRecord> transactions;
+};
+
+// A name that may be given, in the case that it is kept in. InvalidArgument says what is wrong.
+Result<std::string> checked_name(std::string_view what, std::string_view name, bool keep_case = false);
+
+}  // namespace spur::acct

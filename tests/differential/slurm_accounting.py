@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's Slurm with accounting on: slurmdbd over a MariaDB of its own, in the cluster's directory, no system service."""
+import os
+import subprocess
+
+from slurm_cluster import SlurmCluster, installed
+from spur_cluster import free_port, wait_until
+
+PACKAGES = ["slurmdbd", "mariadb-server"]
+
+
+def available():
+    """Installs what is missing (nothing starts by itself: see policy-rc.d in slurm_cluster.py); False if that fails."""
+    missing = [p for p in PACKAGES if not installed(p)]
+    if not missing:
+        return True
+    r = subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + missing, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+    return r.returncode == 0
+
+
+class SlurmWithAccounting(SlurmCluster):
+    def __init__(self, extra="", **kw):
+        self.port = free_port()
+        super().__init__(extra="", **kw)
+        text = self.conf.read_text()
+        text = text.replace("AccountingStorageType=accounting_storage/none",
+                            f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
+                            f"AccountingStoragePort={self.port}\nAccountingStoragePass={self.dir}/munge/sock\n{extra}")
+        self.conf.write_text(text)
+        (self.dir / "db").mkdir()
+        self.dbd_conf = self.dir / "slurmdbd.conf"
+        self.dbd_conf.write_text(f"""AuthType=auth/munge
+AuthInfo=socket={self.dir}/munge/sock
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={self.port}
+SlurmUser=root
+LogFile={self.dir}/log/slurmdbd.log
+PidFile={self.dir}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=slurm_acct_db
+TrackWCKey=yes
+""")
+        self.dbd_conf.chmod(0o600)
+        (self.dir / "sbin" / "slurmdbd").symlink_to("/usr/sbin/slurmdbd")
+        # The client library of MariaDB takes the socket's path from here.
+        self.env["MYSQL_UNIX_PORT"] = str(self.dir / "db/sock")
+        self.env["SLURM_CONF"] = str(self.conf)
+
+    def start_database(self):
+        data = self.dir / "db/data"
+        subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}", "--auth-root-authentication-method=normal",
+                        "--skip-test-db"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._spawn("mariadbd", "mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={self.dir}/db/sock",
+                    "--skip-networking", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900",
+                    f"--pid-file={self.dir}/db/pid")
+        wait_until(lambda: (self.dir / "db/sock").exists(), 60, "mariadbd")
+        self._spawn("slurmdbd", self.dir / "sbin/slurmdbd", "-D")
+        wait_until(lambda: self.run("sacctmgr", "-n", "show", "qos").returncode == 0, 15, "slurmdbd answers", 0.2)
+
+    def start_controller(self):
+        if "mariadbd" not in self.processes:
+            self.start_database()
+        super().start_controller()
+        wait_until(lambda: self.run("sacctmgr", "-nP", "show", "cluster", "format=controlport").stdout.strip() not in ("", "0"),
+                   60, "the cluster registers", 0.2)
+
+    def stop(self):
+        for key in [k for k in self.processes if k.startswith("slurmd") and k != "slurmdbd"] + ["slurmctld", "slurmdbd", "mariadbd"]:
+            if key in self.processes:
+                try:
+                    self.kill(key)
+                except subprocess.TimeoutExpired:
+                    pass
+        super().stop()

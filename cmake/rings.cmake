@@ -1,6 +1,6 @@
 # The one table of dependencies between folders of src/. An include that points outward fails the build
 # (cmake/check_includes.cmake); a library links exactly what its row names.
-set(SPUR_RINGS base text model config state sched replay io os wire ctld agent stepd pmix container sim cli main)
+set(SPUR_RINGS base text model config state sched replay io os wire ctld agent stepd pmix container acct sim cli main)
 set(SPUR_DEPS_base)
 set(SPUR_DEPS_text base)
 set(SPUR_DEPS_model base text)
@@ -21,6 +21,8 @@ set(SPUR_DEPS_stepd base text model io wire os)
 set(SPUR_DEPS_pmix base text model wire)
 # A program of its own, because it unpacks what users bring (libarchive) and must never run with rights of the agent.
 set(SPUR_DEPS_container base text model io wire os)
+# spurdbd: what it takes in, keeps and answers, over the door to its database.
+set(SPUR_DEPS_acct base text model io wire)
 set(SPUR_DEPS_sim base text model state sched io wire ctld agent)
 set(SPUR_DEPS_cli base text model config state sched replay wire)
-set(SPUR_DEPS_main base text model config state sched replay io os wire ctld agent stepd pmix container sim cli)
+set(SPUR_DEPS_main base text model config state sched replay io os wire ctld agent stepd pmix container acct sim cli)

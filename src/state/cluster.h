@@ -15,6 +15,7 @@
 #include "state/effect.h"
 #include "state/interner.h"
 #include "state/job_index.h"
+#include "state/outbox.h"
 #include "state/token_table.h"
 
 namespace spur::state {
@@ -33,8 +34,11 @@ class Cluster {
  public:
   Cluster();
 
-  // Applies a batch in order. One outcome per command; effects of all are appended to *effects (may be null on replay).
-  std::vector<Outcome> apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects);
+  // Applies a batch in order. One outcome per command; effects of all are appended to *effects (may be null on
+  // replay), what accounting must know to *records (null: nobody asks; they are numbered all the same).
+  std::vector<Outcome> apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects,
+                             std::vector<OutboxRecord>* records = nullptr);
+  const Outbox& outbox() const { return outbox_; }
 
   // The current picture, sharing structure with this Cluster. O(1).
   const model::View& view() const { return view_; }
@@ -71,6 +75,7 @@ class Cluster {
     std::vector<model::Reservation> reservations;
     std::vector<model::Qos> qos;
     std::vector<model::FairShare> shares;
+    Outbox outbox;
   };
   Image image() const;
   // An image that does not fit together is refused as Corrupt.
@@ -84,6 +89,7 @@ class Cluster {
 
   model::View view_;
   TokenTable tokens_;
+  Outbox outbox_;
   // The rest is derived from the view: look-ups that make commands cheap, and what is kept once.
   JobIndex index_;
   Interner interner_;

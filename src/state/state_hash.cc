@@ -183,7 +183,8 @@ class Hasher {
         c.max_memory_per_cpu_mib, c.kill_invalid_dependency, c.age_weight, c.age_full, c.priority, c.preempt,
         c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
-        c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown);
+        c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.accounting,
+        c.keep_scripts, c.keep_environments, c.shown);
   }
 
  private:
@@ -214,7 +215,7 @@ std::uint64_t Cluster::state_hash() const {
   const Image image = this->image();
   Hasher hasher;
   hasher.all(image.index, image.as_of, image.next_job_id, image.config, image.nodes, image.jobs, image.tokens,
-             image.reservations, image.qos, image.shares);
+             image.reservations, image.qos, image.shares, image.outbox.born, image.outbox.next, image.outbox.acked);
   return hasher.value();
 }
 

@@ -33,7 +33,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 5;
+constexpr std::uint32_t kFormat = 6;
 constexpr std::string_view kKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -169,7 +169,8 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 // clang-format off
 #define SPUR_NODE_JOB_DONE_FIELDS(F) \
   F(ID, job) F(ID, epoch) F(PLAIN, node) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) \
-  F(PLAIN, launch_failed) F(PLAIN, error) F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage)
+  F(PLAIN, launch_failed) F(PLAIN, error) F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage) \
+  F(MSG, batch_usage) F(MSGS, steps)
 // clang-format on
 #define SPUR_TARGET_FIELDS(F) F(MSG, target)
 #define SPUR_HOLD_FIELDS(F) F(MSG, target) F(ENUM, hold)
@@ -190,6 +191,9 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 #define SPUR_SET_QOS_FIELDS(F) F(MSGS, qos)
 #define SPUR_SET_SHARES_FIELDS(F) F(MSGS, shares) F(PLAIN, all)
 
+#define SPUR_STEPS_ENDED_FIELDS(F) F(ID, job) F(ID, epoch) F(MSGS, steps)
+#define SPUR_OUTBOX_ACKED_FIELDS(F) F(PLAIN, number)
+
 SPUR_PLAIN_COMMAND(NodeJobDone, node_job_done, SPUR_NODE_JOB_DONE_FIELDS)
 SPUR_PLAIN_COMMAND(HoldJob, hold_job, SPUR_HOLD_FIELDS)
 SPUR_PLAIN_COMMAND(ReleaseJob, release_job, SPUR_TARGET_FIELDS)
@@ -208,6 +212,8 @@ SPUR_PLAIN_COMMAND(ReservationsDue, reservations_due, SPUR_NO_FIELDS)
 SPUR_PLAIN_COMMAND(SetQos, set_qos, SPUR_SET_QOS_FIELDS)
 SPUR_PLAIN_COMMAND(SetFairShares, set_fair_shares, SPUR_SET_SHARES_FIELDS)
 SPUR_PLAIN_COMMAND(PreemptionDue, preemption_due, SPUR_MARK_KILL_FIELDS)
+SPUR_PLAIN_COMMAND(StepsEnded, steps_ended, SPUR_STEPS_ENDED_FIELDS)
+SPUR_PLAIN_COMMAND(OutboxAcked, outbox_acked, SPUR_OUTBOX_ACKED_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
@@ -240,6 +246,8 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kSetFairShares, set_fair_shares, SetFairShares)
     SPUR_CASE(kPreemptJobs, preempt_jobs, PreemptJobs)
     SPUR_CASE(kPreemptionDue, preemption_due, PreemptionDue)
+    SPUR_CASE(kStepsEnded, steps_ended, StepsEnded)
+    SPUR_CASE(kOutboxAcked, outbox_acked, OutboxAcked)
     case v1::Command::KIND_NOT_SET:
       break;
   }

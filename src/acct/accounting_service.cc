@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "acct/usage_report.h"
 #include "wire/accounting_query.h"
 #include "wire/error_map.h"
 
@@ -185,6 +186,22 @@ grpc::Status AccountingService::QueryEvents(grpc::ServerContext* context, const 
     if (!status) return rpc_status(context, status.error());
   }
   if (message.rows_size() > 0) writer->Write(message);
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountingService::QueryUsage(grpc::ServerContext* context, const v1::AcctUsageQuery* query,
+                                           v1::AcctUsageReply* reply) {
+  const auto caller = admit(doors_.identify, *context, "QueryUsage");
+  if (!caller) return rpc_status(context, caller.error());
+  const auto clusters = clusters_of(query->clusters());
+  if (!clusters) return rpc_status(context, clusters.error());
+  for (const auto& cluster : *clusters) {
+    const Status status = add_usage(doors_.store, cluster, from_micros(query->from_us()),
+                                    from_micros(query->until_us()), doors_.clock.now(), reply);
+    if (!status) return rpc_status(context, status.error());
+  }
+  reply->set_from_us(query->from_us());
+  reply->set_until_us(query->until_us());
   return grpc::Status::OK;
 }
 

@@ -43,6 +43,7 @@ class AccountingService final : public v1::Accounting::Service {
   grpc::Status QueryJobs(grpc::ServerContext*, const v1::AcctJobQuery*, grpc::ServerWriter<v1::AcctJobRows>*) override;
   grpc::Status QueryEvents(grpc::ServerContext*, const v1::AcctEventQuery*,
                            grpc::ServerWriter<v1::AcctEventRows>*) override;
+  grpc::Status QueryUsage(grpc::ServerContext*, const v1::AcctUsageQuery*, v1::AcctUsageReply*) override;
 
   // Streams end, and what waits for the database gives up.
   void stop() { stopping_ = true; }

@@ -17,6 +17,7 @@
 #include "model/step_end.h"
 #include "text/date.h"
 #include "text/decimal.h"
+#include "text/printable.h"
 #include "text/time_limit.h"
 #include "text/words.h"
 
@@ -63,12 +64,6 @@ OptionStatus set_from(Sacct& s, Value value) {
 }
 OptionStatus set_until(Sacct& s, Value value) {
   s.until = std::string(value);
-  return {};
-}
-template <auto Add>
-OptionStatus add_words(Sacct& s, Value value) {
-  for (const auto word : text::split(value, ','))
-    if (!word.empty()) (s.query.*Add)(std::string(word));
   return {};
 }
 OptionStatus set_accounts(Sacct& s, Value value) {
@@ -317,8 +312,13 @@ void print_cells(Context& context, const Sacct& options, const std::vector<Chose
   context.out.write(text::printable(line) + "\n");
 }
 
+// A title that is too long is cut without a mark.
 void print_header(Context& context, const Sacct& options, const std::vector<ChosenSacctColumn>& columns) {
-  print_cells(context, options, columns, [](const auto& c) { return std::string(c.column->name); });
+  const bool cut = !options.parsable && !options.parsable2;
+  print_cells(context, options, columns, [cut](const auto& c) {
+    const auto width = static_cast<std::size_t>(std::abs(c.width));
+    return std::string(cut ? c.column->name.substr(0, width) : c.column->name);
+  });
   if (options.parsable || options.parsable2) return;
   print_cells(context, options, columns,
               [](const auto& c) { return std::string(static_cast<std::size_t>(std::abs(c.width)), '-'); });

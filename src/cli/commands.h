@@ -22,6 +22,7 @@ int cmd_simulate(Context& context);
 int cmd_sinfo(Context& context);
 int cmd_sprio(Context& context);
 int cmd_squeue(Context& context);
+int cmd_sreport(Context& context);
 int cmd_srun(Context& context);
 int cmd_sattach(Context& context);
 int cmd_sstat(Context& context);

@@ -41,6 +41,12 @@ Status set_accounting_type(Target& target, const Value& value) {
   return {};
 }
 
+Status set_accounting_listen(Target& target, const Value& value) {
+  target.draft.daemon.accounting_listen = value.text;
+  target.draft.daemon.accounting_port = static_cast<std::uint16_t>(value.number);
+  return {};
+}
+
 Status set_accounting_log(Target& target, const Value& value) {
   target.draft.daemon.accounting_log.file = value.text;
   return {};

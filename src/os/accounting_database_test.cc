@@ -75,7 +75,7 @@ class Database : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Both, Database, ::testing::Values("sqlite", "postgresql"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 using Strings = std::vector<std::string>;
 

@@ -12,7 +12,8 @@ using Record = io::OutboxSpool::Record;
 
 std::vector<std::uint64_t> numbers(OutboxFile& file, std::uint64_t after, std::size_t bytes = 1 << 20) {
   std::vector<std::uint64_t> out;
-  for (const auto& record : file.read(after, bytes).value()) out.push_back(record.number);
+  const auto records = file.read(after, bytes).value();
+  for (const auto& record : records) out.push_back(record.number);
   return out;
 }
 

@@ -18,7 +18,9 @@ class TestPostgres {
   TestPostgres() {
     std::string pattern = "/tmp/spur-pg-XXXXXX";
     directory_ = ::mkdtemp(pattern.data());
-    if (::geteuid() == 0) EXPECT_TRUE(shell("chown postgres " + directory_));
+    if (::geteuid() == 0) {
+      EXPECT_TRUE(shell("chown postgres " + directory_));
+    }
     EXPECT_TRUE(as_server(fmt::format("{}initdb -A trust -U spur -D {}/data", tools(), directory_)));
     start();
   }

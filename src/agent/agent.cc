@@ -9,6 +9,8 @@ namespace {
 
 constexpr Duration kRepeat = std::chrono::seconds(5);
 constexpr std::size_t kRememberOver = 20'000;
+// So many ended steps are not kept until the end of the run.
+constexpr std::size_t kStepsAtOnce = 500;
 
 }  // namespace
 
@@ -154,8 +156,40 @@ void Agent::on(const model::ControllerDoneAck& ack) {
   if (it != runs_.end() && !it->second.running) forget(ack.run);
 }
 
+void Agent::on(const model::ControllerStepsAck& ack) {
+  const auto it = runs_.find(ack.run);
+  if (it == runs_.end() || !it->second.running || ack.count <= it->second.steps_told) return;
+  auto& state = it->second;
+  const std::size_t known = std::min<std::size_t>(ack.count - state.steps_told, state.steps.size());
+  state.steps.erase(state.steps.begin(), state.steps.begin() + static_cast<std::ptrdiff_t>(known));
+  state.steps_told += known;
+  state.next_steps = Duration{0};
+  if (state.steps.size() >= kStepsAtOnce) tell_steps(ack.run, state);
+}
+
+void Agent::step_ended(const model::JobRun& run, model::StepEnd end) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end()) return;
+  auto& state = it->second;
+  if (!state.running) {
+    state.done.steps.push_back(std::move(end));
+    return;
+  }
+  state.steps.push_back(std::move(end));
+  if (welcomed_ && state.steps.size() >= kStepsAtOnce && state.next_steps <= clock_.monotonic())
+    tell_steps(run, state);
+}
+
+void Agent::tell_steps(const model::JobRun& run, Run& state) {
+  state.next_steps = clock_.monotonic() + kRepeat;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(state.steps.size(), kStepsAtOnce));
+  controller_.send(
+      model::AgentStepsEnded{run, state.steps_told, {state.steps.begin(), state.steps.begin() + count}});
+}
+
 void Agent::forget(const model::JobRun& run) {
   launcher_.forget(run);
+  if (on_forgotten) on_forgotten(run);
   runs_.erase(run);
   remember_over(run);
 }
@@ -173,8 +207,8 @@ void Agent::remember_over(const model::JobRun& run) {
 void Agent::on_ended(const io::Launcher::Ended& ended) {
   Run& state = runs_[ended.run];
   if (!state.running) return;
+  if (on_run_ends) on_run_ends(ended.run, true);  // ends its steps
   state.running = false;
-  if (on_run_ends) on_run_ends(ended.run, true);
   state.done = {.run = ended.run,
                 .exit = ended.exit,
                 .is_batch_host = state.is_batch_host,
@@ -184,7 +218,9 @@ void Agent::on_ended(const io::Launcher::Ended& ended) {
                 .prolog_failed = ended.prolog_failed,
                 .node_blameless = ended.node_blameless,
                 .drain = ended.drain,
-                .usage = ended.usage};
+                .usage = ended.usage,
+                .batch_usage = ended.batch_usage,
+                .steps = std::move(state.steps)};
   if (cleaning_.erase(ended.run)) {
     forget(ended.run);
     if (cleaning_.empty() && connected_) say_hello();
@@ -224,6 +260,13 @@ std::vector<const model::ControllerLaunch*> Agent::held_runs() const {
   return out;
 }
 
+std::vector<const model::ControllerLaunch*> Agent::ended_runs() const {
+  std::vector<const model::ControllerLaunch*> out;
+  for (const auto& [run, state] : runs_)
+    if (!state.running && state.launch) out.push_back(state.launch.get());
+  return out;
+}
+
 std::uint32_t Agent::cpus_held() const {
   std::size_t out = 0;
   for (const auto& [run, state] : runs_)
@@ -245,7 +288,10 @@ void Agent::on_timer() {
     controller_.send(beat);
   }
   for (auto& [run, state] : runs_)
-    if (!state.running && now >= state.next_report) report(run, state);
+    if (!state.running && now >= state.next_report)
+      report(run, state);
+    else if (state.steps.size() >= kStepsAtOnce && now >= state.next_steps)
+      tell_steps(run, state);
 }
 
 Duration Agent::next_timer() const {

@@ -47,6 +47,8 @@ class Agent {
   std::function<void(model::AgentHeartbeat&)> measure;
   // Told when a run is being ended (over = false) and when it is over; may stay empty.
   std::function<void(const model::JobRun&, bool over)> on_run_ends;
+  // The controller has the end of the run on record: nothing of it is needed any more.
+  std::function<void(const model::JobRun&)> on_forgotten;
   // From the controller's last welcome; empty before it. Verifies step tickets.
   const std::string& controller_public_key() const { return controller_public_key_; }
   const std::string& cluster_name() const { return cluster_name_; }
@@ -57,6 +59,9 @@ class Agent {
   std::uint32_t cpus_held() const;  // by the runs that are here
   bool has_job_of(Uid uid) const;
   std::vector<const model::ControllerLaunch*> held_runs() const;  // that are here and not over
+  std::vector<const model::ControllerLaunch*> ended_runs() const;  // ... over, and not on record yet
+  // A step of a run has ended: the controller is told, at the latest with the end of the run.
+  void step_ended(const model::JobRun& run, model::StepEnd end);
 
  private:
   struct Run {
@@ -64,6 +69,9 @@ class Agent {
     bool running = true;
     model::AgentJobDone done;  // valid when !running
     Duration next_report{0};
+    std::vector<model::StepEnd> steps;  // that ended and that the controller has not got
+    std::uint64_t steps_told = 0;       // those that it has got before them
+    Duration next_steps{0};             // when they are told again
     std::shared_ptr<const model::ControllerLaunch> launch;  // null for runs recovered without one
   };
   void on(const model::ControllerWelcome& welcome);
@@ -72,6 +80,8 @@ class Agent {
   void on(const model::ControllerSignal& signal);
   void on(const model::ControllerSuspend& suspend);
   void on(const model::ControllerDoneAck& ack);
+  void on(const model::ControllerStepsAck& ack);
+  void tell_steps(const model::JobRun& run, Run& state);
   void say_hello();
   void report(const model::JobRun& run, Run& state);
   void forget(const model::JobRun& run);

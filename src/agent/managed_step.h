@@ -91,6 +91,7 @@ class ManagedStep {
   std::string mapping() const;
   Status note(bool overlap);
   void note_over(bool heard);
+  void tell_accounting();
   void complete(v1::StepStart& start) const;
   void start_part(Part& part);
   io::StepChannel::Events events_of(Part& part);
@@ -133,9 +134,13 @@ class ManagedStep {
   std::unique_ptr<v1::StepStart> start_;  // until all parts have spoken
   std::uint64_t fronts_ = 0;              // that there have been
   bool kill_on_bad_exit_ = false, killed_ = false, finished_ = false, given_up_ = false, job_over_ = false;
-  bool noted_over_ = false;
+  bool noted_over_ = false, cancelled_ = false;
+  model::StepEnd end_;  // what is known of it so far: exit and usage
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+// Of what is known while it runs.
+model::StepEnd end_of(const v1::StepInfo& info);
 
 // What a start asks of the job's ledger.
 Result<StepAsk> ask_of(const v1::StepStart& start, const model::ControllerLaunch& launch);

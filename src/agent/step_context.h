@@ -40,6 +40,9 @@ struct StepContext {
   // What the steps of a job use here right now; may be empty.
   std::function<std::vector<v1::StepUsage>(JobId)> usage;
 
+  // Accounting is to know of a step that has ended; may be empty.
+  std::function<void(const model::JobRun&, model::StepEnd)> step_ended;
+
   StepBook book;  // of the jobs whose first node this is
   StepTickets tickets;
   // Those that this node manages, until their srun has heard of the end.

@@ -138,6 +138,12 @@ void ManagedStep::on_output(Part& part, std::string bytes) {
   if (output.has_done()) return on_done(part, std::move(output));
   if (output.has_fence())
     return pass(fences_.at(part.index, output.fence().number(), std::move(*output.mutable_fence()->mutable_data())));
+  if (output.has_task_exit()) {
+    const auto& exit = output.task_exit();
+    if (exit.code() >= end_.exit.code && (exit.code() || exit.signal()))
+      end_.exit = {static_cast<std::uint16_t>(exit.code()), static_cast<std::uint16_t>(exit.signal())};
+    if (exit.out_of_memory()) end_.state = model::JobState::OutOfMemory;
+  }
   const bool bad = output.has_task_exit() && (output.task_exit().code() != 0 || output.task_exit().signal() != 0);
   const bool ends = (bad && kill_on_bad_exit_) || output.has_abort();
   const bool started = output.has_started();
@@ -149,6 +155,8 @@ void ManagedStep::on_output(Part& part, std::string bytes) {
 
 void ManagedStep::on_done(Part& part, v1::StepOutput output) {
   part.done_seq = output.seq();
+  if (model::Usage usage; output.done().has_usage() && wire::from_proto(output.done().usage(), &usage))
+    end_.usage.add(usage);
   if (!key_.empty()) tell(std::move(output));
   part_over(part);
 }
@@ -178,6 +186,7 @@ void ManagedStep::part_over(Part& part) {
   if (stage_ == Stage::Running && std::ranges::all_of(parts_, [](const auto& p) { return p->over; })) {
     stage_ = Stage::Over;
     place_.reset();
+    tell_accounting();
     if (key_.empty()) {
       v1::StepOutput output;
       output.mutable_done();
@@ -295,6 +304,7 @@ void ManagedStep::tell_watchers(const v1::StepOutput& output) {
 }
 
 void ManagedStep::signal(int signal) {
+  cancelled_ |= signal == 0 || signal == SIGKILL || signal == SIGTERM;
   v1::StepInput input;
   input.mutable_signal()->set_signal(signal);
   input.mutable_signal()->set_end(signal == 0);
@@ -322,6 +332,39 @@ Status ManagedStep::note(bool overlap) {
     set_grant(part->share, *out->mutable_grant());
   }
   return context_.notes.add(run_, note.SerializeAsString());
+}
+
+model::StepEnd end_of(const v1::StepInfo& info) {
+  model::StepEnd out;
+  out.step = info.step();
+  out.name = info.name();
+  out.started = from_micros(info.started_us());
+  out.nodes = info.nodes();
+  out.node_count = info.node_count();
+  out.tasks = info.tasks();
+  out.cpus = info.cpus();
+  out.memory_mib = info.memory_mib();
+  return out;
+}
+
+// Noted before it is told: an agent that dies now must not forget it.
+void ManagedStep::tell_accounting() {
+  model::StepEnd end = end_of(info_);
+  end.exit = end_.exit;
+  end.usage = end_.usage;
+  end.ended = context_.clock.now();
+  const bool lost = std::ranges::any_of(parts_, [](const auto& part) { return part->lost; });
+  if (end_.state == model::JobState::OutOfMemory)
+    end.state = end_.state;
+  else if (cancelled_ || job_over_ || lost)
+    end.state = model::JobState::Cancelled;
+  else if (end.exit != model::ExitStatus{})
+    end.state = model::JobState::Failed;
+  v1::StepNote note;
+  note.set_step(info_.step());
+  wire::to_proto(end, note.mutable_ended());
+  (void)context_.notes.add(run_, note.SerializeAsString());
+  if (context_.step_ended) context_.step_ended(run_, std::move(end));
 }
 
 void ManagedStep::note_over(bool heard) {

@@ -61,6 +61,7 @@ constexpr Native kNative[] = {
     {"queue", queue, "show jobs (squeue)"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
+    {"history", cmd_sacct, "show jobs of the past (sacct)"},
     {"image", cmd_image, "import, list and remove container images"},
     {"nodes", nodes, "show nodes (sinfo)"},
     {"show", control<kShow>, "show one job, node, partition or the configuration (scontrol show)"},

@@ -11,6 +11,7 @@ namespace spur::cli {
 
 int cmd_explain(Context& context);
 int cmd_image(Context& context);
+int cmd_sacct(Context& context);
 int cmd_salloc(Context& context);
 int cmd_sbatch(Context& context);
 int cmd_sbcast(Context& context);
@@ -21,6 +22,7 @@ int cmd_simulate(Context& context);
 int cmd_sinfo(Context& context);
 int cmd_sprio(Context& context);
 int cmd_squeue(Context& context);
+int cmd_sreport(Context& context);
 int cmd_srun(Context& context);
 int cmd_sattach(Context& context);
 int cmd_sstat(Context& context);

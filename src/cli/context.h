@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "cli/accounting.h"
 #include "cli/controller.h"
 #include "cli/output.h"
 
@@ -38,6 +39,8 @@ struct Context {
   bool is_root = false;  // sees partitions that are hidden from others
   // Reads the configuration and makes a client; called at most once, and only by commands that need the controller.
   std::function<Result<std::unique_ptr<Controller>>()> connect;
+  // The same for the accounting service. RequestDisabled: there is none.
+  std::function<Result<std::unique_ptr<Accounting>>()> connect_accounting;
   // Runs job steps on the agents; only srun needs it.
   std::function<std::unique_ptr<StepRunner>()> make_step_runner;
   std::function<Time()> now;

@@ -133,6 +133,30 @@ std::string auth_socket(const DaemonConfig& config) {
   return config.auth_socket_path.empty() ? config.state_dir + "/auth.sock" : config.auth_socket_path;
 }
 
+std::string accounting_address(const DaemonConfig& config) {
+  return join_host_port(config.accounting_host.empty() ? "localhost" : config.accounting_host, config.accounting_port);
+}
+
+std::string accounting_listen(const DaemonConfig& config) {
+  return config.accounting_listen.empty() ? join_host_port("::", config.accounting_port) : config.accounting_listen;
+}
+
+std::string accounting_socket(const DaemonConfig& config) {
+  return config.state_dir + "/dbd.sock";
+}
+
+std::string accounting_auth_socket(const DaemonConfig& config) {
+  return config.state_dir + "/dbd-auth.sock";
+}
+
+std::string accounting_database(const DaemonConfig& config) {
+  return config.accounting_url.empty() ? "sqlite:" + config.state_dir + "/accounting.sqlite" : config.accounting_url;
+}
+
+std::string accounting_pid_file(const DaemonConfig& config) {
+  return config.accounting_pid_file_path.empty() ? config.state_dir + "/spurdbd.pid" : config.accounting_pid_file_path;
+}
+
 std::string controller_pid_file(const DaemonConfig& config) {
   return config.controller_pid_file.empty() ? config.state_dir + "/spurctld.pid" : config.controller_pid_file;
 }

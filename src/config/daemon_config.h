@@ -20,7 +20,7 @@
 
 namespace spur::config {
 
-inline constexpr std::uint16_t kControllerPort = 6817, kAgentPort = 6818;
+inline constexpr std::uint16_t kControllerPort = 6817, kAgentPort = 6818, kAccountingPort = 6819;
 
 // Slurm's levels, with Warning added.
 enum class LogLevel : std::uint8_t {
@@ -88,7 +88,12 @@ struct DaemonConfig {
   HealthConfig health;
   seconds sample_every{30};  // JobAcctGatherFrequency; 0: usage is only read at the end
 
-  std::string accounting_url;
+  std::string accounting_host;          // of spurdbd; empty: this host, where there is accounting (ClusterConfig) at all
+  std::uint16_t accounting_port = kAccountingPort;
+  std::string accounting_listen;        // where spurdbd listens; empty: everywhere, on its port
+  std::string accounting_url;           // of spurdbd's database; empty: see accounting_database()
+  LogConfig accounting_log;
+  std::string accounting_pid_file_path;
   UpdateConfig update;
 
   // Values that no field holds, as written: of keys that are not in force yet, and of lists that are so only in part.
@@ -110,6 +115,12 @@ std::string controller_socket(const DaemonConfig& config);    // <state_dir>/ctl
 std::string local_socket(const DaemonConfig& config);         // <state_dir>/local.sock
 std::string auth_socket(const DaemonConfig& config);          // as configured, else <state_dir>/auth.sock
 std::string image_dir(const DaemonConfig& config);            // as configured, else <state_dir>/images
+std::string accounting_address(const DaemonConfig& config);   // host:port that others dial
+std::string accounting_listen(const DaemonConfig& config);    // host:port
+std::string accounting_socket(const DaemonConfig& config);    // <state_dir>/dbd.sock
+std::string accounting_auth_socket(const DaemonConfig& config);  // <state_dir>/dbd-auth.sock
+std::string accounting_database(const DaemonConfig& config);  // as configured, else sqlite:<state_dir>/accounting.sqlite
+std::string accounting_pid_file(const DaemonConfig& config);  // as configured, else <state_dir>/spurdbd.pid
 std::string controller_pid_file(const DaemonConfig& config);  // as configured, else <state_dir>/spurctld.pid
 
 // The directory of one agent: as configured, else <state_dir>/spurd-<node>.

@@ -167,7 +167,15 @@ constexpr Key kKeys[] = {
     {Top, "logging.agent_file", "SlurmdLogFile", kPath, set_agent_log_file, Now, "The agent's log file; %n is the node, %h the host."},
 
     // ---- [accounting]
-    {Top, "accounting.database_url", "", kText, into<&DaemonConfig::accounting_url>, Later, "PostgreSQL database of the accounting records; empty: none."},
+    {Top, "accounting.host", "", kText, set_accounting_host, Now, "Host of spurdbd; with it, jobs are accounted for."},
+    {Top, "", "AccountingStorageType", word("accounting_storage/none|accounting_storage/slurmdbd"), set_accounting_type, Now, "accounting_storage/slurmdbd: jobs are accounted for, by spurdbd."},
+    {Top, "", "AccountingStorageHost", kText, into<&DaemonConfig::accounting_host>, Now, "Host of spurdbd."},
+    {Top, "accounting.port", "AccountingStoragePort", number(1, 65535), into<&DaemonConfig::accounting_port>, Now, "Port of spurdbd; 6819 unless given."},
+    {Top, "accounting.listen_addr", "", kAddress, set_accounting_listen, Now, "Where spurdbd listens, everywhere unless given; its port is also the one that others dial."},
+    {Top, "accounting.database_url", "", kText, into<&DaemonConfig::accounting_url>, Now, "Database of spurdbd: sqlite:/path or postgresql://user@host/name; a SQLite file in state_dir unless given."},
+    {Top, "accounting.pid_file", "", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "The pid file of spurdbd."},
+    {Top, "accounting.log_file", "", kText, set_accounting_log, Now, "The log file of spurdbd."},
+    {Top, "accounting.store", "AccountingStoreFlags", kList, set_accounting_store, Now, "What is kept of each job besides: job_script, job_env; job_comment and job_extra are always."},
     {Top, "accounting.fairshare_refresh_secs", "", number(10, k32), nullptr, Later, "How often fair share is computed anew."},
     {Top, "accounting.grp_wall_window_days", "", number(1, 3650), nullptr, Later, "Window of the GrpWall limit."},
     {Top, "accounting.default_qos", "", kText, nullptr, Later, "QOS of jobs that name none."},

@@ -211,6 +211,24 @@ ClientEndpoints client_options(const DaemonConfig& config) {
           .srun_epilog = config.srun_epilog};
 }
 
+Result<AccountingEndpoints> accounting_options(const std::string& path) {
+  SPUR_ASSIGN(const Loaded loaded, load(path, Want::DaemonOnly));
+  const auto& daemon = loaded.daemon;
+  AccountingEndpoints out;
+  out.cluster = loaded.cluster.cluster_name;
+  out.timeout = daemon.message_timeout;
+  out.auth_socket = client_options(daemon).auth_socket;
+  if (const std::string own = accounting_auth_socket(daemon); is_socket(own)) out.auth_socket = own;
+  out.addresses = split_list(environment("SPUR_ACCOUNTING_ADDR"));
+  if (!out.addresses.empty()) return out;
+  if (!loaded.cluster.has_accounting)
+    return fail(ErrorCode::RequestDisabled, "Slurm accounting storage is disabled");
+  if (const std::string socket = accounting_socket(daemon); is_socket(socket))
+    out.addresses.push_back("unix:" + socket);
+  out.addresses.push_back(accounting_address(daemon));
+  return out;
+}
+
 Result<ClientEndpoints> client_options(const std::string& path) {
   SPUR_ASSIGN(const Loaded loaded, load(path, Want::DaemonOnly));
   return client_options(loaded.daemon);

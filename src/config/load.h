@@ -59,6 +59,16 @@ struct ClientEndpoints {
   Duration timeout{};
   std::string mpi_default, srun_prolog, srun_epilog;  // what srun does unless its options say otherwise
 };
+// Where commands find spurdbd: $SPUR_ACCOUNTING_ADDR, else its socket if it is there, then its host:port. Without
+// accounting: an error that says so in Slurm's words.
+struct AccountingEndpoints {
+  std::vector<std::string> addresses;
+  std::string auth_socket;
+  Duration timeout{};
+  std::string cluster;  // this one's name
+};
+Result<AccountingEndpoints> accounting_options(const std::string& path = {});
+
 // All that a command needs in order to call. `path` as for load(); without warnings, which are the daemons' to tell.
 Result<ClientEndpoints> client_options(const std::string& path = {});
 ClientEndpoints client_options(const DaemonConfig& config);

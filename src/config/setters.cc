@@ -30,6 +30,42 @@ Status set_listen_address(Target& target, const Value& value) {
   return {};
 }
 
+Status set_accounting_host(Target& target, const Value& value) {
+  target.draft.daemon.accounting_host = value.text;
+  target.draft.cluster.has_accounting = !value.text.empty();
+  return {};
+}
+
+Status set_accounting_type(Target& target, const Value& value) {
+  target.draft.cluster.has_accounting = equal_ignoring_case(value.text, "accounting_storage/slurmdbd");
+  return {};
+}
+
+Status set_accounting_listen(Target& target, const Value& value) {
+  target.draft.daemon.accounting_listen = value.text;
+  target.draft.daemon.accounting_port = static_cast<std::uint16_t>(value.number);
+  return {};
+}
+
+Status set_accounting_log(Target& target, const Value& value) {
+  target.draft.daemon.accounting_log.file = value.text;
+  return {};
+}
+
+Status set_accounting_store(Target& target, const Value& value) {
+  auto& cluster = target.draft.cluster;
+  for (const std::string& word : value.list) {
+    if (equal_ignoring_case(word, "job_script"))
+      cluster.keep_scripts = true;
+    else if (equal_ignoring_case(word, "job_env"))
+      cluster.keep_environments = true;
+    else if (!equal_ignoring_case(word, "job_comment") && !equal_ignoring_case(word, "job_extra") &&
+             !equal_ignoring_case(word, "no_stdio"))
+      return bad(fmt::format("\"{}\" is none of job_comment, job_env, job_extra, job_script, no_stdio", word));
+  }
+  return {};
+}
+
 Status set_agent_listen(Target& target, const Value& value) {
   target.draft.daemon.agent_listen = value.list[0];
   target.draft.daemon.agent_port = static_cast<std::uint16_t>(value.number);

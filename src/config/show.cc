@@ -102,17 +102,24 @@ std::string agent_parameters(const Source& s) {
   return s.cluster.config_overrides ? "config_overrides" : "(null)";
 }
 
+std::string store_flags(const Source& s) {
+  std::string out;
+  if (s.cluster.keep_environments) out += "job_env";
+  if (s.cluster.keep_scripts) out += out.empty() ? "job_script" : ",job_script";
+  return out.empty() ? "(null)" : out;
+}
+
 // clang-format off
 constexpr Row kRows[] = {
     {"AccountingStorageBackupHost", "(null)"},
     {"AccountingStorageEnforce", "none"},
-    {"AccountingStorageHost", "localhost"},
+    {"AccountingStorageHost", "", "", [](const Source& s) { return s.daemon.accounting_host.empty() ? "localhost" : s.daemon.accounting_host; }},
     {"AccountingStorageExternalHost", "(null)"},
     {"AccountingStorageParameters", "(null)"},
-    {"AccountingStoragePort", "0"},
+    {"AccountingStoragePort", "", "", [](const Source& s) { return std::to_string(s.cluster.has_accounting ? s.daemon.accounting_port : 0); }},
     {"AccountingStorageTRES", "cpu,mem,energy,node,billing,fs/disk,vmem,pages"},
-    {"AccountingStorageType", "(null)"},
-    {"AccountingStoreFlags", "(null)"},
+    {"AccountingStorageType", "", "", [](const Source& s) { return std::string(s.cluster.has_accounting ? "accounting_storage/slurmdbd" : "(null)"); }},
+    {"AccountingStoreFlags", "", "", store_flags},
     {"AcctGatherEnergyType", "(null)"},
     {"AcctGatherFilesystemType", "(null)"},
     {"AcctGatherInterconnectType", "(null)"},

@@ -12,10 +12,10 @@ using enum Scope;
 // clang-format off
 constexpr SlurmName kNames[] = {
     {Top, "AccountingStorageBackupHost", ""}, {Top, "AccountingStorageEnforce", "none|0"},
-    {Top, "AccountingStorageExternalHost", ""}, {Top, "AccountingStorageHost", ""}, {Top, "AccountingStorageLoc", ""},
-    {Top, "AccountingStorageParameters", ""}, {Top, "AccountingStoragePass", ""}, {Top, "AccountingStoragePort", ""},
-    {Top, "AccountingStorageTRES", ""}, {Top, "AccountingStorageType", "accounting_storage/none"},
-    {Top, "AccountingStorageUser", ""}, {Top, "AccountingStoreFlags", ""}, {Top, "AccountingStoreJobComment", ""},
+    {Top, "AccountingStorageExternalHost", ""}, {Top, "AccountingStorageLoc", ""},
+    {Top, "AccountingStorageParameters", ""}, {Top, "AccountingStoragePass", ""},
+    {Top, "AccountingStorageTRES", ""},
+    {Top, "AccountingStorageUser", ""}, {Top, "AccountingStoreJobComment", ""},
     {Top, "AcctGatherEnergyType", "acct_gather_energy/none"},
     {Top, "AcctGatherFilesystemType", "acct_gather_filesystem/none"}, {Top, "AcctGatherInfinibandType", "acct_gather_infiniband/none"},
     {Top, "AcctGatherInterconnectType", "acct_gather_interconnect/none"}, {Top, "AcctGatherNodeFreq", "0"},

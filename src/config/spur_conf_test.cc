@@ -51,8 +51,7 @@ TEST(SpurConf, Production) {
   const Loaded loaded = load_file("production.spur.conf");
   EXPECT_EQ(
       without_path(loaded.warnings),
-      (std::vector<std::string>{"production.spur.conf:15: accounting.database_url: not in force yet",
-                                "production.spur.conf:12: scheduler.fairshare_halflife_days: not in force yet"}));
+      (std::vector<std::string>{"production.spur.conf:12: scheduler.fairshare_halflife_days: not in force yet"}));
   EXPECT_EQ(loaded.cluster.cluster_name, "production");
   EXPECT_EQ(loaded.daemon.controller_listen, std::vector<std::string>{"[::]:6817"});
   EXPECT_EQ(loaded.daemon.controller_port, 6817);

@@ -73,7 +73,10 @@ void CommitQueue::on_durable(Status status) {
   if (std::exchange(full_, false)) hooks_.log("the journal has space again");
   bytes_ += batch_bytes_;
   std::vector<state::Effect> effects;
-  const auto outcomes = cluster_->apply(cluster_->index() + 1, batch_, &effects);
+  std::vector<state::OutboxRecord> records;
+  const auto outcomes =
+      cluster_->apply(cluster_->index() + 1, batch_, &effects, hooks_.account ? &records : nullptr);
+  if (!records.empty()) hooks_.account(cluster_->outbox().born, std::move(records));
   hooks_.publish();
   auto callers = std::exchange(in_flight_, {});
   for (std::size_t i = 0; i < callers.size(); ++i)

@@ -34,6 +34,8 @@ class CommitQueue {
     std::function<void(const std::vector<state::Effect>&)> applied;
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
+    // What accounting must know of the batch; empty: nobody asks.
+    std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
   };
   enum class IfFull : std::uint8_t { Wait, Refuse };  // what becomes of a command for which there is no space
 

@@ -20,7 +20,8 @@ constexpr std::uint64_t kSnapshotBytes = 64u << 20;
 // Commands after which waiting jobs may have become able to start.
 bool frees_or_adds_work(const state::Command& command) {
   return !std::holds_alternative<state::StartJob>(command) && !std::holds_alternative<state::SetReasons>(command) &&
-         !std::holds_alternative<state::PurgeJobs>(command) && !std::holds_alternative<state::MarkKillSent>(command);
+         !std::holds_alternative<state::PurgeJobs>(command) && !std::holds_alternative<state::MarkKillSent>(command) && !std::holds_alternative<state::OutboxAcked>(command) &&
+         !std::holds_alternative<state::StepsEnded>(command);
 }
 
 // A command per job; the components of a heterogeneous job are one.
@@ -46,7 +47,8 @@ Controller::Controller(Doors doors)
                 .publish = [this] { publish(); },
                 .applied = [this](const auto& effects) { on_applied(effects); },
                 .fatal = [this](const Error& error) { doors_.fatal(error); },
-                .log = [this](std::string line) { doors_.log(std::move(line)); }}),
+                .log = [this](std::string line) { doors_.log(std::move(line)); },
+                .account = doors_.account}),
       dispatcher_(doors_.clock, doors_.agents,
                   {.view = [this]() -> const model::View& { return cluster_->view(); },
                    .propose = [this](state::Command c, auto then) { propose(std::move(c), std::move(then)); },
@@ -67,7 +69,9 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   }
   for (const auto& entry : recovery.entries) {
     SPUR_ASSIGN(const auto batch, wire::decode_batch(entry));
-    cluster_->apply(cluster_->index() + 1, batch, nullptr);
+    std::vector<state::OutboxRecord> records;
+    cluster_->apply(cluster_->index() + 1, batch, nullptr, doors_.account ? &records : nullptr);
+    if (!records.empty()) doors_.account(cluster_->outbox().born, std::move(records));
   }
   (void)cluster_->take_changes();
   clocks_.rebuild(cluster_->view());
@@ -158,6 +162,10 @@ void Controller::maybe_plan() {
   if (!kind) return;  // next_timer() brings us back
   planning_ = true;
   doors_.request_plan(picture_, std::max(doors_.clock.now(), cluster_->view().as_of), *kind);
+}
+
+void Controller::on_accounted(std::uint64_t number) {
+  propose(state::OutboxAcked{number}, {}, IfFull::Refuse);
 }
 
 void Controller::plan_done(sched::Plan plan) {
@@ -287,15 +295,22 @@ void Controller::maybe_snapshot() {
   doors_.in_background([this, image] {
     auto bytes = std::make_shared<std::string>(wire::encode_image(*image));
     const std::uint64_t index = image->index;
-    doors_.post([this, bytes, index] {
-      doors_.journal.save_snapshot(index, std::move(*bytes), [this](Status status) {
-        doors_.post([this, status = std::move(status)] {
-          snapshotting_ = false;
-          // The log is complete without it: go on, and try again after as much more log.
-          if (!status) doors_.log("error: cannot store a snapshot: " + status.error().message);
+    const auto save = [this, bytes, index] {
+      doors_.post([this, bytes, index] {
+        doors_.journal.save_snapshot(index, std::move(*bytes), [this](Status status) {
+          doors_.post([this, status = std::move(status)] {
+            snapshotting_ = false;
+            // The log is complete without it: go on, and try again after as much more log.
+            if (!status) doors_.log("error: cannot store a snapshot: " + status.error().message);
+          });
         });
       });
-    });
+    };
+    // What a replay of the log would make again for accounting must be safe without it.
+    if (doors_.when_accounted)
+      doors_.when_accounted(image->outbox.next - 1, save);
+    else
+      save();
   });
 }
 

@@ -70,6 +70,10 @@ class Controller {
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
+    // What accounting must know (AcctOutbox::add), and when it is on disk up to a number (when_spooled); empty: nobody
+    // asks.
+    std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
+    std::function<void(std::uint64_t number, std::function<void()> then)> when_accounted = {};
   };
   using DoneReply = std::function<void(Status)>;
 
@@ -117,6 +121,9 @@ class Controller {
   void on_agent_connected(const std::string& node);
   void on_agent_disconnected(const std::string& node);
   void set_public_key(std::string key) { dispatcher_.controller_public_key = std::move(key); }
+
+  // The accounting database has all records up to this number.
+  void on_accounted(std::uint64_t number);
 
   void plan_done(sched::Plan plan);
 

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "ctld/acct_outbox.h"
 #include "ctld/controller.h"
 #include "sched/engine.h"
 
@@ -26,6 +27,7 @@ class CoreThread {
     std::function<void(std::string)> log;
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
+    AcctOutbox* outbox = nullptr;             // where records for accounting go; null: nowhere
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

@@ -340,13 +340,23 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
                              .prolog_failed = done.prolog_failed,
                              .node_blameless = done.node_blameless,
                              .drain = done.drain,
-                             .usage = done.usage};
+                             .usage = done.usage,
+                             .batch_usage = done.batch_usage,
+                             .steps = done.steps};
   hooks_.propose_repeated(std::move(command), [this, node, run = done.run, why = done.error](const auto& outcome) {
     if (was_full(outcome)) return;
     if (!why.empty()) hooks_.log(fmt::format("error: node {} could not run job {}: {}", node, run.job.value, why));
     work_.erase({node, run});
     agents_.send(node, model::ControllerDoneAck{run});
   });
+}
+
+// Only a note for accounting: of a run that is not known any more there is nothing to note.
+void Dispatcher::on(const std::string& node, const model::AgentStepsEnded& ended) {
+  hooks_.propose_repeated(state::StepsEnded{ended.run.job, ended.run.epoch, ended.steps},
+                          [this, node, run = ended.run, count = ended.first + ended.steps.size()](const auto& outcome) {
+                            if (!was_full(outcome)) agents_.send(node, model::ControllerStepsAck{run, count});
+                          });
 }
 
 void Dispatcher::check_leases(Duration now) {

@@ -80,6 +80,7 @@ class Dispatcher {
   void on(const std::string& node, const model::AgentHeartbeat& heartbeat);
   void on(const std::string& node, const model::AgentLaunched& launched);
   void on(const std::string& node, const model::AgentJobDone& done);
+  void on(const std::string& node, const model::AgentStepsEnded& ended);
   void welcome(const std::string& node, const std::vector<model::JobRun>& holding);
   void ask_for_hello(const std::string& node, std::vector<model::JobRun> unknown);
   model::ControllerWelcome welcome_message() const;

@@ -23,6 +23,7 @@ class Launcher {
     bool prolog_failed = false, node_blameless = false;  // as in model::AgentJobDone
     std::string drain{};
     model::Usage usage{};
+    model::Usage batch_usage{};  // of the script alone
   };
   // What the node knows of runs, from durable records; `ended` ones stay until forget().
   struct Known {

@@ -28,6 +28,15 @@ spur::Result<std::unique_ptr<spur::cli::Controller>> connect() {
                                                               .epilog = std::move(endpoints.srun_epilog)});
 }
 
+spur::Result<std::unique_ptr<spur::cli::Accounting>> connect_accounting() {
+  SPUR_ASSIGN(auto endpoints, spur::config::accounting_options());
+  return spur::cli::make_wire_accounting({.addresses = std::move(endpoints.addresses),
+                                          .auth_socket = std::move(endpoints.auth_socket),
+                                          .timeout = endpoints.timeout,
+                                          .interrupted = spur::cli::interrupted},
+                                         std::move(endpoints.cluster));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +50,7 @@ int main(int argc, char** argv) {
   context.spur_version = SPUR_VERSION;
   context.is_root = ::geteuid() == 0;
   context.connect = connect;
+  context.connect_accounting = connect_accounting;
   context.make_step_runner = cli::make_wire_step_runner;
   context.now = [] { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); };
   context.pause = [](seconds span) { std::this_thread::sleep_for(span); };

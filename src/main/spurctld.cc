@@ -33,6 +33,7 @@
 #include "os/local_socket.h"
 #include "os/log.h"
 #include "os/name_lookup.h"
+#include "os/outbox_file.h"
 #include "os/signals.h"
 #include "os/sqlite_journal.h"
 #include "os/state_directory.h"
@@ -172,6 +173,7 @@ class Spurctld {
     local_.reset();
     links_.close();
     server_->stop(std::chrono::seconds(1));
+    if (outbox_) outbox_->stop();  // it speaks to the core
     core_->stop();
     programs_.reset();
     journal_.reset();
@@ -224,18 +226,66 @@ class Spurctld {
     return {};
   }
 
+  // Records are made while the cluster has accounting; one that had it may still have some to send.
+  Status open_outbox() {
+    outbox_.reset();
+    spool_.reset();
+    const std::string file = loaded_.daemon.state_dir + "/outbox.sqlite";
+    if (!loaded_.cluster.has_accounting && ::access(file.c_str(), F_OK) != 0) return {};
+    SPUR_ASSIGN(spool_, os::OutboxFile::open(loaded_.daemon.state_dir));
+    outbox_ = std::make_unique<ctld::AcctOutbox>(ctld::AcctOutbox::Doors{
+        .spool = *spool_,
+        .address = config::accounting_address(loaded_.daemon),
+        .cluster = cluster_name_,
+        .control_host = short_hostname(),
+        .control_port = loaded_.daemon.controller_port,
+        .credential =
+            [this] {
+              io::CredentialClaims claims;
+              claims.kind = io::CredentialKind::User;
+              claims.uid = Uid{::geteuid()};
+              claims.gid = Gid{::getegid()};
+              claims.audience = "accounting";
+              return signer_->sign(claims, clock_.now());
+            },
+        .committed =
+            [this](std::uint64_t number) {
+              if (core_) core_->post([number](ctld::Controller& controller) { controller.on_accounted(number); });
+            },
+        .catalogue = {},
+        .node_keys = [this] { return node_keys(); },
+        .log = [this](const std::string& line) { log_line(line); },
+        .names = {.user = [](Uid uid) { return os::name_of_user(uid); },
+                  .group = [](Gid gid) { return os::name_of_group(gid); }}});
+    return {};
+  }
+
+  std::vector<std::string> node_keys() const {
+    std::vector<std::string> keys;
+    const auto picture = core_ ? core_->picture() : nullptr;
+    if (picture)
+      picture->view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+        if (!node->public_key.empty()) keys.push_back(node->public_key);
+      });
+    return keys;
+  }
+
   Status start_core(const std::string& public_key) {
     return open_or_clear([&]() -> Status {
       if (!journal_) SPUR_TRY(open_journal());
       if (!programs_) SPUR_TRY(open_programs());
+      SPUR_TRY(open_outbox());
       core_ = std::make_unique<ctld::CoreThread>(
           ctld::CoreThread::Doors{.clock = clock_,
                                   .journal = *journal_,
                                   .agents = links_,
                                   .log = [this](const std::string& line) { log_line(line); },
                                   .fatal = [this](const Error& error) { die(error); },
-                                  .programs = programs_.get()});
-      return core_->start(loaded_.cluster, public_key);
+                                  .programs = programs_.get(),
+                                  .outbox = outbox_.get()});
+      SPUR_TRY(core_->start(loaded_.cluster, public_key));
+      if (outbox_) core_->post([this](ctld::Controller& controller) { outbox_->lead(controller.cluster().outbox()); });
+      return {};
     });
   }
 
@@ -357,6 +407,8 @@ class Spurctld {
   std::unique_ptr<os::TrustedKeyVerifier> verifier_;
   ctld::AgentLinks links_;
   std::unique_ptr<os::ThreadedHooks> programs_;
+  std::unique_ptr<os::OutboxFile> spool_;
+  std::unique_ptr<ctld::AcctOutbox> outbox_;
   std::unique_ptr<ctld::CoreThread> core_;
   std::unique_ptr<ctld::Identify> identify_;
   std::unique_ptr<ctld::ControllerCalls> calls_;

@@ -11,6 +11,8 @@
 //   Launched -------------------->            durably noted on the node; one that cannot be launched is a JobDone
 //          <---------------------- End        TERM or KILL; repeated until JobDone
 //   JobDone  -------------------->            repeated by the agent until DoneAck
+//   StepsEnded ------------------>           while the run goes on, when many have ended; repeated until StepsAck
+//          <---------------------- StepsAck
 //          <---------------------- DoneAck    durable in the journal: the agent may forget it
 #pragma once
 
@@ -25,6 +27,7 @@
 #include "model/allocation.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "model/step_end.h"
 #include "model/usage.h"
 
 namespace spur::model {
@@ -54,8 +57,16 @@ struct AgentJobDone {
   bool node_blameless = false;  // not launched, and no sign that the node is broken (its user is not known there)
   std::string drain{};          // why the node must not be used any more (its epilog failed); empty: it may
   Usage usage{};
+  Usage batch_usage{};            // the part of it that is the batch script's own
+  std::vector<StepEnd> steps{};   // of the run, that the controller has not got yet
 };
-using AgentMessage = std::variant<AgentHello, AgentHeartbeat, AgentLaunched, AgentJobDone>;
+// Steps of a run that goes on, so that a job of many of them has no large end.
+struct AgentStepsEnded {
+  JobRun run;
+  std::uint64_t first = 0;  // which step of the run to end this is, counted from 0
+  std::vector<StepEnd> steps;
+};
+using AgentMessage = std::variant<AgentHello, AgentHeartbeat, AgentLaunched, AgentJobDone, AgentStepsEnded>;
 
 // ---- controller to agent
 struct ControllerWelcome {
@@ -131,7 +142,11 @@ struct ControllerSuspend {
 struct ControllerDoneAck {
   JobRun run;
 };
+struct ControllerStepsAck {
+  JobRun run;
+  std::uint64_t count = 0;  // so many of its ended steps are on record
+};
 using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal,
-                                       ControllerSuspend, ControllerDoneAck>;
+                                       ControllerSuspend, ControllerDoneAck, ControllerStepsAck>;
 
 }  // namespace spur::model

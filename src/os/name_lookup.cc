@@ -80,4 +80,20 @@ std::vector<std::string> group_names_of(Uid uid, Gid gid) {
   return out;
 }
 
+std::string name_of_user(Uid uid) {
+  passwd entry{};
+  std::vector<char> buffer;
+  const auto found =
+      look_up(entry, buffer, "a user", [&](auto... rest) { return ::getpwuid_r(uid.value, rest...); });
+  return found && *found ? (*found)->pw_name : "";
+}
+
+std::string name_of_group(Gid gid) {
+  group entry{};
+  std::vector<char> buffer;
+  const auto found =
+      look_up(entry, buffer, "a group", [&](auto... rest) { return ::getgrgid_r(gid.value, rest...); });
+  return found && *found ? (*found)->gr_name : "";
+}
+
 }  // namespace spur::os

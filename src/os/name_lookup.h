@@ -17,4 +17,8 @@ Result<std::vector<Uid>> members_of_group(const std::string& name);
 // Names of all groups of a user, that of `gid` first; empty for a user who is not known.
 std::vector<std::string> group_names_of(Uid uid, Gid gid);
 
+// Empty where there is none.
+std::string name_of_user(Uid uid);
+std::string name_of_group(Gid gid);
+
 }  // namespace spur::os

@@ -98,6 +98,7 @@ void StepLauncher::run_epilog(model::JobRun run, Ended ended) {
 void StepLauncher::tell_end(Ended ended) {
   Run& state = runs_.at(ended.run);
   state.phase = Phase::Ended;
+  ended.batch_usage = ended.usage;
   ended.usage.add(state.steps_usage);
   ended.usage.gpu_memory_mib = state.gpu_peak.memory_mib;
   ended.usage.gpu_utilization = state.gpu_peak.percent;

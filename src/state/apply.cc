@@ -25,11 +25,12 @@ Cluster::Cluster() {
   view_.node_by_name = std::make_shared<const std::map<std::string, NodeIndex, std::less<>>>();
 }
 
-std::vector<Outcome> Cluster::apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects) {
+std::vector<Outcome> Cluster::apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects,
+                                    std::vector<OutboxRecord>* records) {
   SPUR_CHECK_MSG(index > view_.version, "a batch is applied twice");
   view_.version = index;
   view_.as_of = std::max(view_.as_of, batch.at);
-  Applier applier(*this, view_, effects);
+  Applier applier(*this, view_, effects, records);
   std::vector<Outcome> outcomes;
   outcomes.reserve(batch.commands.size());
   for (const Command& command : batch.commands) {

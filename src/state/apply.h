@@ -16,12 +16,14 @@
 namespace spur::state {
 
 struct Applier {
-  Applier(Cluster& c, model::View& v, std::vector<Effect>* e) : cluster(c), view(v), now(v.as_of), effects(e) {}
+  Applier(Cluster& c, model::View& v, std::vector<Effect>* e, std::vector<OutboxRecord>* r)
+      : cluster(c), view(v), now(v.as_of), effects(e), records(r) {}
 
   Cluster& cluster;
   model::View& view;
   const Time now;
   std::vector<Effect>* const effects;  // null: nobody carries them out (replay)
+  std::vector<OutboxRecord>* const records;  // null: nobody keeps them
 
   // ---- one per command
   Outcome apply(const SetConfig& command);
@@ -53,6 +55,8 @@ struct Applier {
   Outcome apply(const SetAccounts& command);
   Outcome apply(const DecayUsage& command);
   Outcome apply(const ResetUsage& command);
+  Outcome apply(const StepsEnded& command);
+  Outcome apply(const OutboxAcked& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -196,6 +200,17 @@ struct Applier {
   void fade_usage(bool forget);
   void reckon_shares();
   std::uint32_t association_of(const model::JobSpec& spec) const;  // 0: none
+  // ---- accounting (outbox.cc). Each numbers a record if the cluster has accounting.
+  void note(decltype(OutboxRecord::what) what);
+  bool is_noted(const model::Job* before, const model::Job& after) const;
+  bool is_noted(const model::Node* before, const model::Node& after) const;
+  void note_requeue(const model::Job& job);  // as its run ended
+  // Also keeps the worst exit status of them in `job`.
+  void note_steps(model::Job& job, const std::vector<model::StepEnd>& steps);
+  void note_batch_step(const model::Job& job, const NodeJobDone& report);
+  void note_cluster();  // what it has
+  void note_reservation(const model::Reservation& reservation, bool over);
+  void note_everything();
 
   // ---- nodes (node_config.cc)
   const model::NodeConfig* configured(const std::string& name) const;

@@ -119,6 +119,8 @@ Outcome Applier::apply(const NodeJobDone& command) {
     end_run(job, verdict.state, verdict.reason);
   }
   add_usage(job, command.usage);
+  if (decides) note_batch_step(job, command);
+  note_steps(job, command.steps);
   leave_node(job, at);
   judge_node(at, command);
   const JobId id = job.id;

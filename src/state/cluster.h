@@ -15,6 +15,7 @@
 #include "state/effect.h"
 #include "state/interner.h"
 #include "state/job_index.h"
+#include "state/outbox.h"
 #include "state/token_table.h"
 
 namespace spur::state {
@@ -35,8 +36,10 @@ class Cluster {
   Cluster();
 
   // Applies a batch in order. One outcome per command; effects of all are appended to *effects (may be null on
-  // replay).
-  std::vector<Outcome> apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects);
+  // replay), what accounting must know to *records (null: nobody asks; they are numbered all the same).
+  std::vector<Outcome> apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects,
+                             std::vector<OutboxRecord>* records = nullptr);
+  const Outbox& outbox() const { return outbox_; }
 
   // The current picture, sharing structure with this Cluster. O(1).
   const model::View& view() const { return view_; }
@@ -79,6 +82,7 @@ class Cluster {
     std::vector<model::AccountUser> users;
     std::vector<model::PastUsage> usages;
     Time decayed;  // when usage faded last
+    Outbox outbox;
   };
   Image image() const;
   // An image that does not fit together is refused as Corrupt.
@@ -93,6 +97,7 @@ class Cluster {
 
   model::View view_;
   TokenTable tokens_;
+  Outbox outbox_;
   // The rest is derived from the view: look-ups that make commands cheap, and what is kept once.
   JobIndex index_;
   Interner interner_;

@@ -21,6 +21,7 @@
 #include "model/node.h"
 #include "model/qos.h"
 #include "model/reservation.h"
+#include "model/step_end.h"
 
 namespace spur::state {
 
@@ -96,6 +97,8 @@ struct NodeJobDone {
   bool node_blameless = false;
   std::string drain{};  // why the node must not be used any more
   model::Usage usage{};
+  model::Usage batch_usage{};
+  std::vector<model::StepEnd> steps{};
 };
 
 struct HoldJob {
@@ -212,11 +215,23 @@ struct ResetUsage {
   std::uint32_t association = 0;
 };
 
+// Steps that ended while their job goes on. Nothing but a note for accounting.
+struct StepsEnded {
+  JobId job;
+  Epoch epoch;
+  std::vector<model::StepEnd> steps;
+};
+// The accounting database has all records up to this number.
+struct OutboxAcked {
+  std::uint64_t number = 0;
+};
+
 using Command =
     std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob, RequeueJob,
                  SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost, NodeResponding, UpdateNode,
                  PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation, ReservationsDue, SetQos,
-                 SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage>;
+                 SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage, StepsEnded,
+                 OutboxAcked>;
 
 // The unit of the journal: one stamp, some commands, applied in order.
 struct Batch {

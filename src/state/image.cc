@@ -43,6 +43,7 @@ Cluster::Image Cluster::image() const {
   image.users = view_.accounts->users();
   image.usages = usages(view_);
   image.decayed = view_.decayed;
+  image.outbox = outbox_;
   return image;
 }
 
@@ -114,6 +115,7 @@ Result<std::unique_ptr<Cluster>> Cluster::from_image(Image image) {
   auto cluster = std::make_unique<Cluster>();
   model::View& view = cluster->view_;
   view.version = image.index;
+  cluster->outbox_ = image.outbox;
   view.as_of = image.as_of;
   view.next_job_id = image.next_job_id;
   view.config = std::make_shared<const model::ClusterConfig>(image.config);

@@ -124,6 +124,7 @@ void Applier::close(Job job) {
     emit(EndJob{id, job.epoch, (job.flags & model::kSignaling) != 0});
     put(std::move(job));
   } else if (job.flags &= ~(model::kCompleting | model::kSignaling); job.after_completing != AfterCompleting::Stay) {
+    note_requeue(job);
     back_to_queue(job);
     put(std::move(job));
   } else {

@@ -21,9 +21,12 @@ void Applier::put(Job job, bool quiet) {
   const bool waited = before && is_waiting(*before);
   const bool was_over = before && is_over(*before);
 
+  const bool noted = is_noted(before, job);
+
   const JobId id = job.id;
   const auto record = std::make_shared<const Job>(std::move(job));
   view.jobs.set(id.value, record);
+  if (noted) note(JobNote{record, false});
   if (waiting) {
     view.pending.set(id.value, record);
   } else if (waited) {
@@ -57,7 +60,13 @@ void Applier::forget(const Job& job) {
 
 void Applier::put_node(model::Node node) {
   const NodeIndex at = node.index;
-  view.nodes.set(at.value, std::make_shared<const model::Node>(std::move(node)));
+  const model::NodePtr* before = view.nodes.find(at.value);
+  const bool noted = is_noted(before ? before->get() : nullptr, node);
+  const bool other_hardware = before && (*before)->hardware != node.hardware;
+  const auto record = std::make_shared<const model::Node>(std::move(node));
+  view.nodes.set(at.value, record);
+  if (noted) note(NodeNote{record});
+  if (other_hardware) note_cluster();
   cluster.changes_.nodes.push_back(at);
 }
 

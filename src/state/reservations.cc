@@ -118,6 +118,7 @@ Status Applier::check_reservation(const Reservation& r) const {
 }
 
 void Applier::put_reservation(Reservation reservation) {
+  note_reservation(reservation, false);
   List list = *view.reservations;
   const auto at = std::ranges::lower_bound(list, reservation.name, {}, &Reservation::name);
   if (at != list.end() && at->name == reservation.name) {
@@ -131,6 +132,8 @@ void Applier::put_reservation(Reservation reservation) {
 
 void Applier::erase_reservation(const std::string& name) {
   List list = *view.reservations;
+  for (const Reservation& r : list)
+    if (r.name == name) note_reservation(r, true);
   std::erase_if(list, [&](const Reservation& r) { return r.name == name; });
   view.reservations = std::make_shared<const List>(std::move(list));
   cluster.changes_.reservations = true;

@@ -204,7 +204,7 @@ class Hasher {
         c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
         c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown,
-        c.accounting);
+        c.accounting, c.has_accounting, c.keep_scripts, c.keep_environments);
   }
 
  private:
@@ -236,7 +236,7 @@ std::uint64_t Cluster::state_hash() const {
   Hasher hasher;
   hasher.all(image.index, image.as_of, image.next_job_id, image.config, image.nodes, image.jobs, image.tokens,
              image.reservations, image.qos, image.shares, image.accounts_revision, image.associations, image.users,
-             image.usages, image.decayed);
+             image.usages, image.decayed, image.outbox.born, image.outbox.next, image.outbox.acked);
   return hasher.value();
 }
 

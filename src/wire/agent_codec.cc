@@ -45,13 +45,23 @@ static Status from_proto(const v1::AgentLaunched& p, model::AgentLaunched* m) {
 // clang-format off
 #define SPUR_JOB_DONE_FIELDS(F) \
   F(MSG, run) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) F(PLAIN, launch_failed) F(PLAIN, error) \
-  F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage)
+  F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage) \
+  F(MSG, batch_usage) F(MSGS, steps)
 // clang-format on
 static void to_proto(const model::AgentJobDone& m, v1::AgentJobDone* p) {
   SPUR_JOB_DONE_FIELDS(SPUR_TO)
 }
 static Status from_proto(const v1::AgentJobDone& p, model::AgentJobDone* m) {
   SPUR_JOB_DONE_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_STEPS_ENDED_FIELDS(F) F(MSG, run) F(PLAIN, first) F(MSGS, steps)
+static void to_proto(const model::AgentStepsEnded& m, v1::AgentStepsEnded* p) {
+  SPUR_STEPS_ENDED_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::AgentStepsEnded& p, model::AgentStepsEnded* m) {
+  SPUR_STEPS_ENDED_FIELDS(SPUR_FROM)
   return {};
 }
 
@@ -164,6 +174,15 @@ static Status from_proto(const v1::ControllerDoneAck& p, model::ControllerDoneAc
   return {};
 }
 
+#define SPUR_STEPS_ACK_FIELDS(F) F(MSG, run) F(PLAIN, count)
+static void to_proto(const model::ControllerStepsAck& m, v1::ControllerStepsAck* p) {
+  SPUR_STEPS_ACK_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::ControllerStepsAck& p, model::ControllerStepsAck* m) {
+  SPUR_STEPS_ACK_FIELDS(SPUR_FROM)
+  return {};
+}
+
 namespace {
 
 // Which alternative of the oneof carries which struct.
@@ -178,6 +197,12 @@ auto* slot(v1::AgentMessage* p, const model::AgentLaunched&) {
 }
 auto* slot(v1::AgentMessage* p, const model::AgentJobDone&) {
   return p->mutable_job_done();
+}
+auto* slot(v1::AgentMessage* p, const model::AgentStepsEnded&) {
+  return p->mutable_steps_ended();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerStepsAck&) {
+  return p->mutable_steps_ack();
 }
 auto* slot(v1::ControllerMessage* p, const model::ControllerWelcome&) {
   return p->mutable_welcome();
@@ -224,6 +249,8 @@ Status from_proto(const v1::AgentMessage& p, model::AgentMessage* m) {
       return from_proto(p.launched(), &m->emplace<model::AgentLaunched>());
     case v1::AgentMessage::kJobDone:
       return from_proto(p.job_done(), &m->emplace<model::AgentJobDone>());
+    case v1::AgentMessage::kStepsEnded:
+      return from_proto(p.steps_ended(), &m->emplace<model::AgentStepsEnded>());
     case v1::AgentMessage::KIND_NOT_SET:
       break;
   }
@@ -248,6 +275,8 @@ Status from_proto(const v1::ControllerMessage& p, model::ControllerMessage* m) {
       return from_proto(p.suspend(), &m->emplace<model::ControllerSuspend>());
     case v1::ControllerMessage::kDoneAck:
       return from_proto(p.done_ack(), &m->emplace<model::ControllerDoneAck>());
+    case v1::ControllerMessage::kStepsAck:
+      return from_proto(p.steps_ack(), &m->emplace<model::ControllerStepsAck>());
     case v1::ControllerMessage::KIND_NOT_SET:
       break;
   }

@@ -170,7 +170,8 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 // clang-format off
 #define SPUR_NODE_JOB_DONE_FIELDS(F) \
   F(ID, job) F(ID, epoch) F(PLAIN, node) F(MSG, exit) F(PLAIN, is_batch_host) F(PLAIN, out_of_memory) \
-  F(PLAIN, launch_failed) F(PLAIN, error) F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage)
+  F(PLAIN, launch_failed) F(PLAIN, error) F(PLAIN, prolog_failed) F(PLAIN, node_blameless) F(PLAIN, drain) F(MSG, usage) \
+  F(MSG, batch_usage) F(MSGS, steps)
 // clang-format on
 #define SPUR_TARGET_FIELDS(F) F(MSG, target)
 #define SPUR_HOLD_FIELDS(F) F(MSG, target) F(ENUM, hold)
@@ -194,6 +195,9 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 #define SPUR_DECAY_USAGE_FIELDS(F) F(PLAIN, reset)
 #define SPUR_RESET_USAGE_FIELDS(F) F(PLAIN, association)
 
+#define SPUR_STEPS_ENDED_FIELDS(F) F(ID, job) F(ID, epoch) F(MSGS, steps)
+#define SPUR_OUTBOX_ACKED_FIELDS(F) F(PLAIN, number)
+
 SPUR_PLAIN_COMMAND(NodeJobDone, node_job_done, SPUR_NODE_JOB_DONE_FIELDS)
 SPUR_PLAIN_COMMAND(HoldJob, hold_job, SPUR_HOLD_FIELDS)
 SPUR_PLAIN_COMMAND(ReleaseJob, release_job, SPUR_TARGET_FIELDS)
@@ -215,6 +219,8 @@ SPUR_PLAIN_COMMAND(SetAccounts, set_accounts, SPUR_SET_ACCOUNTS_FIELDS)
 SPUR_PLAIN_COMMAND(DecayUsage, decay_usage, SPUR_DECAY_USAGE_FIELDS)
 SPUR_PLAIN_COMMAND(ResetUsage, reset_usage, SPUR_RESET_USAGE_FIELDS)
 SPUR_PLAIN_COMMAND(PreemptionDue, preemption_due, SPUR_MARK_KILL_FIELDS)
+SPUR_PLAIN_COMMAND(StepsEnded, steps_ended, SPUR_STEPS_ENDED_FIELDS)
+SPUR_PLAIN_COMMAND(OutboxAcked, outbox_acked, SPUR_OUTBOX_ACKED_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
@@ -250,6 +256,8 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kResetUsage, reset_usage, ResetUsage)
     SPUR_CASE(kPreemptJobs, preempt_jobs, PreemptJobs)
     SPUR_CASE(kPreemptionDue, preemption_due, PreemptionDue)
+    SPUR_CASE(kStepsEnded, steps_ended, StepsEnded)
+    SPUR_CASE(kOutboxAcked, outbox_acked, OutboxAcked)
     case v1::Command::KIND_NOT_SET:
       break;
   }

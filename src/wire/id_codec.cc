@@ -132,6 +132,19 @@ void to_proto(const model::ExitStatus& m, v1::ExitStatus* p){SPUR_EXIT_STATUS_FI
   return {};
 }
 
+// clang-format off
+#define SPUR_STEP_END_FIELDS(F) \
+  F(PLAIN, step) F(PLAIN, name) F(ENUM, state) F(MSG, exit) F(TIME, started) F(TIME, ended) F(PLAIN, nodes) \
+  F(PLAIN, node_count) F(PLAIN, tasks) F(PLAIN, cpus) F(PLAIN, memory_mib) F(MSG, usage)
+// clang-format on
+void to_proto(const model::StepEnd& m, v1::StepEnd* p) {
+  SPUR_STEP_END_FIELDS(SPUR_TO)
+}
+Status from_proto(const v1::StepEnd& p, model::StepEnd* m) {
+  SPUR_STEP_END_FIELDS(SPUR_FROM)
+  return {};
+}
+
 #define SPUR_JOB_RUN_FIELDS(F) F(ID, job) F(ID, epoch)
 void to_proto(const model::JobRun& m, v1::JobRun* p){SPUR_JOB_RUN_FIELDS(SPUR_TO)} Status
     from_proto(const v1::JobRun& p, model::JobRun* m) {

@@ -17,6 +17,7 @@
 
 namespace spur::v1 {
 class ExitStatus;
+class StepEnd;
 class Usage;
 class IndexSet;
 class JobRun;
@@ -30,6 +31,8 @@ void to_proto(const IndexSet& from, v1::IndexSet* to);
 Status from_proto(const v1::IndexSet& from, IndexSet* to);
 void to_proto(const model::Usage& from, v1::Usage* to);
 Status from_proto(const v1::Usage& from, model::Usage* to);
+void to_proto(const model::StepEnd& from, v1::StepEnd* to);
+Status from_proto(const v1::StepEnd& from, model::StepEnd* to);
 void to_proto(const model::ExitStatus& from, v1::ExitStatus* to);
 Status from_proto(const v1::ExitStatus& from, model::ExitStatus* to);
 void to_proto(const model::JobRun& from, v1::JobRun* to);

@@ -66,6 +66,7 @@ SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, 
 SPUR_STRUCT(model::ExitStatus, code, signal)
 SPUR_STRUCT(model::Usage, user_cpu_us, system_cpu_us, max_rss_kib, max_vsize_kib, memory_peak_kib, read_bytes,
             write_bytes, major_faults, gpu_memory_mib, gpu_utilization)
+SPUR_STRUCT(model::StepEnd, step, name, state, exit, started, ended, nodes, node_count, tasks, cpus, memory_mib, usage)
 SPUR_STRUCT(model::DeviceGrant, gres, type, indices, shares)
 SPUR_STRUCT(model::NodeGrant, node, cpus, memory_mib, tasks, devices, kept_cpus, task_ids)
 SPUR_STRUCT(model::Allocation, nodes, partition, reservation)
@@ -109,7 +110,7 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology, planned_jobs,
             promised_jobs, promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
             default_memory_per_gpu_mib, admin_uids, hold_on_prolog_fail, max_launch_failures, accept_unknown_nodes,
-            config_overrides, shown)
+            config_overrides, shown, has_accounting, keep_scripts, keep_environments)
 SPUR_STRUCT(model::ReservedNode, node, cores, devices)
 SPUR_STRUCT(model::TresCount, tres, count)
 SPUR_STRUCT(model::ReservationNames, names, denied)
@@ -141,7 +142,9 @@ SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, publi
 SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib, problem)
 SPUR_STRUCT(model::AgentLaunched, run)
 SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error, prolog_failed,
-            node_blameless, drain, usage)
+            node_blameless, drain, usage, batch_usage, steps)
+SPUR_STRUCT(model::AgentStepsEnded, run, first, steps)
+SPUR_STRUCT(model::ControllerStepsAck, run, count)
 SPUR_STRUCT(model::ControllerWelcome, cluster_name, lease, heartbeat, controller_public_key, unknown, hello_again)
 SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices, sockets, cores_per_socket, threads_per_core)
 SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
@@ -163,7 +166,9 @@ SPUR_STRUCT(state::SetReasons::Row, job, reason, expected_start)
 SPUR_STRUCT(state::SetReasons, rows)
 SPUR_STRUCT(state::CancelJob, target, final_state, reason, by_user, by, exit)
 SPUR_STRUCT(state::NodeJobDone, job, epoch, node, exit, is_batch_host, out_of_memory, launch_failed, error,
-            prolog_failed, node_blameless, drain, usage)
+            prolog_failed, node_blameless, drain, usage, batch_usage, steps)
+SPUR_STRUCT(state::StepsEnded, job, epoch, steps)
+SPUR_STRUCT(state::OutboxAcked, number)
 SPUR_STRUCT(state::HoldJob, target, hold)
 SPUR_STRUCT(state::ReleaseJob, target)
 SPUR_STRUCT(state::RequeueJob, target, how)
@@ -198,8 +203,9 @@ SPUR_STRUCT(state::PreemptJobs::Victim, job, epoch, how, grace)
 SPUR_STRUCT(state::PreemptJobs, beneficiary, allocation, victims)
 SPUR_STRUCT(state::PreemptionDue, job, epoch)
 SPUR_STRUCT(state::Batch, at, commands)
+SPUR_STRUCT(state::Outbox, born, next, acked)
 SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares,
-            accounts_revision, associations, users, usages, decayed)
+            accounts_revision, associations, users, usages, decayed, outbox)
 
 using Random = std::mt19937_64;
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/check.h"
@@ -21,7 +22,7 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kFormat = 5;
+constexpr std::uint32_t kFormat = 6;
 constexpr std::string_view kKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early
@@ -71,6 +72,9 @@ struct Reader {
     image.as_of = from_micros(head.as_of_us());
     image.next_job_id = head.next_job_id();
     nodes = head.nodes(), jobs = head.jobs(), tokens = head.tokens();
+    // Without them, as before there was an outbox: an empty one.
+    image.outbox = {from_micros(head.outbox_born_us()), std::max<std::uint64_t>(head.outbox_next(), 1),
+                    head.outbox_acked()};
     reservations = head.reservations(), qos = head.qos(), shares = head.shares();
     associations = head.associations(), users = head.users(), usages = head.usages();
     image.accounts_revision = head.accounts_revision();
@@ -133,6 +137,9 @@ std::string encode_image(const state::Cluster::Image& image) {
   head->set_usages(image.usages.size());
   head->set_accounts_revision(image.accounts_revision);
   head->set_decayed_us(to_micros(image.decayed));
+  head->set_outbox_born_us(to_micros(image.outbox.born));
+  head->set_outbox_next(image.outbox.next);
+  head->set_outbox_acked(image.outbox.acked);
   out.flush();
   for (const auto& node : image.nodes) {
     to_proto(*node, out.part().add_nodes());

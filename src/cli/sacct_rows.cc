@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sacct_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "wire/accounting_codec.h"
+#include "wire/accounting_query.h"
+
+namespace spur::cli {
+namespace {
+
+using Key = std::tuple<std::uint32_t, std::int64_t, std::uint32_t>;  // job, submitted, epoch
+
+Key key_of(const v1::AcctJob& job) {
+  return {job.job(), job.submitted_us(), job.epoch()};
+}
+
+wire::JobFilter filter_of(const v1::AcctJobQuery& query) {
+  wire::JobFilter filter;
+  filter.all_states = true;
+  for (const auto& target : query.jobs()) filter.jobs.push_back({JobId{target.job()}, {}});
+  for (const auto uid : query.uids()) filter.users.push_back(Uid{uid});
+  return filter;
+}
+
+// The controller's own jobs of this cluster that are meant.
+std::vector<v1::AcctJobRow> live_rows(Context& context, const std::string& cluster, const v1::AcctJobQuery& query) {
+  std::vector<v1::AcctJobRow> out;
+  const auto& clusters = query.clusters();
+  if (!clusters.empty() && std::ranges::find(clusters, cluster) == clusters.end()) return out;
+  const auto wanted = wire::AccountingQuery::make(query);
+  const auto controller = context.controller();
+  if (!wanted || !controller) return out;
+  const auto table = (*controller)->jobs(filter_of(query));
+  if (!table) return out;
+  for (const auto& job : table->jobs) {
+    v1::AcctJobRow row;
+    row.set_cluster(cluster);
+    wire::to_proto(*job, row.mutable_job());
+    if (wanted->matches(row.job())) out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<v1::AcctJobRow>> sacct_rows(Context& context, Accounting& accounting,
+                                               const v1::AcctJobQuery& query) {
+  std::vector<v1::AcctJobRow> rows;
+  const Status status = accounting.jobs(query, [&](v1::AcctJobRow row) { rows.push_back(std::move(row)); });
+  auto live = live_rows(context, accounting.cluster(), query);
+  if (!status && (query.jobs().empty() || live.empty())) return std::unexpected(status.error());
+
+  std::map<Key, std::size_t> places;
+  std::map<std::uint32_t, std::size_t> last_run;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].cluster() != accounting.cluster()) continue;
+    places[key_of(rows[i].job())] = i;
+    last_run[rows[i].job().job()] = i;
+  }
+  for (auto& row : live) {
+    if (const auto at = places.find(key_of(row.job())); at != places.end()) {
+      auto* known = rows[at->second].mutable_job();
+      row.mutable_job()->set_user(known->user());
+      row.mutable_job()->set_group(known->group());
+      row.mutable_job()->set_script(known->script());
+      row.mutable_job()->set_environment(known->environment());
+      *known = std::move(*row.mutable_job());
+    } else if (const auto older = last_run.find(row.job().job()); older != last_run.end() && !query.duplicates()) {
+      rows[older->second] = std::move(row);  // a later run of the same job
+    } else {
+      rows.push_back(std::move(row));
+    }
+  }
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
+    return std::tuple(std::string_view(a.cluster()), key_of(a.job())) <
+           std::tuple(std::string_view(b.cluster()), key_of(b.job()));
+  });
+  return rows;
+}
+
+}  // namespace spur::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/accounting.h"
+#include "spur/v1/accounting.pb.h"
+
+namespace spur::cli {
+namespace {
+
+class WireAccounting final : public Accounting {
+ public:
+  WireAccounting(wire::AccountingOptions options, std::string cluster)
+      : client_(std::move(options)), cluster_(std::move(cluster)) {}
+  const std::string& cluster() const override { return cluster_; }
+  Status ping(v1::AcctPingReply* reply) override { return client_.ask("Accounting/Ping", v1::AcctPingRequest(), reply); }
+  Status jobs(const v1::AcctJobQuery& query, const std::function<void(v1::AcctJobRow)>& each) override {
+    return rows<v1::AcctJobRows>("Accounting/QueryJobs", query, each);
+  }
+  Status events(const v1::AcctEventQuery& query, const std::function<void(v1::AcctEventRow)>& each) override {
+    return rows<v1::AcctEventRows>("Accounting/QueryEvents", query, each);
+  }
+  Status usage(const v1::AcctUsageQuery& query, v1::AcctUsageReply* reply) override {
+    return client_.ask("Accounting/QueryUsage", query, reply);
+  }
+
+ private:
+  template <class Message, class Query, class Each>
+  Status rows(std::string_view method, const Query& query, const Each& each) {
+    return client_.stream(method, query.SerializeAsString(), [&](std::string_view bytes) -> Status {
+      Message message;
+      if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+        return fail(ErrorCode::Corrupt, "The accounting service's answer cannot be read");
+      for (auto& row : *message.mutable_rows()) each(std::move(row));
+      return {};
+    });
+  }
+  wire::AccountingClient client_;
+  const std::string cluster_;
+};
+
+}  // namespace
+
+std::unique_ptr<Accounting> make_wire_accounting(wire::AccountingOptions options, std::string cluster) {
+  return std::make_unique<WireAccounting>(std::move(options), std::move(cluster));
+}
+
+}  // namespace spur::cli

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// spurdbd: picks the database, wires the accounting service's parts, and waits for signals.
+#include <fmt/format.h>
+#include <getopt.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "acct/accounting_service.h"
+#include "acct/server.h"
+#include "config/load.h"
+#include "config/show.h"
+#include "main/daemon_options.h"
+#include "main/daemon_start.h"
+#include "main/version.h"
+#include "os/accounting_database.h"
+#include "os/accounting_schema.h"
+#include "os/auth_socket.h"
+#include "os/credentials.h"
+#include "os/daemon.h"
+#include "os/files.h"
+#include "os/log.h"
+#include "os/signals.h"
+#include "os/state_directory.h"
+#include "os/system_clock.h"
+
+namespace spur::main {
+namespace {
+
+constexpr char kHelp[] = R"(Usage: spurdbd [OPTIONS]
+  -D, --foreground          stay in the foreground, log to stderr
+  -f, --config FILE         spur.conf or slurm.conf
+  -v                        more messages; may be repeated
+  -L FILE                   log file
+      --state-dir DIR       directory of the key, the sockets and, unless another database is given, the database
+      --database-url URL    sqlite:/path or postgresql://user:password@host/name
+      --listen ADDR         host:port to listen on
+      --migrate             bring the database's schema up to date and exit
+      --dry-run             with --migrate: only say what would be done
+      --log-level WORD      error, info, debug ...
+  -V, --version             print the version and exit
+  -h, --help                this text
+)";
+
+struct Options : DaemonOptions {
+  std::string database_url;
+  bool migrate = false, dry_run = false;
+};
+
+Options parse(int argc, char** argv) {
+  enum { kStateDir = 256, kListen, kLogLevel, kDatabase, kMigrate, kDryRun };
+  const option known[] = {{"foreground", no_argument, nullptr, 'D'},
+                          {"config", required_argument, nullptr, 'f'},
+                          {"state-dir", required_argument, nullptr, kStateDir},
+                          {"listen", required_argument, nullptr, kListen},
+                          {"log-level", required_argument, nullptr, kLogLevel},
+                          {"database-url", required_argument, nullptr, kDatabase},
+                          {"migrate", no_argument, nullptr, kMigrate},
+                          {"dry-run", no_argument, nullptr, kDryRun},
+                          {"version", no_argument, nullptr, 'V'},
+                          {"help", no_argument, nullptr, 'h'},
+                          {nullptr, 0, nullptr, 0}};
+  Options out;
+  for (int c; (c = getopt_long(argc, argv, "Df:vL:Vh", known, nullptr)) != -1;) {
+    if (c == 'D') out.foreground = true;
+    else if (c == 'f') out.config = optarg;
+    else if (c == 'v') ++out.verbose;
+    else if (c == 'L') out.log_file = optarg;
+    else if (c == kStateDir) out.state_dir = optarg;
+    else if (c == kListen) out.listen = optarg;
+    else if (c == kDatabase) out.database_url = optarg;
+    else if (c == kMigrate) out.migrate = true;
+    else if (c == kDryRun) out.dry_run = true;
+    else if (c == kLogLevel) {
+      const auto level = config::parse_log_level(optarg);
+      if (!level) {
+        std::fprintf(stderr, "spurdbd: error: --log-level: %s\n", level.error().message.c_str());
+        std::exit(1);
+      }
+      out.log_level = *level;
+    } else if (c == 'V') {
+      std::printf("spurdbd %s (slurm %s)\n", kVersion, std::string(config::kSlurmVersion).c_str());
+      std::exit(0);
+    } else if (c == 'h') {
+      std::fputs(kHelp, stdout);
+      std::exit(0);
+    } else {
+      std::fprintf(stderr, "Try 'spurdbd --help' for more information\n");
+      std::exit(1);
+    }
+  }
+  if (optind < argc || (out.dry_run && !out.migrate)) {
+    std::fprintf(stderr, "spurdbd: error: %s\n",
+                 optind < argc ? fmt::format("unexpected argument '{}'", argv[optind]).c_str()
+                               : "--dry-run goes with --migrate");
+    std::exit(1);
+  }
+  return out;
+}
+
+// The configuration with the command line's word over it.
+Result<config::Loaded> load(const Options& options) {
+  SPUR_ASSIGN(auto loaded, config::load(options.config, config::Want::All));
+  if (!options.state_dir.empty()) loaded.daemon.state_dir = options.state_dir;
+  if (!options.listen.empty()) loaded.daemon.accounting_listen = options.listen;
+  if (!options.database_url.empty()) loaded.daemon.accounting_url = options.database_url;
+  return loaded;
+}
+
+int migrate(const config::Loaded& loaded, bool dry_run) {
+  const auto run = [&]() -> Status {
+    SPUR_ASSIGN(const auto connection,
+                os::AccountingDatabase::connect(config::accounting_database(loaded.daemon), false));
+    SPUR_ASSIGN(const int version, os::schema_version(*connection));
+    SPUR_TRY(os::check_not_newer(version));
+    const auto steps = os::steps_from(version);
+    std::printf("schema version %d, newest %d\n", version, os::kAccountingSchema);
+    for (const auto& step : steps)
+      std::printf("%s version %d: %s\n", dry_run ? "would do" : "doing", step.version, step.what.c_str());
+    if (steps.empty()) std::printf("nothing to do\n");
+    return dry_run ? Status{} : os::migrate(*connection);
+  };
+  if (const auto ok = run(); !ok) {
+    std::fprintf(stderr, "spurdbd: error: %s\n", ok.error().message.c_str());
+    return 1;
+  }
+  return 0;
+}
+
+class Spurdbd {
+ public:
+  Spurdbd(config::Loaded loaded, io::Clock& clock, os::Log& log)
+      : loaded_(std::move(loaded)), clock_(clock), log_(log) {}
+
+  Status start() {
+    const auto& daemon = loaded_.daemon;
+    for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
+    SPUR_TRY(os::make_private_dir(daemon.state_dir));
+    SPUR_ASSIGN(lock_, hold_directory(daemon.state_dir));
+    // Users must reach the sockets in there; everything else in it is for us alone.
+    if (::chmod(daemon.state_dir.c_str(), 0711) != 0)
+      return os::fail_errno("cannot open up " + daemon.state_dir, errno);
+    SPUR_ASSIGN(pid_file_, os::PidFile::create(config::accounting_pid_file(daemon)));
+    SPUR_TRY(open_database());
+    SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(daemon.state_dir + "/dbd.key"));
+    own_key_ = key.public_key();
+    signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), loaded_.cluster.cluster_name,
+                                                         short_hostname());
+    verifier_ = std::make_unique<HostKeys>(*this);
+    identify_ = std::make_unique<acct::Identify>(
+        clock_, *verifier_,
+        acct::Identify::Options{.daemon_uid = Uid{::geteuid()}, .admin_uids = loaded_.cluster.admin_uids});
+    return serve();
+  }
+
+  void reopen_log() {
+    if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
+  }
+
+  void stop() {
+    log_.info("stopping");
+    auth_.reset();
+    service_->stop();
+    server_->stop(std::chrono::seconds(1));
+    ::unlink(config::accounting_socket(loaded_.daemon).c_str());
+  }
+
+ private:
+  // Whom we believe: our own host, and the controller that has its state here. Its key may be made after us, so a
+  // credential of an unknown key makes us look again.
+  class HostKeys final : public io::CredentialVerifier {
+   public:
+    explicit HostKeys(Spurdbd& daemon)
+        : daemon_(daemon),
+          keys_({.cluster = daemon.loaded_.cluster.cluster_name,
+                 .audience = "accounting",
+                 .accepts = {io::CredentialKind::User},
+                 // Only reading, and as the user that the node names.
+                 .user_on_node = [](const std::string&, Uid uid) { return uid != kRootUid; },
+                 .skew = seconds(5),
+                 .cache_entries = 8192}) {
+      keys_.trust(daemon.own_key_, {.any_user = true, .step_tickets = false, .node = {}});
+    }
+    Result<io::Verified> verify(std::string_view credential, Time now) override {
+      auto verified = keys_.verify(credential, now);
+      if (verified || !look_again()) return verified;
+      return keys_.verify(credential, now);
+    }
+    void trust_nodes(const std::vector<std::string>& node_keys) {
+      for (const auto& key : node_keys)
+        if (key != daemon_.own_key_ && key != controller_key_) (void)keys_.trust_node(key, "node:" + key);
+    }
+
+   private:
+    bool look_again() {
+      const std::lock_guard lock(mutex_);
+      const std::string path = daemon_.loaded_.daemon.state_dir + "/ctld.key";
+      if (::access(path.c_str(), R_OK) != 0) return false;
+      auto key = os::Ed25519Key::load_or_create(path);
+      if (!key || key->public_key() == controller_key_) return false;
+      controller_key_ = key->public_key();
+      keys_.trust(controller_key_, {.any_user = true, .step_tickets = false, .node = {}});
+      return true;
+    }
+    Spurdbd& daemon_;
+    os::TrustedKeyVerifier keys_;
+    std::mutex mutex_;
+    std::string controller_key_;
+  };
+
+  static Result<std::unique_ptr<os::StateDirectory>> hold_directory(const std::string& path) {
+    SPUR_ASSIGN(auto held, os::StateDirectory::open(path, "dbd.lock"));
+    return std::make_unique<os::StateDirectory>(std::move(held));
+  }
+
+  // A database that is away now may be there soon: whoever starts both at once need not care for the order.
+  Status open_database() {
+    const std::string url = config::accounting_database(loaded_.daemon);
+    std::string said;
+    for (int attempt = 0;; ++attempt) {
+      auto opened = os::AccountingDatabase::open(url);
+      if (opened) {
+        store_ = std::move(*opened);
+        return {};
+      }
+      if (opened.error().code != ErrorCode::Unreachable || attempt >= 60) return std::unexpected(opened.error());
+      if (opened.error().message != said) log_.warning("{}; it is tried again", opened.error().message);
+      said = opened.error().message;
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+  }
+
+  Status serve() {
+    const auto& daemon = loaded_.daemon;
+    service_ = std::make_unique<acct::AccountingService>(acct::AccountingService::Doors{
+        .store = *store_,
+        .clock = clock_,
+        .identify = *identify_,
+        .log = [this](const std::string& line) { log_line(line); },
+        .version = kVersion,
+        .feed = nullptr,
+        .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); }});
+    const std::string socket = config::accounting_socket(daemon);
+    ::unlink(socket.c_str());  // the directory's lock says that nobody else serves it
+    SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get()}));
+    SPUR_ASSIGN(auth_, os::AuthSocket::open({.path = config::accounting_auth_socket(daemon), .may_attest = {}},
+                                            *signer_, clock_));
+    log_.info("spurdbd {} is ready: {}, schema {}, port {}", kVersion, store_->kind(), store_->schema(),
+              server_->port());
+    return {};
+  }
+
+  // Kept out of line: inlined, g++-12 takes the string for one that was never filled.
+  [[gnu::noinline]] void log_line(const std::string& line) {
+    const std::string_view text(line);
+    if (text.starts_with("error: ")) return log_.error("{}", text.substr(7));
+    if (text.starts_with("warning: ")) return log_.warning("{}", text.substr(9));
+    log_.info("{}", text);
+  }
+
+  config::Loaded loaded_;
+  io::Clock& clock_;
+  os::Log& log_;
+  std::unique_ptr<os::StateDirectory> lock_;
+  os::PidFile pid_file_;
+  std::unique_ptr<os::AccountingDatabase> store_;
+  std::unique_ptr<os::HostCredentialSigner> signer_;
+  std::string own_key_;
+  std::unique_ptr<HostKeys> verifier_;
+  std::unique_ptr<acct::Identify> identify_;
+  std::unique_ptr<acct::AccountingService> service_;
+  std::unique_ptr<acct::Server> server_;
+  std::unique_ptr<os::AuthSocket> auth_;
+};
+
+int run(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  os::SystemClock clock;
+  os::Log log("spurdbd", clock);
+  DaemonStart start("spurdbd", options.foreground || options.migrate, log);
+  auto loaded = load(options);
+  if (!loaded) return log.fatal("{}", loaded.error().message), 1;
+  if (options.migrate) return migrate(*loaded, options.dry_run);
+  if (auto ok = start.detach(); !ok) return start.failed(ok.error());
+  const auto& settings = loaded->daemon.accounting_log;
+  if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
+  os::raise_open_file_limit();
+  auto signals = os::Signals::open();
+  if (!signals) return start.failed(signals.error());
+  Spurdbd daemon(std::move(*loaded), clock, log);
+  if (auto ok = daemon.start(); !ok) return start.failed(ok.error());
+  start.ready();
+  while (true) {
+    const auto signal = signals->wait(std::chrono::hours(1));
+    if (!signal) continue;
+    if (*signal == os::DaemonSignal::Stop) break;
+    if (*signal == os::DaemonSignal::Reload)
+      log.warning("the configuration is read at the start alone: restart spurdbd to change it");
+    if (*signal == os::DaemonSignal::ReopenLog) daemon.reopen_log();
+  }
+  start.notifier().stopping();
+  daemon.stop();
+  return 0;
+}
+
+}  // namespace
+}  // namespace spur::main
+
+int main(int argc, char** argv) {
+  return spur::main::run(argc, argv);
+}

@@ -13,6 +13,9 @@ constexpr std::array kTable = {
     Row{"QueryJobs", Rule::Authenticated},
     Row{"QueryEvents", Rule::Authenticated},
     Row{"QueryUsage", Rule::Authenticated},
+    Row{"GetAccounts", Rule::Authenticated},
+    Row{"ChangeAccounts", Rule::Authenticated},  // the catalogue decides: operators, coordinators (catalog_rights.cc)
+    Row{"GetTransactions", Rule::Authenticated},
 };
 
 }  // namespace

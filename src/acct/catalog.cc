@@ -212,6 +212,7 @@ Catalog Catalog::fresh() {
 Result<Catalog> Catalog::load(const std::vector<CatalogRow>& rows) {
   Catalog made;
   for (const CatalogRow& row : rows) SPUR_TRY(load_row(row, &made.records_, &made.counters_));
+  made.since_ = made.records_.revision;
   std::ranges::sort(made.records_.associations, {}, [](const auto& r) { return r.row.id; });
   std::ranges::sort(made.records_.qos, {}, &model::Qos::id);
   std::ranges::sort(made.records_.tres, {}, &model::TresRecord::id);
@@ -227,10 +228,35 @@ std::vector<CatalogRow> Catalog::all_rows() const {
   return rows_of(records_, counters_);
 }
 
+Status Catalog::check_current(const model::AccountsChange& change) const {
+  if (change.based_on == records_.revision) return {};
+  const auto late = fail(ErrorCode::Busy, "Somebody else has changed the same records meanwhile, try again");
+  if (change.based_on < since_ || change.based_on > records_.revision) return late;
+  bool current = true;
+  const auto look = [&](RecordKind kind, const std::string& key) {
+    const auto found = changed_.find({std::string(name_of(kind)), key});
+    if (found != changed_.end() && found->second > change.based_on) current = false;
+  };
+  for (const auto& r : change.put.clusters) look(RecordKind::Cluster, model::key_of(r));
+  for (const auto& r : change.put.accounts) look(RecordKind::Account, model::key_of(r));
+  for (const auto& r : change.put.users) look(RecordKind::User, model::key_of(r));
+  for (const auto& r : change.put.associations) look(RecordKind::Association, model::key_of(r));
+  for (const auto& r : change.put.qos) look(RecordKind::Qos, model::key_of(r));
+  for (const auto& r : change.put.coordinators) look(RecordKind::Coordinator, model::key_of(r));
+  for (const auto& r : change.put.wckeys) look(RecordKind::Wckey, model::key_of(r));
+  for (const auto& r : change.put.resources) look(RecordKind::Resource, model::key_of(r));
+  for (const auto& r : change.remove) look(r.kind, r.key);
+  return current ? Status() : Status(late);
+}
+
+void Catalog::note_changes(const Step& step) {
+  for (const CatalogRow& row : step.put) changed_[{row.kind, row.key}] = records_.revision;
+  for (const auto& key : step.erase) changed_[key] = records_.revision;
+}
+
 Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const Actor& actor, Time now,
                                     const ActiveJobs& active, std::vector<std::string>* lines) const {
-  if (change.based_on != records_.revision)
-    return fail(ErrorCode::Busy, "Somebody else has changed the accounts meanwhile");
+  SPUR_TRY(check_current(change));
   if (!change.put.tres.empty())
     return fail(ErrorCode::InvalidArgument, "Resources that are counted come from controllers, not from requests");
   model::AccountRecords put = change.put;
@@ -261,6 +287,7 @@ Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const A
   SPUR_TRY(check_active(records_, all, active, lines));
   ++all.revision;
   tell_difference(records_, actor.name, now, &step);
+  step.next.note_changes(step);
   return step;
 }
 
@@ -290,6 +317,7 @@ Result<std::optional<Catalog::Step>> Catalog::plan_register(const model::Cluster
   SPUR_TRY(check_records(all));
   ++all.revision;
   tell_difference(records_, "root", now, &step);
+  step.next.note_changes(step);
   return step;
 }
 

@@ -57,8 +57,8 @@ class Catalog {
   std::vector<CatalogRow> all_rows() const;
 
   struct Step;
-  // Busy: the catalogue is not of the revision that the change was made from. On `active` being asked and answering,
-  // the error is TransitionNotAllowed and `lines` gets the answers.
+  // Busy: one of the records has changed since the revision that the change was made from. On `active` being asked
+  // and answering, the error is TransitionNotAllowed and `lines` gets the answers.
   Result<Step> plan(const model::AccountsChange& change, const Actor& actor, Time now, const ActiveJobs& active = {},
                     std::vector<std::string>* lines = nullptr) const;
   // What a controller says of its cluster when it connects: a new cluster gets its root account and user.
@@ -73,8 +73,14 @@ class Catalog {
   model::AccountsUpdate whole(std::string_view cluster) const;
 
  private:
+  Status check_current(const model::AccountsChange& change) const;
+  void note_changes(const Step& step);
+
   model::AccountRecords records_;
   Counters counters_;
+  // When records changed last (also those that are gone), as far as that was after `since_`.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> changed_;
+  std::uint64_t since_ = 0;
 };
 
 // What has to be told to a controller that has `before`; nothing if that is nothing.

@@ -204,11 +204,23 @@ TEST(Catalog, Names) {
 
 TEST(Catalog, AnOldPictureIsRefused) {
   World w;
-  AccountsChange change;
-  change.based_on = w.catalog.revision() - 1;
-  const auto step = w.catalog.plan(change, kRoot, kNow);
+  w.fill();
+  AccountsChange mine, other;
+  mine.based_on = w.catalog.revision();
+  mine.put.associations = {w.find("chem")};
+  mine.put.associations[0].row.max_jobs = 3;
+  other.put.associations = {w.find("physics")};
+  other.put.associations[0].row.max_jobs = 4;
+  ASSERT_TRUE(w.make(other));
+  EXPECT_TRUE(w.catalog.plan(mine, kRoot, kNow)) << "of something else";
+  other.put.associations = {w.find("chem")};
+  other.put.associations[0].row.shares = 4;
+  ASSERT_TRUE(w.make(other));
+  const auto step = w.catalog.plan(mine, kRoot, kNow);
   ASSERT_FALSE(step);
   EXPECT_EQ(step.error().code, ErrorCode::Busy);
+  mine.based_on = w.catalog.revision() + 1;
+  EXPECT_FALSE(w.catalog.plan(mine, kRoot, kNow));
 }
 
 TEST(Catalog, RunningJobsKeepWhatTheyUse) {

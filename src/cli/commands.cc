@@ -7,6 +7,7 @@ namespace spur::cli {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"sacctmgr", cmd_sacctmgr},
     {"sacct", cmd_sacct},       {"sreport", cmd_sreport},
     {"sattach", cmd_sattach},   {"salloc", cmd_salloc},   {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast}, {"scancel", cmd_scancel},
     {"scontrol", cmd_scontrol}, {"sgather", cmd_sgather}, {"sinfo", cmd_sinfo},   {"sprio", cmd_sprio},

@@ -12,6 +12,7 @@ namespace spur::cli {
 int cmd_explain(Context& context);
 int cmd_image(Context& context);
 int cmd_sacct(Context& context);
+int cmd_sacctmgr(Context& context);
 int cmd_salloc(Context& context);
 int cmd_sbatch(Context& context);
 int cmd_sbcast(Context& context);

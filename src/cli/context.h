@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cli/accounting.h"
+#include "cli/accounts.h"
 #include "cli/controller.h"
 #include "cli/output.h"
 
@@ -41,6 +42,7 @@ struct Context {
   std::function<Result<std::unique_ptr<Controller>>()> connect;
   // The same for the accounting service. RequestDisabled: there is none.
   std::function<Result<std::unique_ptr<Accounting>>()> connect_accounting;
+  std::function<Result<std::unique_ptr<Accounts>>()> connect_accounts;
   // Runs job steps on the agents; only srun needs it.
   std::function<std::unique_ptr<StepRunner>()> make_step_runner;
   std::function<Time()> now;

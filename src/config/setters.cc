@@ -32,12 +32,12 @@ Status set_listen_address(Target& target, const Value& value) {
 
 Status set_accounting_host(Target& target, const Value& value) {
   target.draft.daemon.accounting_host = value.text;
-  target.draft.cluster.has_accounting = !value.text.empty();
+  target.draft.cluster.is_accounted = !value.text.empty();
   return {};
 }
 
 Status set_accounting_type(Target& target, const Value& value) {
-  target.draft.cluster.has_accounting = equal_ignoring_case(value.text, "accounting_storage/slurmdbd");
+  target.draft.cluster.is_accounted = equal_ignoring_case(value.text, "accounting_storage/slurmdbd");
   return {};
 }
 

@@ -37,6 +37,15 @@ spur::Result<std::unique_ptr<spur::cli::Accounting>> connect_accounting() {
                                          std::move(endpoints.cluster));
 }
 
+spur::Result<std::unique_ptr<spur::cli::Accounts>> connect_accounts() {
+  SPUR_ASSIGN(auto endpoints, spur::config::accounting_options());
+  return spur::cli::make_wire_accounts({.addresses = std::move(endpoints.addresses),
+                                        .auth_socket = std::move(endpoints.auth_socket),
+                                        .timeout = endpoints.timeout,
+                                        .interrupted = spur::cli::interrupted},
+                                       std::move(endpoints.cluster));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,6 +60,7 @@ int main(int argc, char** argv) {
   context.is_root = ::geteuid() == 0;
   context.connect = connect;
   context.connect_accounting = connect_accounting;
+  context.connect_accounts = connect_accounts;
   context.make_step_runner = cli::make_wire_step_runner;
   context.now = [] { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); };
   context.pause = [](seconds span) { std::this_thread::sleep_for(span); };

@@ -231,7 +231,7 @@ class Spurctld {
     outbox_.reset();
     spool_.reset();
     const std::string file = loaded_.daemon.state_dir + "/outbox.sqlite";
-    if (!loaded_.cluster.has_accounting && ::access(file.c_str(), F_OK) != 0) return {};
+    if (!loaded_.cluster.is_accounted && ::access(file.c_str(), F_OK) != 0) return {};
     SPUR_ASSIGN(spool_, os::OutboxFile::open(loaded_.daemon.state_dir));
     outbox_ = std::make_unique<ctld::AcctOutbox>(ctld::AcctOutbox::Doors{
         .spool = *spool_,

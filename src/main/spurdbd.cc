@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "acct/accounting_service.h"
+#include "acct/accounts_service.h"
 #include "acct/server.h"
 #include "config/load.h"
 #include "config/show.h"
@@ -26,6 +27,7 @@
 #include "os/daemon.h"
 #include "os/files.h"
 #include "os/log.h"
+#include "os/name_lookup.h"
 #include "os/signals.h"
 #include "os/state_directory.h"
 #include "os/system_clock.h"
@@ -238,17 +240,22 @@ class Spurdbd {
 
   Status serve() {
     const auto& daemon = loaded_.daemon;
+    SPUR_ASSIGN(accounts_, acct::AccountsService::open({.store = *store_,
+                                                        .clock = clock_,
+                                                        .identify = *identify_,
+                                                        .log = [this](const std::string& line) { log_line(line); },
+                                                        .user_name = [](Uid uid) { return os::name_of_user(uid); }}));
     service_ = std::make_unique<acct::AccountingService>(acct::AccountingService::Doors{
         .store = *store_,
         .clock = clock_,
         .identify = *identify_,
         .log = [this](const std::string& line) { log_line(line); },
         .version = kVersion,
-        .feed = nullptr,
+        .feed = accounts_.get(),
         .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); }});
     const std::string socket = config::accounting_socket(daemon);
     ::unlink(socket.c_str());  // the directory's lock says that nobody else serves it
-    SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get()}));
+    SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get(), accounts_.get()}));
     SPUR_ASSIGN(auth_, os::AuthSocket::open({.path = config::accounting_auth_socket(daemon), .may_attest = {}},
                                             *signer_, clock_));
     log_.info("spurdbd {} is ready: {}, schema {}, port {}", kVersion, store_->kind(), store_->schema(),
@@ -274,6 +281,7 @@ class Spurdbd {
   std::string own_key_;
   std::unique_ptr<HostKeys> verifier_;
   std::unique_ptr<acct::Identify> identify_;
+  std::unique_ptr<acct::AccountsService> accounts_;
   std::unique_ptr<acct::AccountingService> service_;
   std::unique_ptr<acct::Server> server_;
   std::unique_ptr<os::AuthSocket> auth_;

@@ -168,7 +168,7 @@ Outcome Applier::apply(const SetConfig& command) {
   for (Node& node : plan.nodes) put_node(std::move(node));
   view.node_by_name = std::make_shared<const NodeNames>(std::move(plan.names));
   view.partitions = std::make_shared<const std::vector<model::Partition>>(std::move(plan.partitions));
-  const bool accounted = config().has_accounting;
+  const bool accounted = config().is_accounted;
   view.config = std::make_shared<const model::ClusterConfig>(command.config);
   cluster.index_configured_nodes();
   cluster.changes_.config = true;

@@ -107,7 +107,7 @@ Status Cluster::load_accounts(Image& image) {
   view_.accounts = *std::move(book);
   view_.decayed = image.decayed;
   if (auto ok = load_usages(image.usages, view_); !ok) return corrupt(ok.error().message);
-  if (!view_.accounts->empty()) Applier(*this, view_, nullptr).recount_all(*view_.tres);
+  if (!view_.accounts->empty()) Applier(*this, view_, nullptr, nullptr).recount_all(*view_.tres);
   return {};
 }
 

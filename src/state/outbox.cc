@@ -34,7 +34,7 @@ JobState batch_state(const Job& job, const NodeJobDone& report) {
 }  // namespace
 
 void Applier::note(decltype(OutboxRecord::what) what) {
-  if (!config().has_accounting) return;
+  if (!config().is_accounted) return;
   if (auto* job = std::get_if<JobNote>(&what)) {
     job->with_script = config().keep_scripts;
     job->with_environment = config().keep_environments;
@@ -47,7 +47,7 @@ void Applier::note(decltype(OutboxRecord::what) what) {
 
 // The pending rest of an array changes with every task that starts: that is told by the tasks' own records.
 bool Applier::is_noted(const Job* before, const Job& after) const {
-  if (!config().has_accounting) return false;
+  if (!config().is_accounted) return false;
   if (!before) return true;
   return before->epoch != after.epoch || before->state != after.state || before->submitted != after.submitted ||
          before->eligible != after.eligible || before->started != after.started || before->ended != after.ended ||
@@ -60,7 +60,7 @@ bool Applier::is_noted(const Job* before, const Job& after) const {
 
 // The run that ends here is kept as it was; the record that goes back to the queue is another one.
 void Applier::note_requeue(const Job& job) {
-  if (!config().has_accounting) return;
+  if (!config().is_accounted) return;
   Job run = job;
   if (run.reason == model::Reason::NodeDown)
     run.state = JobState::NodeFail;
@@ -74,12 +74,12 @@ void Applier::note_requeue(const Job& job) {
 void Applier::note_steps(Job& job, const std::vector<StepEnd>& steps) {
   for (const StepEnd& step : steps) {
     if (step.exit.code > job.derived_exit.code) job.derived_exit = step.exit;
-    if (config().has_accounting) note(StepNote{std::make_shared<const Job>(job), step});
+    if (config().is_accounted) note(StepNote{std::make_shared<const Job>(job), step});
   }
 }
 
 void Applier::note_batch_step(const Job& job, const NodeJobDone& report) {
-  if (!config().has_accounting || job.spec->kind != model::JobKind::Batch || report.launch_failed) return;
+  if (!config().is_accounted || job.spec->kind != model::JobKind::Batch || report.launch_failed) return;
   StepEnd step;
   step.step = model::kBatchStep;
   step.name = "batch";
@@ -98,7 +98,7 @@ void Applier::note_batch_step(const Job& job, const NodeJobDone& report) {
 }
 
 bool Applier::is_noted(const model::Node* before, const model::Node& after) const {
-  if (!config().has_accounting) return false;
+  if (!config().is_accounted) return false;
   const bool bad = out_of_order(after);
   if (!before) return bad;
   return bad != out_of_order(*before) ||
@@ -107,7 +107,7 @@ bool Applier::is_noted(const model::Node* before, const model::Node& after) cons
 }
 
 void Applier::note_cluster() {
-  if (!config().has_accounting) return;
+  if (!config().is_accounted) return;
   ClusterNote sum;
   std::map<std::string, std::uint64_t> gres;
   view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
@@ -124,7 +124,7 @@ void Applier::note_cluster() {
 }
 
 void Applier::note_reservation(const model::Reservation& reservation, bool over) {
-  if (!config().has_accounting) return;
+  if (!config().is_accounted) return;
   ReservationNote out{reservation, {}, 0, over};
   for (const auto& reserved : reservation.nodes)
     if (const model::NodePtr* node = view.nodes.find(reserved.node.value)) {
@@ -136,7 +136,7 @@ void Applier::note_reservation(const model::Reservation& reservation, bool over)
 
 // Accounting begins, with what there is.
 void Applier::note_everything() {
-  if (!config().has_accounting) return;
+  if (!config().is_accounted) return;
   note_cluster();
   view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     if (out_of_order(*node)) note(NodeNote{node});

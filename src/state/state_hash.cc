@@ -204,7 +204,7 @@ class Hasher {
         c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
         c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown,
-        c.accounting, c.has_accounting, c.keep_scripts, c.keep_environments);
+        c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments);
   }
 
  private:

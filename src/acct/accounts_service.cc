@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "acct/accounts_service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "spur/v1/accounting.pb.h"
+#include "wire/account_records_codec.h"
+#include "wire/accounts_codec.h"
+
+namespace spur::acct {
+namespace {
+
+constexpr int kTransactionsPerMessage = 500;
+constexpr std::uint32_t kRpcVersion = 11008;  // what Slurm 25.05 shows
+
+io::AcctEntityChange entity_change(std::vector<CatalogRow> put,
+                                   std::vector<std::pair<std::string, std::string>> erase,
+                                   std::vector<model::TransactionRecord> transactions) {
+  io::AcctEntityChange change;
+  for (CatalogRow& row : put) change.put.push_back({std::move(row.kind), std::move(row.key), std::move(row.body)});
+  change.erase = std::move(erase);
+  for (model::TransactionRecord& t : transactions)
+    change.transactions.push_back(
+        {0, t.at, t.action, std::move(t.actor), std::move(t.cluster), std::move(t.target), std::move(t.info)});
+  return change;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AccountsService>> AccountsService::open(Doors doors) {
+  SPUR_ASSIGN(const auto entities, doors.store.entities());
+  std::vector<CatalogRow> rows;
+  for (const auto& entity : entities) rows.push_back({entity.kind, entity.key, entity.body});
+  if (rows.empty()) {
+    Catalog fresh = Catalog::fresh();
+    SPUR_TRY(doors.store.change(entity_change(fresh.all_rows(), {}, {})));
+    return std::unique_ptr<AccountsService>(new AccountsService(std::move(doors), std::move(fresh)));
+  }
+  SPUR_ASSIGN(Catalog loaded, Catalog::load(rows));
+  return std::unique_ptr<AccountsService>(new AccountsService(std::move(doors), std::move(loaded)));
+}
+
+AccountsService::~AccountsService() {
+  while (!watchers_.empty()) unwatch(watchers_.begin()->first);
+}
+
+Status AccountsService::write(Catalog::Step step) {
+  SPUR_TRY(
+      doors_.store.change(entity_change(std::move(step.put), std::move(step.erase), std::move(step.transactions))));
+  catalog_ = std::move(step.next);
+  changed_.notify_all();
+  return {};
+}
+
+Status AccountsService::refresh() {
+  SPUR_ASSIGN(const auto clusters, doors_.store.clusters());
+  const Time now = doors_.clock.now();
+  for (const io::AcctCluster& known : clusters) {
+    model::ClusterRecord cluster;
+    cluster.name = known.name;
+    cluster.control_host = known.control_host;
+    cluster.control_port = known.control_port;
+    cluster.rpc_version = kRpcVersion;
+    // What it has is told in an event of the cluster itself, which has not ended.
+    SPUR_TRY(doors_.store.events(known.name, now, now + seconds(1), [&](const io::AcctEventRow& row) {
+      v1::AcctClusterTres event;
+      if (!row.node.empty() || is_set(row.ended) || !event.ParseFromString(row.record)) return true;
+      cluster.nodes = event.nodes();
+      cluster.tres.clear();
+      for (const auto& tres : event.tres()) cluster.tres.push_back({tres.name(), tres.count()});
+      return true;
+    }));
+    // Before its first event: what was known.
+    if (cluster.tres.empty())
+      for (const auto& before : catalog_.records().clusters)
+        if (before.name == cluster.name) cluster.tres = before.tres, cluster.nodes = before.nodes;
+    SPUR_ASSIGN(auto step, catalog_.plan_register(cluster, now));
+    if (step) SPUR_TRY(write(std::move(*step)));
+  }
+  return {};
+}
+
+std::vector<std::string> AccountsService::active_jobs(const InUse& question) {
+  std::vector<std::string> lines;
+  const auto clusters = doors_.store.clusters();
+  if (!clusters) return {"The jobs of the clusters cannot be asked for: " + clusters.error().message};
+  for (const io::AcctCluster& cluster : *clusters) {
+    if (!question.cluster.empty() && cluster.name != question.cluster) continue;
+    io::AcctJobWish wish;
+    wish.cluster = cluster.name;
+    wish.from = doors_.clock.now();
+    if (!question.account.empty()) wish.accounts = {question.account};
+    const Status asked = doors_.store.jobs(wish, [&](const io::AcctJobRow& row) {
+      v1::AcctJob job;
+      if (is_set(row.ended) || !job.ParseFromString(row.record)) return true;
+      if (!question.user.empty() && job.user() != question.user) return true;
+      if (!question.qos.empty() && job.qos() != question.qos) return true;
+      if (question.partition && !question.partition->empty() && job.partition() != *question.partition) return true;
+      lines.push_back(fmt::format("JobID = {:<10} C = {:<10} A = {:<10} U = {:<9}", row.job, cluster.name,
+                                  row.account, job.user()));
+      return true;
+    });
+    if (!asked) lines.push_back("The jobs of " + cluster.name + " cannot be asked for: " + asked.error().message);
+  }
+  return lines;
+}
+
+grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1::GetAccountsRequest*,
+                                          v1::AccountRecords* reply) {
+  const auto caller = admit(doors_.identify, *context, "GetAccounts");
+  if (!caller) return rpc_status(context, caller.error());
+  const std::lock_guard lock(mutex_);
+  if (const Status fresh = refresh(); !fresh) return rpc_status(context, fresh.error());
+  wire::to_proto(catalog_.records(), reply);
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountsService::ChangeAccounts(grpc::ServerContext* context, const v1::AccountsChange* request,
+                                             v1::AccountsChangeReply* reply) {
+  const auto caller = admit(doors_.identify, *context, "ChangeAccounts");
+  if (!caller) return rpc_status(context, caller.error());
+  model::AccountsChange change;
+  if (const Status read = wire::from_proto(*request, &change); !read) return rpc_status(context, read.error());
+  const Actor actor{doors_.user_name(caller->uid), caller->is_admin()};
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> lines;
+  auto step =
+      catalog_.plan(change, actor, doors_.clock.now(), [this](const InUse& q) { return active_jobs(q); }, &lines);
+  if (!lines.empty()) {
+    for (std::string& line : lines) reply->add_active_jobs(std::move(line));
+    return grpc::Status::OK;
+  }
+  if (!step) return rpc_status(context, step.error());
+  if (!change.only_check)
+    if (const Status written = write(std::move(*step)); !written) return rpc_status(context, written.error());
+  reply->set_revision(catalog_.revision());
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountsService::GetTransactions(grpc::ServerContext* context, const v1::GetTransactionsRequest* request,
+                                              grpc::ServerWriter<v1::TransactionRecords>* writer) {
+  const auto caller = admit(doors_.identify, *context, "GetTransactions");
+  if (!caller) return rpc_status(context, caller.error());
+  const Time until = request->until_us() != 0 ? from_micros(request->until_us()) : doors_.clock.now() + hours(1);
+  v1::TransactionRecords message;
+  const Status asked =
+      doors_.store.transactions(from_micros(request->from_us()), until, [&](const io::AcctTransaction& t) {
+        wire::to_proto(model::TransactionRecord{t.id, t.at, t.action, t.actor, t.cluster, t.target, t.info},
+                       message.add_transactions());
+        if (message.transactions_size() < kTransactionsPerMessage) return true;
+        const bool open = writer->Write(message);
+        message.Clear();
+        return open;
+      });
+  if (!asked) return rpc_status(context, asked.error());
+  if (message.transactions_size() > 0) writer->Write(message);
+  return grpc::Status::OK;
+}
+
+std::uint64_t AccountsService::watch(const std::string& cluster, Push push) {
+  const std::lock_guard lock(mutex_);
+  if (const Status fresh = refresh(); !fresh)
+    doors_.log(fmt::format("error: cluster {} cannot be registered: {}", cluster, fresh.error().message));
+  auto watcher = std::make_unique<Watcher>();
+  watcher->cluster = cluster;
+  watcher->push = std::move(push);
+  Watcher& made = *watcher;
+  const std::uint64_t id = next_watcher_++;
+  watchers_.emplace(id, std::move(watcher));
+  made.thread = std::thread([this, &made] { feed(made); });
+  return id;
+}
+
+void AccountsService::unwatch(std::uint64_t id) {
+  std::unique_ptr<Watcher> watcher;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = watchers_.find(id);
+    if (found == watchers_.end()) return;
+    watcher = std::move(found->second);
+    watchers_.erase(found);
+    watcher->stop = true;
+    changed_.notify_all();
+  }
+  watcher->thread.join();
+}
+
+void AccountsService::feed(Watcher& watcher) {
+  model::AccountsUpdate told;
+  std::unique_lock lock(mutex_);
+  while (!watcher.stop) {
+    if (told.revision == catalog_.revision()) {
+      changed_.wait(lock);
+      continue;
+    }
+    model::AccountsUpdate now = catalog_.whole(watcher.cluster);
+    const auto update = told.all ? difference(told, now) : std::optional(now);
+    told = std::move(now);
+    if (!update) continue;
+    lock.unlock();
+    v1::AccountsUpdate message;
+    wire::to_proto(*update, &message);
+    watcher.push(message.SerializeAsString());
+    lock.lock();
+  }
+}
+
+}  // namespace spur::acct

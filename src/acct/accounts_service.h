@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Accounts service over gRPC: the catalogue, read by anybody who is known, changed by those who may, and written
+// to the database in one transaction before the change is acknowledged. Controllers that watch it are told of every
+// change.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "acct/accounting_service.h"
+#include "acct/catalog.h"
+#include "acct/catalog_feed.h"
+#include "io/accounting_store.h"
+#include "io/clock.h"
+#include "spur/v1/accounts.grpc.pb.h"
+
+namespace spur::acct {
+
+class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
+ public:
+  struct Doors {
+    io::AccountingStore& store;
+    io::Clock& clock;
+    const Identify& identify;
+    std::function<void(std::string)> log;
+    std::function<std::string(Uid)> user_name;
+  };
+  // Loads the catalogue; a database without one gets a fresh one.
+  static Result<std::unique_ptr<AccountsService>> open(Doors doors);
+  ~AccountsService() override;
+
+  grpc::Status GetAccounts(grpc::ServerContext*, const v1::GetAccountsRequest*, v1::AccountRecords*) override;
+  grpc::Status ChangeAccounts(grpc::ServerContext*, const v1::AccountsChange*, v1::AccountsChangeReply*) override;
+  grpc::Status GetTransactions(grpc::ServerContext*, const v1::GetTransactionsRequest*,
+                               grpc::ServerWriter<v1::TransactionRecords>*) override;
+
+  // CatalogFeed. A cluster that is not known yet is registered.
+  std::uint64_t watch(const std::string& cluster, Push push) override;
+  void unwatch(std::uint64_t id) override;
+
+ private:
+  // A controller that is slow to read must not hold up the others, so each has a thread that catches up with the
+  // catalogue as it is by then.
+  struct Watcher {
+    std::string cluster;
+    Push push;
+    bool stop = false;
+    std::thread thread;
+  };
+
+  AccountsService(Doors doors, Catalog catalog) : doors_(std::move(doors)), catalog_(std::move(catalog)) {}
+  // Takes in what clusters have said of themselves since. The lock is held.
+  Status refresh();
+  Status write(Catalog::Step step);
+  void feed(Watcher& watcher);
+  std::vector<std::string> active_jobs(const InUse& question);
+
+  Doors doors_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Catalog catalog_;
+  std::map<std::uint64_t, std::unique_ptr<Watcher>> watchers_;
+  std::uint64_t next_watcher_ = 1;
+};
+
+}  // namespace spur::acct

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// sacctmgr: accounts, users, associations and QOS of the accounting service. Words, tables and answers are those of
+// Slurm 22.05. Without a command it reads lines from its input until quit.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/sacctmgr.h"
+#include "spur/v1/accounting.pb.h"
+#include "text/date.h"
+#include "text/directives.h"
+#include "text/words.h"
+
+namespace spur::cli {
+namespace {
+
+using Value = std::string_view;
+
+struct Line {
+  bool help = false, usage = false, version = false, immediate = false, no_header = false, read_only = false,
+       associations = false, parsable = false, parsable2 = false, json = false, quiet = false;
+  int verbose = 0;
+};
+template <bool Line::* Field>
+OptionStatus flag(Line& l, Value) {
+  l.*Field = true;
+  return {};
+}
+OptionStatus accept(Line&, Value) {
+  return {};
+}
+OptionStatus more(Line& l, Value) {
+  ++l.verbose;
+  return {};
+}
+
+constexpr auto N = Takes::Nothing;
+// clang-format off
+constexpr Option<Line> kOptions[] = {
+    {{"help", 'h', N, nullptr, "show this help message"}, flag<&Line::help>},
+    {{"usage", 0, N, nullptr, "the same"}, flag<&Line::usage>},
+    {{"immediate", 'i', N, nullptr, "commit changes without asking"}, flag<&Line::immediate>},
+    {{"noheader", 'n', N, nullptr, "no header on output"}, flag<&Line::no_header>},
+    {{"oneliner", 'o', N, nullptr, "one record per line (it always is)"}, accept},
+    {{"parsable", 'p', N, nullptr, "'|' behind every field"}, flag<&Line::parsable>},
+    {{"parsable2", 'P', N, nullptr, "'|' between fields"}, flag<&Line::parsable2>},
+    {{"quiet", 'Q', N, nullptr, "no messages other than errors"}, flag<&Line::quiet>},
+    {{"readonly", 'r', N, nullptr, "refuse to change anything"}, flag<&Line::read_only>},
+    {{"associations", 's', N, nullptr, "show associations along with accounts and users"}, flag<&Line::associations>},
+    {{"verbose", 'v', N, nullptr, "more messages"}, more},
+    {{"version", 'V', N, nullptr, "output version information and exit"}, flag<&Line::version>},
+    {{"json", 0, N, nullptr, "show as JSON"}, flag<&Line::json>},
+};
+// clang-format on
+
+constexpr std::string_view kHelp =
+    R"(sacctmgr [<OPTION>] [<COMMAND>]
+  Options: -h help, -i commit without asking, -n no header, -p and -P fields parted by '|',
+  -Q quiet, -r read only, -s with associations, -v verbose, -V version, --json
+
+  Commands (any beginning that is long enough will do; without one, lines are read):
+    add <ENTITY> <SPECS>                      create
+    modify <ENTITY> [where] <SPECS> set <SPECS>
+    delete <ENTITY> [where] <SPECS>
+    show <ENTITY> [<SPECS>] [format=<FIELDS>] list
+    dump <CLUSTER> [File=<FILE>]              write accounts and users of a cluster to a file
+    load <FILE> [Cluster=<NAME>]              add and change what such a file says
+    associations, oneliner, parsable, parsable2, quiet, readonly, verbose: as the options
+    help, version, exit, quit, !!
+
+  Entities: account, cluster, coordinator, qos, resource, user; to show also association,
+  configuration, event, problem, runawayjobs, stats, transaction, tres, wckey
+
+  Fields may be followed by %<WIDTH>, negative to the left: format=account%30,user
+  Limits: Fairshare GrpJobs GrpJobsAccrue GrpSubmitJobs GrpTRES GrpTRESMins GrpTRESRunMins GrpWall
+  MaxJobs MaxJobsAccrue MaxSubmitJobs MaxTRES MaxTRESPerNode MaxTRESMins MaxWall MinPrioThresh
+  Priority QOSLevel DefaultQOS; -1 takes one away
+)";
+
+struct Verb {
+  std::string_view name;
+  std::size_t least;
+  void (*run)(Sacctmgr&, std::span<const std::string>);
+};
+
+void show(Sacctmgr& s, std::span<const std::string> words) {
+  sacctmgr_show(s, words);
+}
+void not_supported(Sacctmgr& s, std::string_view what) {
+  s.context.error("{} is not supported yet", what);
+  s.failed();
+}
+void archive(Sacctmgr& s, std::span<const std::string> words) {
+  if (words.empty() || (!matches(words[0], "Dump", 1) && !matches(words[0], "Load", 1))) {
+    s.context.plain("No valid entity in archive command\nInput line must include, \"Dump\", or \"load\"");
+    return void(s.failed());
+  }
+  not_supported(s, "archive");
+}
+
+constexpr Verb kVerbs[] = {
+    {"add", 3, sacctmgr_add},       {"archive", 3, archive},
+    {"create", 3, sacctmgr_add},    {"delete", 1, sacctmgr_delete},
+    {"dump", 3, sacctmgr_dump},     {"list", 3, show},
+    {"load", 3, sacctmgr_load},     {"modify", 1, sacctmgr_modify},
+    {"remove", 3, sacctmgr_delete}, {"show", 3, show},
+    {"update", 1, sacctmgr_modify},
+};
+
+// True: go on reading.
+bool run_words(Sacctmgr& s, std::span<const std::string> words) {
+  if (words.empty()) return true;
+  const std::string& verb = words[0];
+  const auto is = [&](std::string_view name, std::size_t least) { return matches(verb, name, least); };
+  if (is("exit", 1) || is("quit", 4)) return false;
+  for (const Verb& v : kVerbs)
+    if (is(v.name, v.least)) return v.run(s, words.subspan(1)), true;
+  if (is("help", 2)) return s.context.out.write(kHelp), true;
+  if (is("version", 4)) return print_version(s.context), true;
+  if (is("associations", 3)) return s.with_associations = true;
+  if (is("parsable2", 9)) return s.style = TableStyle::Parsable2, true;
+  if (is("parsable", 1)) return s.style = TableStyle::Parsable, true;
+  if (is("quiet", 4)) return s.context.quiet = true;
+  if (is("readonly", 4)) return s.read_only = true;
+  if (is("verbose", 4) || is("oneliner", 1)) return true;
+  if (is("clear", 2) || is("reconfigure", 4) || is("shutdown", 4)) return not_supported(s, verb), true;
+  s.context.plain("invalid keyword: {}", verb);
+  s.failed();
+  return true;
+}
+
+// A line of standard input without its end; nothing at the end of input, or when `seconds_left` have passed.
+std::optional<std::string> read_line(int input, int timeout_ms) {
+  std::string line;
+  while (true) {
+    pollfd ready{input, POLLIN, 0};
+    if (::poll(&ready, 1, timeout_ms) <= 0) return std::nullopt;
+    char c = 0;
+    const ssize_t got = ::read(input, &c, 1);
+    if (got <= 0) return line.empty() ? std::nullopt : std::optional(line);
+    if (c == '\n') return line;
+    line.push_back(c);
+  }
+}
+
+int interactive(Sacctmgr& s) {
+  std::vector<std::string> last;
+  while (true) {
+    s.context.out.write("sacctmgr: ");
+    s.context.out.flush();
+    const auto line = read_line(s.context.input, -1);
+    if (!line) {
+      s.context.out.write("\n");
+      return s.status;
+    }
+    if (!::isatty(s.context.input)) s.context.out.print("{}\n", *line);
+    auto words = text::split_directive(*line);
+    if (!words) {
+      s.context.error("{}", words.error().message);
+      continue;
+    }
+    if (*words == std::vector<std::string>{"!!"})
+      *words = last;
+    else
+      last = *words;
+    if (!run_words(s, *words)) return s.status;
+  }
+}
+
+}  // namespace
+
+const model::AccountRecords* Sacctmgr::load() {
+  if (!accounts) {
+    auto made = context.connect_accounts();
+    if (!made) {
+      if (made.error().code == ErrorCode::RequestDisabled) {
+        context.plain(
+            "You are not running a supported accounting_storage plugin\nOnly 'accounting_storage/slurmdbd' is "
+            "supported.");
+      } else {
+        context.error("{}", words(made.error()));
+      }
+      failed();
+      return nullptr;
+    }
+    accounts = std::move(*made);
+  }
+  auto got = accounts->records();
+  if (!got) {
+    context.error("Problem talking to the database: {}", words(got.error()));
+    failed();
+    return nullptr;
+  }
+  records_ = std::move(*got);
+  return &*records_;
+}
+
+bool Sacctmgr::ask(std::string_view question) {
+  if (immediate) return true;
+  context.out.print("{} (You have 30 seconds to decide)\n", question);
+  while (true) {
+    context.out.write("(N/y): ");
+    context.out.flush();
+    const auto answer = read_line(context.input, 30'000);
+    context.out.write("\n");
+    if (!answer || answer->empty()) return false;
+    const char c = text::to_lower(answer->front());
+    if (c == 'y' || c == 'n') return c == 'y';
+    context.out.write("Y or N please\n");
+  }
+}
+
+void Sacctmgr::fail_with(const Error& error) {
+  if (error.code == ErrorCode::PermissionDenied) {
+    context.plain(" Error with request: Access/permission denied");
+  } else {
+    context.plain(" Error with request: {}", error.message.empty() ? words(error) : error.message);
+  }
+  failed();
+}
+
+void Sacctmgr::commit(model::AccountsChange change) {
+  change.based_on = records_->revision;
+  const auto send = [&](bool only_check) {
+    change.only_check = only_check;
+    const auto done = accounts->change(change);
+    if (!done) return fail_with(done.error()), false;
+    if (done->empty()) return true;
+    context.plain(" Error with request: Job(s) active, cancel job(s) before remove");
+    for (const std::string& line : *done) context.plain("  {}", line);
+    failed();
+    return false;
+  };
+  if (!immediate) {
+    if (!send(true)) return;
+    if (!ask("Would you like to commit changes?")) return context.out.write(" Changes Discarded\n");
+  }
+  send(false);
+}
+
+void sacctmgr_show(Sacctmgr& s, std::span<const std::string> words) {
+  const std::string entity = words.empty() ? "" : words.front();
+  const auto rest = words.empty() ? words : words.subspan(1);
+  const auto is = [&](std::string_view name, std::size_t least) {
+    return !entity.empty() && matches(entity, name, least);
+  };
+  if (is("Accounts", 2)) return show_accounts(s, rest);
+  if (is("Associations", 2)) return show_associations(s, rest);
+  if (is("Clusters", 2)) return show_clusters(s, rest);
+  if (is("Configuration", 2)) return show_configuration(s);
+  if (is("Events", 1)) return show_events(s, rest);
+  if (is("Problems", 1)) return show_problems(s, rest);
+  if (is("QOS", 1)) return show_qos(s, rest);
+  if (is("Resources", 1) && !is("Reservations", 4)) return show_resources(s, rest);
+  if (is("Transactions", 2) && !is("TRES", 3)) return show_transactions(s, rest);
+  if (is("TRES", 2)) return show_tres(s, rest);
+  if (is("Users", 1)) return show_users(s, rest);
+  if (is("WCKeys", 1)) return show_wckeys(s, rest);
+  if (is("RunAwayJobs", 2) || is("OrphanJobs", 1)) {
+    // The outbox brings every end of a job to the database, so a job cannot be left behind there.
+    if (s.load()) s.context.out.print("Runaway Jobs: No runaway jobs found on cluster {}\n", s.own_cluster());
+    return;
+  }
+  if (is("Stats", 1) || is("Federations", 1) || is("Reservations", 4)) return not_supported(s, "show " + entity);
+  s.context.plain(
+      "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", "
+      "\"Configuration\",\n"
+      "\"Event\", \"Federation\", \"Problem\", \"QOS\", \"Resource\", \"Reservation\",\n"
+      "\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"");
+  s.failed();
+}
+
+int cmd_sacctmgr(Context& context) {
+  Line line;
+  const auto rows = rows_of(std::span<const Option<Line>>(kOptions));
+  const auto parsed = parse_words(context, rows, context.arguments, Order::Anywhere, 1);
+  if (!parsed) {
+    return parsed.error();
+  }
+  for (const GivenOption& given : parsed->options) (void)kOptions[given.row].set(line, given.value);
+  if (line.help || line.usage) return context.out.write(kHelp), 0;
+  if (line.version) return print_version(context);
+  context.quiet = line.quiet;
+  context.verbosity = line.verbose;
+  Sacctmgr s{context};
+  s.immediate = line.immediate;
+  s.no_header = line.no_header;
+  s.read_only = line.read_only;
+  s.with_associations = line.associations;
+  s.json = line.json;
+  if (line.parsable) s.style = TableStyle::Parsable;
+  if (line.parsable2) s.style = TableStyle::Parsable2;
+  if (parsed->rest.empty()) return interactive(s);
+  run_words(s, parsed->rest);
+  return s.status;
+}
+
+}  // namespace spur::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "cli/sacctmgr.h"
+#include "text/words.h"
+
+namespace spur::cli {
+
+bool Word::is(std::string_view name, std::size_t least) const {
+  return has_key && matches(key, name, least);
+}
+
+std::vector<Word> read_words(std::span<const std::string> words) {
+  std::vector<Word> out;
+  for (const std::string& text : words) {
+    Word word;
+    word.text = text;
+    const std::size_t at = text.find('=');
+    if (at == std::string::npos) {
+      word.value = text;
+    } else {
+      word.has_key = true;
+      std::size_t end = at;
+      if (end > 0 && (text[end - 1] == '+' || text[end - 1] == '-')) word.how = text[--end];
+      word.key = text.substr(0, end);
+      word.value = text.substr(at + 1);
+      // Quotes around the value are for the shell that interactive mode is not.
+      if (word.value.size() >= 2 && (word.value.front() == '"' || word.value.front() == '\'') &&
+          word.value.back() == word.value.front())
+        word.value = word.value.substr(1, word.value.size() - 2);
+    }
+    out.push_back(std::move(word));
+  }
+  return out;
+}
+
+std::vector<std::string> names_in(std::string_view value) {
+  std::vector<std::string> out;
+  for (const std::string_view word : text::split(value, ',')) {
+    std::string name = text::lower(text::trim(word));
+    for (char& c : name)
+      if (c == '\'' || c == '"') c = '`';
+    if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
+  }
+  if (out.size() > 1) std::erase(out, "");
+  return out;
+}
+
+bool is_in(const std::vector<std::string>& list, std::string_view name) {
+  return std::ranges::find(list, name) != list.end();
+}
+bool is_in_or_empty(const std::vector<std::string>& list, std::string_view name) {
+  return list.empty() || is_in(list, name);
+}
+
+bool AssociationFilter::takes(const model::AssociationRecord& record, const model::Association& resolved) const {
+  if (!is_in_or_empty(clusters, record.cluster)) return false;
+  if (!is_in_or_empty(accounts, record.row.account)) return false;
+  if (!users.empty() && (!record.row.is_user() || !is_in(users, record.row.user))) return false;
+  if (!partitions.empty() && !is_in(partitions, record.row.partition)) return false;
+  if (!parents.empty() && (record.row.is_user() || !is_in(parents, record.parent))) return false;
+  if (!ids.empty() && std::ranges::find(ids, record.row.id) == ids.end()) return false;
+  if (only_defaults && !record.row.is_default) return false;
+  if (!qos.empty() && std::ranges::none_of(qos, [&](const std::string& q) { return is_in(resolved.qos, q); }))
+    return false;
+  return true;
+}
+
+std::vector<PlacedRow> placed_rows(const model::AccountRecords& records) {
+  std::vector<PlacedRow> out;
+  std::vector<std::string> clusters;
+  for (const auto& c : records.clusters) clusters.push_back(c.name);
+  std::ranges::sort(clusters);
+  for (const std::string& cluster : clusters) {
+    const auto tree = model::tree_of(records.associations, cluster);
+    const auto resolved = model::resolve(records.associations, cluster);
+    for (std::size_t i = 0; i < tree.size(); ++i) out.push_back({tree[i].record, resolved[i], tree[i]});
+  }
+  return out;
+}
+
+std::set<std::string> accounts_below(const model::AccountRecords& records, const std::string& cluster,
+                                     const std::vector<std::string>& accounts) {
+  std::set<std::string> out(accounts.begin(), accounts.end());
+  for (const auto& row : model::tree_of(records.associations, cluster))  // parents come first
+    if (!row.record->row.is_user() && out.contains(row.record->parent)) out.insert(row.record->row.account);
+  return out;
+}
+
+}  // namespace spur::cli

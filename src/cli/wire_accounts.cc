@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/accounts.h"
+#include "spur/v1/accounts.pb.h"
+#include "wire/account_records_codec.h"
+
+namespace spur::cli {
+namespace {
+
+class WireAccounts final : public Accounts {
+ public:
+  WireAccounts(wire::AccountingOptions options, std::string cluster)
+      : client_(std::move(options)), cluster_(std::move(cluster)) {}
+  const std::string& cluster() const override { return cluster_; }
+  Result<model::AccountRecords> records() override {
+    v1::AccountRecords reply;
+    SPUR_TRY(client_.ask("Accounts/GetAccounts", v1::GetAccountsRequest(), &reply));
+    model::AccountRecords records;
+    SPUR_TRY(wire::from_proto(reply, &records));
+    return records;
+  }
+  Result<std::vector<std::string>> change(const model::AccountsChange& change) override {
+    v1::AccountsChange request;
+    v1::AccountsChangeReply reply;
+    wire::to_proto(change, &request);
+    SPUR_TRY(client_.ask("Accounts/ChangeAccounts", request, &reply));
+    return std::vector<std::string>(reply.active_jobs().begin(), reply.active_jobs().end());
+  }
+  Result<std::vector<model::TransactionRecord>> transactions(Time from, Time until) override {
+    v1::GetTransactionsRequest request;
+    request.set_from_us(to_micros(from));
+    request.set_until_us(to_micros(until));
+    std::vector<model::TransactionRecord> list;
+    SPUR_TRY(client_.stream("Accounts/GetTransactions", request.SerializeAsString(),
+                            [&](std::string_view bytes) -> Status {
+                              v1::TransactionRecords message;
+                              if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+                                return fail(ErrorCode::Corrupt, "The accounting service's answer cannot be read");
+                              for (const auto& row : message.transactions())
+                                SPUR_TRY(wire::from_proto(row, &list.emplace_back()));
+                              return {};
+                            }));
+    return list;
+  }
+
+ private:
+  wire::AccountingClient client_;
+  const std::string cluster_;
+};
+
+}  // namespace
+
+std::unique_ptr<Accounts> make_wire_accounts(wire::AccountingOptions options, std::string cluster) {
+  return std::make_unique<WireAccounts>(std::move(options), std::move(cluster));
+}
+
+}  // namespace spur::cli

@@ -30,7 +30,8 @@ bool Walk::count_start(const model::Job& job, const model::Allocation& allocatio
   if (!limits_ || job.association == 0) return true;
   if (!limit.is_set()) limit = job.time_limit;
   const auto question = model::limit_question(s_.view, *job.spec, job.association, allocation, limit);
-  if (model::limit_at_start(s_.view, tallies_, question, now_) != Reason::None) return false;
+  // Of a heterogeneous job all or none starts: group_is_limited() has judged.
+  if (!job.het_job && model::limit_at_start(s_.view, tallies_, question, now_) != Reason::None) return false;
   model::TallyPart waited;
   waited.submitted = 1;
   model::recount(tallies_, s_.view, question.where, waited,

@@ -67,14 +67,25 @@ Status set_age_weight(Target& target, const Value& value) {
   return {};
 }
 
-Status set_tres_weights(Target& target, const Value& value) {
+// "cpu=1.0,mem=0.25G,gres/gpu=8". With a unit, so much of it counts once (memory is counted in MiB).
+static Result<std::vector<model::TresWeight>> parse_weights(const Value& value, bool units) {
   std::vector<model::TresWeight> weights;
   for (const std::string& item : value.list) {
     const std::size_t equals = item.find('=');
-    const auto weight =
-        equals == std::string::npos ? std::nullopt : thousandths(std::string_view(item).substr(equals + 1));
+    std::string_view number =
+        equals == std::string::npos ? std::string_view() : std::string_view(item).substr(equals + 1);
     std::string name = text::lower(item.substr(0, equals));
-    const bool known = name == "cpu" || name == "mem" || name == "node" || name == "billing" ||
+    std::uint32_t per = 1;
+    if (units && !number.empty()) {
+      const std::size_t unit =
+          std::string_view("MGTP").find(text::upper(std::string(number.substr(number.size() - 1))));
+      if (unit != std::string_view::npos) {
+        number.remove_suffix(1);
+        per = std::uint32_t{1} << (10 * std::min<std::size_t>(unit, 3));
+      }
+    }
+    const auto weight = number.empty() ? std::nullopt : thousandths(number);
+    const bool known = name == "cpu" || name == "mem" || name == "node" || name == "billing" || name == "energy" ||
                        (name.starts_with("gres/") && name.size() > 5) ||
                        (name.starts_with("license/") && name.size() > 8);
     if (!weight || !known)
@@ -83,19 +94,27 @@ Status set_tres_weights(Target& target, const Value& value) {
     // The type of a GRES keeps its case.
     if (const std::size_t colon = item.find(':'); colon < equals)
       name = text::lower(item.substr(0, colon)) + item.substr(colon, equals - colon);
-    weights.push_back({std::move(name), *weight});
+    weights.push_back({std::move(name), *weight, per});
   }
-  target.draft.cluster.priority.tres_weights = std::move(weights);
+  return weights;
+}
+
+Status set_tres_weights(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.draft.cluster.priority.tres_weights, parse_weights(value, false));
   keep(target, "PriorityWeightTRES", value);
   return {};
 }
 
+Status set_billing_weights(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.partition->partition.billing_weights, parse_weights(value, true));
+  return {};
+}
+
 Status set_priority_flags(Target& target, const Value& value) {
-  static constexpr std::string_view kNow[] = {"ACCRUE_ALWAYS",         "NO_NORMAL_ALL", "NO_NORMAL_ASSOC",
-                                              "NO_NORMAL_PART",        "NO_NORMAL_QOS", "NO_NORMAL_TRES",
-                                              "SMALL_RELATIVE_TO_TIME"};
-  static constexpr std::string_view kLater[] = {"CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "FAIR_TREE",   "INCR_ONLY",
-                                                "MAX_TRES",          "MAX_TRES_GRES",   "NO_FAIR_TREE"};
+  static constexpr std::string_view kNow[] = {
+      "ACCRUE_ALWAYS",  "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS",
+      "NO_NORMAL_TRES", "FAIR_TREE",     "NO_FAIR_TREE",    "MAX_TRES",       "SMALL_RELATIVE_TO_TIME"};
+  static constexpr std::string_view kLater[] = {"CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "INCR_ONLY", "MAX_TRES_GRES"};
   std::vector<std::string> flags, rest;
   for (const std::string& word : value.list) {
     const std::string flag = text::upper(word);

@@ -11,10 +11,9 @@ using enum Scope;
 
 // clang-format off
 constexpr SlurmName kNames[] = {
-    {Top, "AccountingStorageBackupHost", ""}, {Top, "AccountingStorageEnforce", "none|0"},
+    {Top, "AccountingStorageBackupHost", ""},
     {Top, "AccountingStorageExternalHost", ""}, {Top, "AccountingStorageLoc", ""},
     {Top, "AccountingStorageParameters", ""}, {Top, "AccountingStoragePass", ""},
-    {Top, "AccountingStorageTRES", ""},
     {Top, "AccountingStorageUser", ""}, {Top, "AccountingStoreJobComment", ""},
     {Top, "AcctGatherEnergyType", "acct_gather_energy/none"},
     {Top, "AcctGatherFilesystemType", "acct_gather_filesystem/none"}, {Top, "AcctGatherInfinibandType", "acct_gather_infiniband/none"},
@@ -79,7 +78,7 @@ constexpr SlurmName kNames[] = {
     {Partition, "ExclusiveTopo", "no|0"},
     {Partition, "OverTimeLimit", ""}, {Partition, "PowerDownOnIdle", "no|0"}, {Partition, "ReqResv", "no|0"},
     {Partition, "ResumeTimeout", ""}, {Partition, "SelectTypeParameters", "NONE"}, {Partition, "SuspendTime", "-1|INFINITE"},
-    {Partition, "SuspendTimeout", ""}, {Partition, "Topology", ""}, {Partition, "TRESBillingWeights", ""},
+    {Partition, "SuspendTimeout", ""}, {Partition, "Topology", ""},
 
     {Node, "BcastAddr", ""}, {Node, "CpuBind", ""}, {Node, "GresConf", ""},
     {Node, "Parameters", ""}, {Node, "RestrictedCoresPerGPU", "0"}, {Node, "Topology", ""},

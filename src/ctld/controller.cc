@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start-up, the commit loop's aftermath, planning, timers and snapshots. Requests are in controller_requests.cc.
 #include "ctld/controller.h"
+#include "ctld/usage_clock.h"
 
 #include <fmt/format.h>
 
@@ -253,12 +254,28 @@ void Controller::on_timer() {
     reservations_due_ = {};  // known again when the command has been applied
     propose(state::ReservationsDue{});
   }
+  fade_usage(now);
   if (is_set(plan_wake_at_) && now >= plan_wake_at_) {
     plan_wake_at_ = {};
     pace_.want();
   }
   maybe_plan();
   commits_.pump();
+}
+
+// Usage of accounts fades, and is forgotten when its period is over. The stamp of the command decides how far.
+void Controller::fade_usage(Time now) {
+  const auto& view = cluster_->view();
+  const Duration period = std::max<Duration>(config().priority.calc_period, seconds(1));
+  if (view.accounts->empty()) {
+    usage_due_ = {};
+  } else if (!is_set(usage_due_)) {
+    usage_due_ = std::max(view.decayed, now - period) + period;
+  } else if (now >= usage_due_) {
+    usage_due_ = now + period;
+    const Time reset = last_usage_reset(config().priority.usage_reset, now);
+    propose(state::DecayUsage{is_set(reset) && is_set(view.decayed) && view.decayed < reset});
+  }
 }
 
 // Nodes of a reservation that went down, or (REPLACE) got busy, make way for others.
@@ -279,6 +296,7 @@ Duration Controller::next_timer() const {
     if (is_set(t)) next = std::min(next, mono + std::max(Duration{0}, t - now));
   };
   at_wall(clocks_.next());
+  at_wall(usage_due_);
   at_wall(plan_wake_at_);
   if (!planning_) next = std::min(next, pace_.next());
   at_wall(reservations_due_);

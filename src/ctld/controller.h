@@ -105,6 +105,8 @@ class Controller {
   void update_reservation(const model::Caller& caller, const model::ReservationChange& change, const KnownIds& ids,
                           DoneReply reply);
   void delete_reservation(const model::Caller& caller, const std::string& name, DoneReply reply);
+  // What the accounting service says of accounts, users and QOS; users have their numbers already.
+  void set_accounts(model::AccountsUpdate update, DoneReply reply);
   // A partition by administrators' word: `changed` names the fields that are taken from `partition`.
   enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
   void edit_partition(const model::Caller& caller, PartitionEdit how, const model::PartitionConfig& partition,
@@ -177,6 +179,8 @@ class Controller {
   bool planning_ = false;  // a plan is being made or its starts are not applied yet
   std::size_t starts_open_ = 0;
   Time plan_wake_at_;
+  void fade_usage(Time now);
+  Time usage_due_;  // not set: no accounts
   Duration tick_at_{0};
   Time reservations_due_;  // not set: no reservation has anything to come
   bool snapshotting_ = false;

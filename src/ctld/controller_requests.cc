@@ -9,6 +9,7 @@
 
 #include "ctld/authorization.h"
 #include "ctld/controller.h"
+#include "ctld/job_account.h"
 #include "text/hostlist.h"
 
 namespace spur::ctld {
@@ -118,8 +119,13 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
       return fail(ErrorCode::PermissionDenied, "only an administrator may set a priority");
     return submit_check_.check(cluster_->view(), one);
   };
-  spec = with_core_spec(*cluster_->view().config, std::move(spec));
-  for (auto& one : more) one = with_core_spec(*cluster_->view().config, std::move(one));
+  const auto settle = [&](std::shared_ptr<const model::JobSpec>& one) -> Status {
+    SPUR_ASSIGN(one, with_account(cluster_->view(), with_core_spec(*cluster_->view().config, std::move(one))));
+    return {};
+  };
+  if (auto ok = settle(spec); !ok) return reply(std::unexpected(ok.error()));
+  for (auto& one : more)
+    if (auto ok = settle(one); !ok) return reply(std::unexpected(ok.error()));
   if (auto ok = check(*spec); !ok) return reply(std::unexpected(ok.error()));
   for (const auto& one : more)
     if (auto ok = check(*one); !ok) return reply(std::unexpected(ok.error()));
@@ -132,6 +138,11 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
         reply(SubmitReply{outcome.job, outcome.repeated});
       },
       IfFull::Refuse);
+}
+
+void Controller::set_accounts(model::AccountsUpdate update, DoneReply reply) {
+  propose(state::SetAccounts{std::move(update)},
+          [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
 }
 
 void Controller::cancel(const model::Caller& caller, state::JobTarget target, int signal, bool batch_only, bool full,
@@ -210,6 +221,8 @@ Status Controller::check_update(const model::Caller& caller, const state::Update
   const model::JobSpec& old = *jobs->front()->spec;
   if (update.spec->uid != old.uid || update.spec->gid != old.gid)
     return fail(ErrorCode::InvalidUser, "Invalid user id");
+  if (update.spec->account != old.account || update.spec->qos != old.qos || update.spec->partitions != old.partitions)
+    if (auto settled = with_account(cluster_->view(), update.spec); !settled) return std::unexpected(settled.error());
   return submit_check_.check(cluster_->view(), *update.spec);
 }
 

@@ -38,6 +38,7 @@ enum class OverSubscribe : std::uint8_t { No, Yes, Force, Exclusive };
 struct TresWeight {
   std::string tres;  // "cpu", "gres/gpu:a100"
   std::int64_t thousandths = 0;
+  std::uint32_t per = 1;  // so many units (MiB, for memory) count once
   friend bool operator==(const TresWeight&, const TresWeight&) = default;
 };
 

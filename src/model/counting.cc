@@ -118,4 +118,20 @@ void recount(Tallies& tallies, const View& view, const CountedIn& where, const T
   }
 }
 
+void recount(View& view, const Job* before, const Job* after, Time now) {
+  const std::uint32_t old_row = before ? before->association : 0, new_row = after ? after->association : 0;
+  if (old_row == 0 && new_row == 0) return;
+  const auto where = [&](const Job& job) {
+    return counted_in(view, *job.spec, job.association, partition_of(view, job));
+  };
+  const TallyPart was = before ? part_of(view, *before) : TallyPart{};
+  const TallyPart is = after ? part_of(view, *after) : TallyPart{};
+  const bool same_place = before && after && old_row == new_row && before->spec->qos == after->spec->qos &&
+                          before->spec->uid == after->spec->uid &&
+                          partition_of(view, *before) == partition_of(view, *after);
+  if (same_place) return recount(view.tallies, view, where(*after), was, is, now);
+  if (before) recount(view.tallies, view, where(*before), was, {}, now);
+  if (after) recount(view.tallies, view, where(*after), {}, is, now);
+}
+
 }  // namespace spur::model

@@ -32,6 +32,9 @@ TallyPart part_of_start(const View& view, const JobSpec& spec, TresRow held, Tim
 void recount(Tallies& tallies, const View& view, const CountedIn& where, const TallyPart& before,
              const TallyPart& after, Time now);
 
+// The same for a record that changes (null: there was or is none), in the tallies of the view itself.
+void recount(View& view, const Job* before, const Job* after, Time now);
+
 std::int64_t whole_seconds(Time at);
 
 }  // namespace spur::model

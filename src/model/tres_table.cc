@@ -68,7 +68,7 @@ void TresTable::bill(TresRow& row, const PartitionConfig* partition, const Clust
   for (const TresWeight& weight : partition->billing_weights) {
     const std::size_t at = find(weight.tres);
     if (at >= size() || weight.thousandths <= 0) continue;
-    const std::uint64_t part = row[at] * static_cast<std::uint64_t>(weight.thousandths);
+    const std::uint64_t part = row[at] * static_cast<std::uint64_t>(weight.thousandths) / std::max(weight.per, 1u);
     if (highest && !weight.tres.starts_with("license/")) {
       most = std::max(most, part);
     } else {

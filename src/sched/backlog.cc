@@ -49,7 +49,7 @@ void Backlog::change(const model::Job& job) {
       before.accrue == job.accrue && before.priority == job.priority && before.site_factor == job.site_factor &&
       before.priority_by_hand == job.priority_by_hand && before.array_job == job.array_job &&
       before.array_max_running == job.array_max_running && before.claim == job.claim &&
-      before.claimed_from == job.claimed_from) {
+      before.claimed_from == job.claimed_from && before.association == job.association) {
     if (before.reason != job.reason) unlink(number);
     slots_[number].job = &job;
     if (before.reason != job.reason) link(number);
@@ -175,8 +175,10 @@ bool Backlog::at_cap(const model::Job& job) const {
 // ---- classes
 
 std::uint32_t Backlog::class_of(const model::Job& job, bool relaxed) {
+  const std::uint32_t association = by_asker_ ? job.association : 0;
   const auto fits = [&](std::uint32_t c) {
     return classes_[c].spec && classes_[c].limit == job.time_limit && classes_[c].relaxed == relaxed &&
+           classes_[c].association == association &&
            (classes_[c].spec == job.spec ||
             (same_wish(*classes_[c].spec, *job.spec) && (!by_asker_ || same_asker(*classes_[c].spec, *job.spec))));
   };
@@ -193,7 +195,7 @@ std::uint32_t Backlog::class_of(const model::Job& job, bool relaxed) {
     last_class_ = free_classes_.back();
     free_classes_.pop_back();
   }
-  classes_[last_class_] = {job.spec, job.time_limit, relaxed, hash, {}, {}, 0, {}};
+  classes_[last_class_] = {job.spec, job.time_limit, relaxed, association, hash, {}, {}, 0, {}};
   class_by_hash_.emplace(hash, last_class_);
   changed_classes_.push_back(last_class_);
   return last_class_;

@@ -48,7 +48,8 @@ class Backlog {
   struct JobClass {
     std::shared_ptr<const model::JobSpec> spec;  // null: free
     TimeLimit limit;
-    bool relaxed = false;  // the number of switches does not matter any more
+    bool relaxed = false;           // the number of switches does not matter any more
+    std::uint32_t association = 0;  // where it matters whose jobs they are
     std::uint64_t hash = 0;
     std::vector<Group> groups;
     std::map<PriorityGroupKey, std::uint32_t> group_by_key;

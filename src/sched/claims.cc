@@ -69,7 +69,7 @@ void Walk::give_up_claim(std::uint32_t slot) {
 // Of an array one task.
 bool Walk::start_claim(const Item& item, bool& stop) {
   const model::Job& job = *s_.backlog.slot(item.slot).job;
-  if (at_cap(job)) return false;
+  if (at_cap(job) || limit_of(item.lane, tallies_) != Reason::None) return false;
   PlannedStart* planned = &s_.planned.at(job.id);
   s_.profile.lift(planned->hold);
   const auto shares = fit_claim(*job.claim, s_.lanes[item.lane]->lane);
@@ -78,8 +78,7 @@ bool Walk::start_claim(const Item& item, bool& stop) {
   if (plan_.starts.size() >= s_.params.max_starts) return plan_.more = stop = true;
   give_back(planned);
   s_.lanes[item.lane]->lane.choose_whole();
-  start(item, shares);
-  return true;
+  return start(item, shares);
 }
 
 // The job on the nodes of its claim, now.
@@ -177,7 +176,13 @@ void Walk::visit_aside(const model::Job& job) {
 void Walk::propose_preemptions() {
   if (s_.view.config->preempt.by == model::PreemptBy::Nothing) return;
   if (!grants_) grants_.emplace(s_.profile.capacity());
-  const auto waits = [&](std::uint32_t slot) { return !started(slot) && !at_cap(*s_.backlog.slot(slot).job); };
+  const auto limited = [&](std::uint32_t slot) {
+    return limits_ && std::ranges::all_of(s_.lanes_of_class[s_.backlog.slot(slot).job_class],
+                                          [&](std::uint32_t l) { return limit_of(l, tallies_) != Reason::None; });
+  };
+  const auto waits = [&](std::uint32_t slot) {
+    return !started(slot) && !at_cap(*s_.backlog.slot(slot).job) && !limited(slot);
+  };
   plan_.preemptions = Preemptor(s_, *grants_, waits).run();
 }
 

@@ -83,9 +83,10 @@ void Engine::rebuild(const model::View& view) {
 // False if the view differs in what everything else is built on.
 bool Engine::take_in(const model::View& view) {
   EngineState& s = *state_;
-  if (!same(s.view.qos, view.qos) || !same(s.view.shares, view.shares) || !same(s.view.config, view.config) ||
-      !same(s.view.partitions, view.partitions) || !same(s.view.node_by_name, view.node_by_name) ||
-      s.view.nodes.size() != view.nodes.size() || any_magnetic(s.view) != any_magnetic(view))
+  if (!same(s.view.qos, view.qos) || !same(s.view.shares, view.shares) || s.view.accounts != view.accounts ||
+      !same(s.view.config, view.config) || !same(s.view.partitions, view.partitions) ||
+      !same(s.view.node_by_name, view.node_by_name) || s.view.nodes.size() != view.nodes.size() ||
+      any_magnetic(s.view) != any_magnetic(view))
     return false;
   if (!count_jobs(view)) return false;
   std::vector<std::uint32_t> dirty;

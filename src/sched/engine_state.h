@@ -61,6 +61,9 @@ struct QueueItem {
   }  // a heap's top is first
 };
 
+// Whether jobs may be kept from starting by what accounts and QOS allow.
+bool limits_matter(const model::View& view);
+
 struct EngineState {
   EngineState(const model::View& seen, Params with)
       : view(seen),
@@ -69,7 +72,7 @@ struct EngineState {
         profile(view),
         alone_jobs(count_alone_jobs(view)),
         popular(view, profile.capacity().columns()),
-        backlog(view, scale, any_magnetic(view) || users_matter()) {
+        backlog(view, scale, any_magnetic(view) || users_matter() || limits_matter(view)) {
     profile.set_users_matter(users_matter());
   }
   EngineState(const EngineState&) = delete;

@@ -16,6 +16,7 @@ void Walk::foretell() {
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     cursors_[l].forget();
     if (!s_.lanes[l] || s_.lanes[l]->lane.reason(s_.profile) != model::Reason::None) continue;
+    if (!limited_.empty() && limited_[l] != model::Reason::None) continue;
     s_.lanes[l]->lane.begin();
     join(l, nullptr);
   }
@@ -45,6 +46,7 @@ void Walk::foretell(const Item& item) {
   for (const std::uint32_t l : s_.lanes_of_class[slot.job_class]) {
     Lane& lane = s_.lanes[l]->lane;
     if (lane.reason(s_.profile) != model::Reason::None) continue;
+    if (!limited_.empty() && limited_[l] != model::Reason::None) continue;
     auto hold = lane.fit_later(s_.profile);
     if (hold && (!best || hold->start < best->start)) best = std::move(hold);
   }

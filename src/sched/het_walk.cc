@@ -71,6 +71,12 @@ bool Walk::visit_group(const Item& item) {
     if (const auto at = s_.planned.find(s_.backlog.slot(slot).job->id); at != s_.planned.end())
       planned.push_back(&at->second);
   if (started(item.slot) || (behind_ && !planned.empty())) return true;
+  if (group_is_limited(group)) {
+    const auto before = s_.profile.gains().end();
+    for (PlannedStart* one : planned) give_back(one);
+    if (before != s_.profile.gains().end()) all_join_again();
+    return true;
+  }
 
   const GroupLanes lanes = lanes_of(group, item.lane);
   HetSearch search(s_.profile, lanes.lanes);
@@ -116,6 +122,7 @@ void Walk::keep_part(std::uint32_t slot, std::uint32_t lane, Hold hold) {
 void Walk::foretell_group(const Item& item) {
   const Backlog::HetGroup& group = s_.backlog.het_groups().at(s_.backlog.slot(item.slot).job->id);
   if (s_.planned.contains(s_.backlog.slot(item.slot).job->id) || foretold_.contains(item.slot)) return;
+  if (limit_of(group) != Reason::None) return;
   std::vector<HetPart> best;
   for (const std::uint32_t l : s_.lanes_of_class[s_.backlog.slot(item.slot).job_class]) {
     if (s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
@@ -140,10 +147,21 @@ bool Walk::lacks_licenses(const Backlog::HetGroup& group) const {
   });
 }
 
+// Of the first component that has one.
+Reason Walk::limit_of(const Backlog::HetGroup& group) const {
+  for (const auto& [offset, slot] : group) {
+    std::uint32_t speaks = kNone;
+    const Reason reason = reason_of_class(s_.backlog.slot(slot).job_class, &speaks);
+    if (speaks != kNone && reason != Reason::Priority && reason != Reason::Licenses) return reason;
+  }
+  return group_is_limited(group) ? Reason::AccountingPolicy : Reason::None;
+}
+
 // The first component stands for all in its partitions. In a quick call whoever was told to be the first stays so.
 void Walk::find_first_groups(bool told, const std::vector<std::uint32_t>& firsts, const Consider& consider) {
   for (const auto& [id, group] : s_.backlog.het_groups()) {
-    if (!may_run(group) || started(group.begin()->second) || lacks_licenses(group)) continue;
+    if (!may_run(group) || started(group.begin()->second) || lacks_licenses(group) || limit_of(group) != Reason::None)
+      continue;
     const Backlog::Slot& slot = s_.backlog.slot(group.begin()->second);
     const Turn turn{slot.order, id, group.begin()->second};
     std::uint32_t speaks = kNone;
@@ -170,6 +188,7 @@ Reason Walk::reason_in_group(std::uint32_t slot) const {
   for (const auto& [offset, other] : group)
     if (const Reason own = reason_of_class(s_.backlog.slot(other).job_class, &speaks); speaks == kNone) return own;
   if (lacks_licenses(group)) return Reason::Licenses;
+  if (const Reason limit = limit_of(group); limit != Reason::None) return limit;
   const std::uint32_t leader = group.begin()->second;
   reason_of_class(s_.backlog.slot(leader).job_class, &speaks);
   return first_of_partition_[s_.lanes[speaks]->partition] == leader ? Reason::Resources : Reason::Priority;

@@ -177,7 +177,8 @@ class NaivePlace : protected NaiveChoice {
   }
 
   // ---- starting and planning
-  void start(const Record& record, const Request& request, const Request& whole, const std::vector<Part>& parts) {
+  // False: over a limit by what it would get.
+  bool start(const Record& record, const Request& request, const Request& whole, const std::vector<Part>& parts) {
     const model::Job& job = *record.job;
     Time end = request.end_of_run(now_);
     auto allocation = std::make_shared<model::Allocation>();
@@ -199,6 +200,8 @@ class NaivePlace : protected NaiveChoice {
       end = run.end_of_run(now_);
       for (auto& one : taken) one.to = end;
     }
+    if (!job.het_job && limits_.of(job, *allocation, limit) != model::Reason::None) return false;
+    limits_.started(job, *allocation, limit);
     held_.insert(held_.end(), taken.begin(), taken.end());
     held_licenses_.push_back({now_, end, {request.licenses.begin(), request.licenses.end()}, {}});
     std::optional<std::uint32_t> task;
@@ -209,6 +212,7 @@ class NaivePlace : protected NaiveChoice {
     if (job.array_job) ++array_running_[job.array_job];
     if (!task || tasks_[job.id].empty()) gone_.insert(job.id);
     starts_.push_back({job.id, task, std::move(allocation), limit});
+    return true;
   }
   // Until when all of that stays free.
   Time lasts(const Request& request, const std::vector<Held>& taken) const {

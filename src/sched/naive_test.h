@@ -135,7 +135,7 @@ class Naive : NaiveGroups {
     if (held != holds_.end()) old = held->second;
     unplan(job.id);
     while (!gone_.contains(job.id)) {
-      if (at_array_limit(job)) return true;
+      if (at_array_limit(job) || limits_.of(job, *record.partition) != model::Reason::None) return true;
       Request chosen;
       const auto parts = place_now(record, *request, chosen);
       if (parts.empty()) break;
@@ -143,7 +143,7 @@ class Naive : NaiveGroups {
         if (old) plan_again(job.id, *old);
         return !(more_ = true);
       }
-      start(record, chosen, *request, parts);
+      if (!start(record, chosen, *request, parts)) return true;
       old.reset();
     }
     if (gone_.contains(job.id)) return true;
@@ -173,6 +173,7 @@ class Naive : NaiveGroups {
       const JobId id = record.job->id;
       if (gone_.contains(id) || holds_.contains(id) || expected.contains(id) || at_array_limit(*record.job)) continue;
       if (never_runs(record, request_of(record)) != model::Reason::None) continue;
+      if (limits_.of(*record.job, *record.partition) != model::Reason::None) continue;
       if (record.job->het_job) {
         foretell_group(record, records, expected);
         continue;
@@ -182,6 +183,7 @@ class Naive : NaiveGroups {
       for (const Record* other : records_of(*record.job, records)) {
         const auto request = request_of(*other);
         if (never_runs(*other, request) != model::Reason::None) continue;
+        if (limits_.of(*other->job, *other->partition) != model::Reason::None) continue;
         auto later = earliest(*other, *request);
         if (!later || (best && later->when >= best->when)) continue;
         best = std::move(later);
@@ -237,7 +239,7 @@ class Naive : NaiveGroups {
   }
   bool start_claim(const Record& record) {
     const model::Job& job = *record.job;
-    if (at_array_limit(job)) return false;
+    if (at_array_limit(job) || limits_.of(job, *record.partition) != model::Reason::None) return false;
     const auto request = request_of(record);
     const NaiveHold old = holds_.at(job.id);
     unplan(job.id);
@@ -301,6 +303,8 @@ class Naive : NaiveGroups {
       if (reason == Reason::None) {
         if (at_array_limit(*record.job))
           reason = Reason::JobArrayTaskLimit;
+        else if (const Reason limit = limits_.of(*record.job, *record.partition); limit != Reason::None)
+          reason = limit;
         else if (!licensed_now(record, *request))
           reason = Reason::Licenses;
         else
@@ -327,6 +331,7 @@ class Naive : NaiveGroups {
       if (gone_.contains(record.job->id) || never_runs(record, request) != model::Reason::None) continue;
       if (!could_run.insert(record.job->id).second || record.job->reason != model::Reason::Resources) continue;
       if (at_array_limit(*record.job) || !licensed_now(record, *request)) continue;
+      if (limits_.of(*record.job, *record.partition) != model::Reason::None) continue;
       if (record.job->het_job && !licensed_group(*record.job)) continue;
       first.try_emplace(record.partition->config.name, record.job->id);
     }

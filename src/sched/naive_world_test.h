@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sched/closures.h"
+#include "sched/naive_limits_test.h"
 #include "sched/plan.h"
 #include "sched/request.h"
 #include "sched/reservations.h"
@@ -20,7 +21,7 @@ namespace spur::sched {
 
 class NaiveWorld {
  public:
-  NaiveWorld(const model::View& view, Time now) : view_(view), now_(now) {
+  NaiveWorld(const model::View& view, Time now) : view_(view), now_(now), limits_(view, now) {
     view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) { add_node(*node); });
     view.active.for_each([&](std::uint32_t, const model::JobPtr& job) { add_running(*job); });
     close_reserved();
@@ -382,6 +383,7 @@ class NaiveWorld {
 
   const model::View& view_;
   Time now_;
+  NaiveLimits limits_;
   std::vector<Node> nodes_;
   std::vector<Held> held_;
   std::vector<HeldLicenses> held_licenses_;

@@ -59,7 +59,7 @@ std::string show(const Plan& plan) {
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
 struct Flavour {
   bool threads, memory, gpus, links, shards, sockets, topology, features, weights, partitions, limits, exclusive,
-      arrays, licenses, failures, multi_node, reservations, users, het;
+      arrays, licenses, failures, multi_node, reservations, users, het, accounts;
 };
 
 class RandomLife {
@@ -84,7 +84,8 @@ class RandomLife {
                 .multi_node = !dice_.one_in(4),
                 .reservations = dice_.one_in(4),
                 .users = dice_.one_in(6),
-                .het = dice_.one_in(2)};
+                .het = dice_.one_in(2),
+                .accounts = dice_.one_in(3)};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -98,6 +99,7 @@ class RandomLife {
     for (std::uint32_t i = 0; i < nodes; ++i) make_node(i);
     if (flavour_.topology) make_topology();
     make_partitions();
+    if (flavour_.accounts) make_accounts();
     params_.max_starts = dice_.one_in(5) ? dice_.between(1, 5) : 1000;
     params_.promises = dice_.one_in(3) ? dice_.below(4) : 100;
     params_.patience = dice_.one_in(2) ? Duration{0} : minutes(dice_.below(60));
@@ -122,6 +124,7 @@ class RandomLife {
   void call(bool full) {
     if (dice_.one_in(4)) engine_.see(view_);  // the same again
     view_ = cluster_.view();
+    if (flavour_.accounts) count_jobs();
     Engine fresh(params_);
     fresh.see(view_);
     engine_.see(view_);
@@ -355,6 +358,11 @@ class RandomLife {
       if (dice_.one_in(2)) spec.reservation = fmt::format("r{}", dice_.below(4));
       if (!spec.reservation.empty() && dice_.one_in(3)) spec.reservation += fmt::format(",r{}", dice_.below(4));
     }
+    if (flavour_.accounts) {
+      spec.uid = Uid(dice_.between(1, 3));
+      spec.account = dice_.one_in(2) ? "a" : "b";
+      if (!dice_.one_in(4)) spec.qos = fmt::format("q{}", dice_.below(3));
+    }
     if (dice_.one_in(8)) spec.priority = dice_.between(1, 200'000);
     if (dice_.one_in(8)) spec.nice = static_cast<std::int32_t>(dice_.below(200)) - 100;
     if (flavour_.arrays && dice_.one_in(3)) {
@@ -430,6 +438,100 @@ class RandomLife {
     } else {
       specs_.push_back(random_spec());
       cluster_.submit(specs_.back(), now_);
+    }
+  }
+
+  // ---- accounts: a tree of two with three users each, and three QOS, with few limits each
+  model::TresCounts some_amounts(std::uint32_t most) {
+    model::TresCounts out;
+    static constexpr const char* kNames[] = {"cpu", "mem", "node", "billing", "gres/gpu", "license/lic", "bb/none"};
+    for (const char* name : kNames)
+      if (dice_.one_in(4)) out.push_back({name, dice_.below(name == std::string_view("mem") ? most * 100 : most)});
+    return out;
+  }
+  model::GroupLimits some_group() {
+    model::GroupLimits out;
+    if (dice_.one_in(6)) out.jobs = dice_.between(0, 8);
+    if (dice_.one_in(5)) out.tres = some_amounts(30);
+    if (dice_.one_in(8)) out.tres_minutes = some_amounts(600);
+    if (dice_.one_in(8)) out.tres_run_minutes = some_amounts(600);
+    if (dice_.one_in(12)) out.wall_minutes = dice_.below(100);
+    return out;
+  }
+  void make_accounts() {
+    auto& config = *cluster_.config;
+    config.accounting.limits = true;
+    config.accounting.safe = dice_.one_in(3);
+    config.accounting.tres = {"gres/gpu", "license/lic"};
+    std::vector<model::AssociationPtr> rows;
+    const auto add = [&](std::uint32_t parent, const char* account, std::uint32_t user) {
+      model::Association row;
+      row.id = static_cast<std::uint32_t>(rows.size()) + 1;
+      row.parent = parent;
+      row.account = account;
+      row.group = some_group();
+      if (user != 0) {
+        row.user = fmt::format("u{}", user);
+        row.uid = user;
+        if (dice_.one_in(5)) row.max_jobs = dice_.below(5);
+        if (dice_.one_in(8)) row.max_wall_minutes = dice_.between(1, 40);
+        if (dice_.one_in(8)) row.max_tres_per_job = some_amounts(12);
+        if (dice_.one_in(10)) row.max_tres_per_node = some_amounts(8);
+        if (dice_.one_in(10)) row.max_tres_minutes_per_job = some_amounts(300);
+      }
+      rows.push_back(std::make_shared<const model::Association>(row));
+    };
+    add(0, "root", 0);
+    add(1, "a", 0);
+    add(dice_.one_in(2) ? 1 : 2, "b", 0);
+    for (std::uint32_t user = 1; user <= 3; ++user) add(2, "a", user), add(3, "b", user);
+    book_ = *model::AccountBook::make(1, std::move(rows), {});
+    std::vector<model::Qos> list;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      model::Qos qos;
+      qos.name = fmt::format("q{}", i);
+      qos.id = i + 1;
+      qos.group = some_group();
+      qos.usage_factor_thousandths = 500 * dice_.between(0, 3);
+      if (dice_.one_in(4)) qos.flags |= model::kQosOverPartitionQos;
+      if (dice_.one_in(6)) qos.limit_factor_thousandths = 500 * dice_.between(1, 4);
+      if (dice_.one_in(5)) qos.max_jobs_per_user = dice_.below(5);
+      if (dice_.one_in(6)) qos.max_jobs_per_account = dice_.below(6);
+      if (dice_.one_in(8)) qos.max_wall_minutes = dice_.between(1, 40);
+      for (auto* amounts :
+           {&qos.max_tres_per_job, &qos.max_tres_per_node, &qos.max_tres_per_user, &qos.max_tres_per_account})
+        if (dice_.one_in(8)) *amounts = some_amounts(16);
+      for (auto* amounts :
+           {&qos.max_tres_minutes_per_job, &qos.max_tres_run_minutes_per_user, &qos.max_tres_run_minutes_per_account})
+        if (dice_.one_in(10)) *amounts = some_amounts(600);
+      if (dice_.one_in(12)) qos.min_tres_per_job = {{"cpu", dice_.below(4)}};
+      list.push_back(std::move(qos));
+    }
+    qos_ = std::make_shared<const std::vector<model::Qos>>(std::move(list));
+    for (std::size_t i = 0; i < cluster_.partition_count(); ++i)
+      if (dice_.one_in(3)) cluster_.partition(static_cast<std::uint32_t>(i)).qos = fmt::format("q{}", dice_.below(3));
+  }
+  // The view as the state would have it.
+  void count_jobs() {
+    for (const auto& [id, job] : cluster_.jobs()) {
+      if (job->het_job) continue;
+      const auto* row = book_->find(job->spec->account, job->spec->uid, "");
+      job->association = row ? row->id : 0;
+      if (is_set(job->started)) job->counted_from = job->started;
+    }
+    view_ = cluster_.view();
+    view_.accounts = book_;
+    view_.qos = qos_;
+    view_.tres = std::make_shared<const model::TresTable>(*view_.config);
+    view_.tallies = {};
+    view_.jobs.for_each(
+        [&](std::uint32_t, const model::JobPtr& job) { model::recount(view_, nullptr, job.get(), now_); });
+    for (const std::uint32_t id : {1u, 2u, 4u}) {
+      model::Tally tally;
+      if (const auto* found = view_.tallies.associations.find(id)) tally = **found;
+      tally.widen(view_.tres->size() + 1);
+      for (auto& past : tally.past) past = model::Wide{1000 * 3600} << model::kFadedBits;
+      view_.tallies.associations.set(id, std::make_shared<const model::Tally>(std::move(tally)));
     }
   }
 
@@ -575,6 +677,8 @@ class RandomLife {
   Params params_;
   Time now_ = at_minute(0);
   std::vector<model::JobSpec> specs_;
+  std::shared_ptr<const model::AccountBook> book_;
+  std::shared_ptr<const std::vector<model::Qos>> qos_;
   model::View view_ = cluster_.view();
   Engine engine_;
   std::uint64_t rebuilds_seen_ = 0;
@@ -621,6 +725,9 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
                             PartitionInactive, JobHeldAdmin, JobHeldUser, BeginTime, Licenses, ReqNodeNotAvail,
                             BadConstraints, JobArrayTaskLimit, PartitionConfig, DeadLine, Reservation})
     EXPECT_GT(reasons[reason], 50u) << model::reason_name(reason);
+  std::size_t limits = 0;
+  for (const auto& [reason, times] : reasons) limits += reason >= AccountingPolicy ? times : 0;
+  EXPECT_GT(limits, count);
 }
 
 TEST(PlanRandom, AnswersAsOneThatSeesItForTheFirstTime) {

@@ -21,6 +21,7 @@ Reason Walk::reason_of_class(std::uint32_t number, std::uint32_t* speaks) const 
     const Reason here = s_.lanes[l]->lane.reason(s_.profile);
     if (here == Reason::None) {
       *speaks = l;
+      if (!limited_.empty() && limited_[l] != Reason::None) return limited_[l];
       return !lacks_licenses_.empty() && lacks_licenses_[l] ? Reason::Licenses : Reason::Priority;
     }
     if (std::exchange(first, false)) reason = here;
@@ -37,6 +38,9 @@ void Walk::find_firsts() {
     if (!s_.lanes[l] || s_.lanes[l]->lane.request().licenses.empty()) continue;
     lacks_licenses_[l] = !s_.lanes[l]->lane.licensed_now(s_.profile);
   }
+  limited_.assign(limits_ ? s_.lanes.size() : 0, Reason::None);
+  for (std::uint32_t l = 0; l < limited_.size(); ++l)
+    if (s_.lanes[l]) limited_[l] = limit_of(l, tallies_);
   std::vector<std::optional<Position>> firsts(first_of_partition_.size());
   const auto consider = [&](const LaneRecord& record, const Backlog::Group& group, const Turn& turn) {
     const Position position = position_of(turn, group, record);
@@ -65,6 +69,7 @@ void Walk::find_firsts() {
   find_first_groups(false, told, consider);
   for (std::uint32_t l = 0; l < s_.lanes.size(); ++l) {
     if (!s_.lanes[l] || told[s_.lanes[l]->partition] != kNone || lacks_licenses_[l]) continue;
+    if (!limited_.empty() && limited_[l] != Reason::None) continue;
     const LaneRecord& record = *s_.lanes[l];
     if (s_.lanes[l]->lane.reason(s_.profile) != Reason::None) continue;
     for (const auto& group : class_of(record).groups) {

@@ -18,7 +18,9 @@ Walk::Walk(EngineState& state, Mode mode)
       now_(state.profile.now()),
       cursors_(state.cursors),
       holds_in_(state.view.partitions->size()),
-      heap_(state.queue) {
+      heap_(state.queue),
+      limits_(limits_matter(state.view)) {
+  if (limits_) tallies_ = state.view.tallies;
   cursors_.resize(state.lanes.size());
   heap_.clear();
   for (Cursor& cursor : cursors_) cursor.forget();
@@ -258,7 +260,7 @@ bool Walk::visit(const Item& item) {
   ++plan_.tested;
   const auto gains = s_.profile.gains().end();
   Lane& lane = s_.lanes[item.lane]->lane;
-  bool stop = false, fits_no_more = false;
+  bool fits_no_more = false, limited = false;
   if (!started(item.slot)) {
     const auto at = s_.planned.find(s_.backlog.slot(item.slot).job->id);
     PlannedStart* planned = at == s_.planned.end() ? nullptr : &at->second;
@@ -268,14 +270,16 @@ bool Walk::visit(const Item& item) {
       push_next(item.lane);
       return true;
     }
-    fits_no_more = !try_to_start(item, planned, stop);
-    if (stop) return false;
+    const Try outcome = try_to_start(item, planned);
+    if (outcome == Try::Enough) return false;
+    limited = outcome == Try::Limited;
+    fits_no_more = outcome == Try::NoRoom;
     if (fits_no_more) plan_later(item, planned);
   }
   if (!item.alone) {
     const bool holds_left =
         mode_ == Mode::Full && !behind_ && holds_in_[s_.lanes[item.lane]->partition] < s_.params.promises;
-    if (fits_no_more && (!holds_left || lane.has_no_time(s_.profile))) {
+    if (limited || (fits_no_more && (!holds_left || lane.has_no_time(s_.profile)))) {
       leave(item.lane);
     } else {
       Cursor& cursor = cursors_[item.lane];
@@ -287,25 +291,26 @@ bool Walk::visit(const Item& item) {
   return true;
 }
 
-// False if the job is left waiting for room. `planned` is its hold; null when it has none any more.
-bool Walk::try_to_start(const Item& item, PlannedStart*& planned, bool& stop) {
+// `planned` is its hold; null when it has none any more.
+Walk::Try Walk::try_to_start(const Item& item, PlannedStart*& planned) {
   Lane& lane = s_.lanes[item.lane]->lane;
   const model::Job& job = *s_.backlog.slot(item.slot).job;
   while (!started(item.slot)) {
-    if (at_cap(job)) {
+    const bool limited = limit_of(item.lane, tallies_) != Reason::None;
+    if (limited || at_cap(job)) {
       give_back(planned);
-      return true;
+      return limited ? Try::Limited : Try::Started;
     }
     const auto shares = planned ? fit_without_hold(item, *planned) : lane.fit_now(s_.profile);
-    if (shares.empty()) return false;
+    if (shares.empty()) return Try::NoRoom;
     if (plan_.starts.size() >= s_.params.max_starts) {
-      plan_.more = stop = true;
-      return true;
+      plan_.more = true;
+      return Try::Enough;
     }
     give_back(planned);
-    start(item, shares);
+    if (!start(item, shares)) return Try::Limited;
   }
-  return true;
+  return Try::Started;
 }
 
 // A job must not stand in its own way. Where it found no room even so, it finds none until some node gains.
@@ -386,7 +391,7 @@ bool Walk::started(std::uint32_t slot) const {
   return at != done_.end() && at->second.started;
 }
 
-void Walk::start(const Item& item, const std::vector<Share>& shares) {
+bool Walk::start(const Item& item, const std::vector<Share>& shares) {
   const LaneRecord& record = *s_.lanes[item.lane];
   const Request& request = record.lane.chosen();
   const Capacity& capacity = s_.profile.capacity();
@@ -407,22 +412,25 @@ void Walk::start(const Item& item, const std::vector<Share>& shares) {
     allocation->nodes.push_back(grants_->grant(request, shares[i], take));
   }
   number_tasks(request, allocation->nodes);
+  const model::Job& job = *s_.backlog.slot(item.slot).job;
   TimeLimit limit;  // where it may vary
-  if (request.least_limit.is_finite()) {
+  const bool varies = request.least_limit.is_finite();
+  if (varies) limit = record.lane.limit_of_run(now_, s_.profile.lasts(request, shares, rows_));
+  if (!count_start(job, *allocation, limit)) return false;
+  if (varies) {
     Request run = request;
-    run.limit = limit = record.lane.limit_of_run(now_, s_.profile.lasts(request, shares, rows_));
+    run.limit = limit;
     s_.profile.start(run, shares, rows_);
   } else {
     s_.profile.start(request, shares, rows_);
   }
-
-  const model::Job& job = *s_.backlog.slot(item.slot).job;
   Done& done = done_[item.slot];
   if (job.is_array_rest() && !done.task) done.task = job.array_pending->lowest();
   plan_.starts.push_back({job.id, done.task, std::move(allocation), limit});
   if (job.array_job && job.array_max_running > 0) ++array_starts_[job.array_job];
   if (done.task) done.task = job.array_pending->next_after(*done.task);
   done.started = !done.task;
+  return true;
 }
 
 }  // namespace spur::sched

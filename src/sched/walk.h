@@ -81,7 +81,8 @@ class Walk {
 
   // ---- deciding (walk.cc)
   bool visit(const Item& item);  // false: enough starts, stop
-  bool try_to_start(const Item& item, PlannedStart*& planned, bool& stop);
+  enum class Try : std::uint8_t { Started, NoRoom, Limited, Enough };
+  Try try_to_start(const Item& item, PlannedStart*& planned);
   void plan_later(const Item& item, PlannedStart* planned);
   std::vector<Share> fit_without_hold(const Item& item, PlannedStart& planned);
   bool may_get_hold(const Item& item) const;
@@ -90,7 +91,14 @@ class Walk {
   void give_back(PlannedStart*& planned);
   bool at_cap(const model::Job& job) const;
   bool started(std::uint32_t slot) const;
-  void start(const Item& item, const std::vector<Share>& shares);
+  // False: what it would get is more than its account or QOS allows.
+  bool start(const Item& item, const std::vector<Share>& shares);
+
+  // ---- limits of accounts and QOS (limits.cc)
+  model::Reason limit_of(std::uint32_t lane, const model::Tallies& tallies) const;
+  bool count_start(const model::Job& job, const model::Allocation& allocation, TimeLimit limit);
+  bool group_is_limited(const Backlog::HetGroup& group) const;
+  model::Reason limit_of(const Backlog::HetGroup& group) const;
 
   // ---- looking further (foretell.cc)
   void foretell();
@@ -133,8 +141,11 @@ class Walk {
   std::map<JobId, std::uint32_t> array_starts_;                                  // of arrays with a limit
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> held_of_class_;  // slots that have or had a hold
   std::optional<Grants> grants_;
-  std::vector<Amount> rows_;                                      // scratch
-  std::vector<std::uint8_t> lacks_licenses_;                      // by lane, at the end
+  std::vector<Amount> rows_;                  // scratch
+  std::vector<std::uint8_t> lacks_licenses_;  // by lane, at the end
+  std::vector<model::Reason> limited_;        // by lane, at the end
+  bool limits_;
+  model::Tallies tallies_;                                        // with what this call starts
   std::vector<std::uint32_t> first_of_partition_;                 // slot, or kNone
   std::unordered_map<std::uint32_t, const Hold*> foretold_;       // by slot; look-up only
   std::unordered_map<std::uint32_t, model::Reason> own_reasons_;  // by slot: those that differ from their class

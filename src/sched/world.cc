@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "model/counting.h"
 #include "sched/request.h"
 
 namespace spur::sched {
@@ -183,7 +184,12 @@ JobId World::start(const Start& start, Time now) {
     move(*job, grant, false);
     job->nodes_left.push_back(grant.node);
   }
+  job->counted_from = now;
   const JobId id = job->id;
+  if (job->association != 0) {
+    model::recount(view_, before.get(), id == start.job ? nullptr : view_.jobs.find(start.job.value)->get(), now);
+    model::recount(view_, nullptr, job.get(), now);
+  }
   view_.jobs.set(id.value, job);
   view_.active.set(id.value, std::move(job));
   ++view_.version;
@@ -213,13 +219,15 @@ model::JobPtr World::leave_nodes(JobId id) {
 }
 
 void World::finish(JobId id) {
-  leave_nodes(id);
+  const model::JobPtr job = leave_nodes(id);
+  model::recount(view_, job.get(), nullptr, std::max(view_.as_of, job->counted_from));
   view_.jobs.erase(id.value);
 }
 
 void World::complete(JobId id, model::JobState end, model::Reason reason, Time now) {
   auto job = std::make_shared<model::Job>(view_.pending.contains(id.value) ? **view_.pending.find(id.value)
                                                                            : *leave_nodes(id));
+  model::recount(view_, job.get(), nullptr, now);
   view_.pending.erase(id.value);
   job->nodes_left.clear();
   job->flags &= ~std::uint32_t{model::kCompleting};

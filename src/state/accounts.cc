@@ -14,8 +14,6 @@
 
 namespace spur::state {
 
-using model::Job;
-using model::TallyPart;
 using model::TallyPtr;
 
 namespace {
@@ -53,22 +51,6 @@ void store(CowMap<TallyPtr>& map, std::uint32_t id, model::Tally tally) {
 }
 
 }  // namespace
-
-void Applier::count(const Job* before, const Job* after) {
-  const std::uint32_t old_row = before ? before->association : 0, new_row = after ? after->association : 0;
-  if (old_row == 0 && new_row == 0) return;
-  const auto where = [&](const Job& job) {
-    return model::counted_in(view, *job.spec, job.association, model::partition_of(view, job));
-  };
-  const TallyPart was = before ? model::part_of(view, *before) : TallyPart{};
-  const TallyPart is = after ? model::part_of(view, *after) : TallyPart{};
-  const bool same_place = before && after && old_row == new_row && before->spec->qos == after->spec->qos &&
-                          before->spec->uid == after->spec->uid &&
-                          model::partition_of(view, *before) == model::partition_of(view, *after);
-  if (same_place) return model::recount(view.tallies, view, where(*after), was, is, now);
-  if (before) model::recount(view.tallies, view, where(*before), was, {}, now);
-  if (after) model::recount(view.tallies, view, where(*after), {}, is, now);
-}
 
 // Usage up to now becomes past, and fades.
 void Applier::fade_usage(bool forget) {
@@ -136,7 +118,7 @@ void Applier::recount_all(const model::TresTable& columns) {
   keep(old.qos, view.tallies.qos,
        [&](std::uint32_t id) { return std::ranges::find(*view.qos, id, &model::Qos::id) != view.qos->end(); });
   view.jobs.for_each([&](std::uint32_t, const model::JobPtr& job) {
-    count(nullptr, job.get());
+    model::recount(view, nullptr, job.get(), now);
     return true;
   });
 }

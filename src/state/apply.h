@@ -97,6 +97,7 @@ struct Applier {
   bool all_components_over(const model::Job& job) const;
   std::optional<JobId> free_ids(std::uint32_t count) const;
   Outcome submit(const SubmitJob& command, JobId id, std::uint32_t offset);
+  Status check_submit_limits(const SubmitJob& command) const;
 
   // ---- which records a target means (targets.cc)
   struct Targets {
@@ -194,8 +195,6 @@ struct Applier {
   void note_idle_reservations(const model::Job& job);
 
   // ---- accounts (accounts.cc)
-  // A record has changed (null: there was or is none): what it counts for its association and its QOS.
-  void count(const model::Job* before, const model::Job* after);
   void recount_all(const model::TresTable& columns);
   void fade_usage(bool forget);
   void reckon_shares();

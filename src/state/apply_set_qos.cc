@@ -14,8 +14,11 @@ Outcome Applier::apply(const SetQos& command) {
   const auto twice = std::ranges::adjacent_find(list, {}, &model::Qos::name);
   if (twice != list.end()) return refused(ErrorCode::InvalidQos, fmt::format("QOS {} is there twice", twice->name));
   if (!list.empty() && list.front().name.empty()) return refused(ErrorCode::InvalidQos, "a QOS has no name");
+  const bool counts = !view.accounts->empty();
+  if (counts) fade_usage(false);
   view.qos = std::make_shared<const std::vector<model::Qos>>(std::move(list));
   cluster.changes_.qos = true;
+  if (counts) recount_all(*view.tres);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "model/limits.h"
 #include "state/apply.h"
 #include "state/node_books.h"
 
@@ -120,6 +121,12 @@ Status Applier::check_start(const StartJob& command) const {
   SPUR_TRY(may_run_for(*found, command.limit));
   const TimeLimit limit = command.limit.is_set() ? command.limit : found->time_limit;
   SPUR_TRY(is_not_reserved(view, limit, allocation, now));
+  if (found->association != 0) {
+    const auto question = model::limit_question(view, *found->spec, found->association, allocation, limit);
+    if (const auto over = model::limit_at_start(view, view.tallies, question, now); over != model::Reason::None)
+      return fail(ErrorCode::ResourceLimit,
+                  fmt::format("job {} is over a limit ({})", found->id.value, model::reason_name(over)));
+  }
   const Sharing sharing = sharing_of(*found, allocation.partition);
   const bool memory_counts = config().memory_as == model::MemoryAs::Consumable;
   for (std::size_t i = 0; i < allocation.nodes.size(); ++i) {

@@ -6,6 +6,7 @@
 // here the tasks that have not started are one record of a few hundred bytes, and the limit is there to bound memory.
 #include <fmt/format.h>
 
+#include "model/limits.h"
 #include "state/apply.h"
 
 namespace spur::state {
@@ -50,11 +51,26 @@ Outcome Applier::apply(const SubmitJob& command) {
     const auto& spec = i == 0 ? command.spec : command.more[i - 1];
     if (auto ok = check_dependencies(job, *spec); !ok) return refused(ok.error());
   }
+  if (auto ok = check_submit_limits(command); !ok) return refused(ok.error());
   Outcome outcome = submit(command, *id, 0);
   for (std::uint32_t i = 1; i < count; ++i) submit(command, JobId{id->value + i}, i);
   for (std::uint32_t i = 0; count > 1 && i < count; ++i)
     if (const Job one = *model::find_job(view, JobId{id->value + i}); is_over(one)) cancel_with(one);
   return outcome;
+}
+
+// How many jobs the account and the QOS may have at all: what two submits at once could break.
+Status Applier::check_submit_limits(const SubmitJob& command) const {
+  if (!config().accounting.limits || view.accounts->empty()) return {};
+  const auto jobs = command.spec->array ? command.spec->array->tasks.size() : 1 + command.more.size();
+  const auto partition = command.spec->partitions.empty()
+                             ? model::default_partition(view)
+                             : model::find_partition(view, command.spec->partitions.front());
+  const auto where = model::counted_in(view, *command.spec, association_of(*command.spec),
+                                       partition ? std::string_view(partition->config.name) : "");
+  if (model::limit_at_submit(view, view.tallies, where, static_cast<std::uint32_t>(jobs)) == model::Reason::None)
+    return {};
+  return fail(ErrorCode::ResourceLimit, std::string(slurm_message(ErrorCode::ResourceLimit)));
 }
 
 // One job, or one component; all has been checked.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "model/limits.h"
 #include "state/apply.h"
 #include "state/node_books.h"
 
@@ -70,7 +71,14 @@ TimeLimit Applier::limit_in_force(const model::JobSpec& spec) const {
   const model::Partition* partition =
       spec.partitions.empty() ? model::default_partition(view) : model::find_partition(view, spec.partitions.front());
   if (!partition) return TimeLimit::unlimited();
-  return partition->config.default_time.is_set() ? partition->config.default_time : partition->config.max_time;
+  TimeLimit limit =
+      partition->config.default_time.is_set() ? partition->config.default_time : partition->config.max_time;
+  if (!config().accounting.limits) return limit;
+  // Who asks for no time gets no more than the account or the QOS allows.
+  const auto where = model::counted_in(view, spec, association_of(spec), partition->config.name);
+  const auto longest = model::longest_wall(where);
+  if (longest && (!limit.is_finite() || limit.minutes_value() > *longest)) limit = TimeLimit::of_minutes(*longest);
+  return limit;
 }
 
 void Applier::end_run(Job& job, JobState final_state, Reason reason) {

@@ -35,6 +35,7 @@ class RandomCommands {
   Command some_purge(const model::View& view);
   Command some_preemption(const model::View& view);
   Command some_reservation(const model::View& view);
+  Command some_accounts(const model::View& view);
 
   std::mt19937_64 random_;
 };

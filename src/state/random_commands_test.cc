@@ -50,6 +50,8 @@ Dependency RandomCommands::some_dependency(const model::View& view) {
 model::JobSpec RandomCommands::some_spec(const model::View& view) {
   model::JobSpec out = spec("name" + std::to_string(below(3)));
   out.uid = Uid{1000 + below(2)};
+  out.account = chance(30) ? "" : chance(50) ? "a" : "b";
+  if (chance(70)) out.qos = "q" + std::to_string(below(3));
   out.script = std::make_shared<const std::string>("#!/bin/sh\n# " + std::to_string(below(3)));
   if (chance(25)) {
     out.array.emplace();
@@ -220,6 +222,12 @@ model::ClusterConfig RandomCommands::config() {
   out.partitions.push_back(main);
   model::PartitionConfig own;
   own.name = "own", own.nodes = "n[0-1]", own.exclusive_user = chance(50);
+  if (chance(50)) own.qos = "q0";
+  if (chance(30)) own.billing_weights = {{"cpu", 1500}, {"mem", 250, 1024}, {"gres/gpu", 4000}};
+  if (chance(50)) out.gres_types = {"gpu"};
+  if (chance(30)) out.accounting.tres = {"gres/gpu", "license/l"};
+  out.accounting.limits = chance(50);
+  if (chance(20)) out.priority.flags = {"NO_FAIR_TREE"};
   if (chance(20)) own.oversubscribe = model::OverSubscribe::Exclusive;
   out.partitions.push_back(own);
   return out;
@@ -269,7 +277,48 @@ Command RandomCommands::some_preemption(const model::View& view) {
   return command;
 }
 
+// A tree of two accounts and two users, parts of which come and go; sometimes one that is none.
+Command RandomCommands::some_accounts(const model::View& view) {
+  if (chance(30)) return DecayUsage{chance(5)};
+  if (chance(20)) return ResetUsage{below(9)};
+  model::AccountsUpdate update;
+  update.revision = view.accounts->revision() + 1;
+  update.all = view.accounts->empty() || chance(30);
+  const auto row = [&](std::uint32_t id, std::uint32_t parent, const char* account, std::uint32_t user) {
+    model::Association out;
+    out.id = id, out.parent = parent, out.account = account, out.shares = below(4);
+    if (user != 0) {
+      out.user = "u" + std::to_string(user);
+      out.uid = user;
+      if (chance(20)) out.partition = "own";
+      if (chance(20)) out.max_jobs = 1 + below(9);
+      if (chance(20)) out.max_wall_minutes = 1 + below(60);
+    }
+    if (chance(10)) out.group.submit = 20 + below(50);
+    if (chance(20)) out.group.tres = {{"cpu", 4 + below(20)}, {"gres/gpu", below(6)}};
+    if (chance(10)) out.group.tres_minutes = {{"cpu", 100 + below(1000)}};
+    if (update.all || chance(40)) update.associations.push_back(std::move(out));
+  };
+  row(1, 0, "root", 0);
+  row(2, 1, "a", 0);
+  row(3, chance(80) ? 1 : 2, "b", 0);
+  if (chance(3)) row(2, 3, "a", 0);  // with b below a: a circle
+  for (std::uint32_t i = 0; i < 4; ++i) row(4 + i, 2 + i / 2, i / 2 ? "b" : "a", 1000 + i % 2);
+  if (!update.all && chance(20)) update.associations_gone.push_back(4 + below(4));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    if (!chance(60)) continue;
+    update.qos.push_back(qos("q" + std::to_string(i), below(9)));
+    update.qos.back().id = i + 1;
+    update.qos.back().usage_factor_thousandths = 500 * below(4);
+    if (chance(20)) update.qos.back().max_jobs_per_user = 1 + below(5);
+    if (chance(20)) update.qos.back().group.jobs = 1 + below(9);
+  }
+  if (!update.all && chance(10)) update.qos_gone.push_back("q" + std::to_string(below(3)));
+  return SetAccounts{std::move(update)};
+}
+
 Command RandomCommands::some_reservation(const model::View& view) {
+  if (chance(15)) return some_accounts(view);
   const std::string name = "r" + std::to_string(below(3));
   if (chance(30)) return ReservationsDue{};
   if (chance(20)) return DeleteReservation{name};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/counting.h"
 #include "state/apply.h"
 
 namespace spur::state {
@@ -14,7 +15,7 @@ void Applier::put(Job job, bool quiet) {
   const bool same_state = before && before->state == job.state;
   SPUR_CHECK_MSG(!before || same_state || model::may_follow(before->state, job.state), "a state that may not follow");
   index().replace(before, &job);
-  if (!quiet) count(before, &job);
+  if (!quiet) model::recount(view, before, &job, now);
   const bool has_nodes = model::is_active(job.state) || (job.flags & model::kCompleting);
   const bool waiting = is_waiting(job);
   const bool had_nodes = before && (model::is_active(before->state) || (before->flags & model::kCompleting));
@@ -45,7 +46,7 @@ void Applier::put(Job job, bool quiet) {
 void Applier::forget(const Job& job) {
   const JobId id = job.id;
   index().replace(&job, nullptr);
-  count(&job, nullptr);
+  model::recount(view, &job, nullptr, now);
   if (!job.submit_token.empty()) cluster.tokens_.retire(job, view.next_job_id);
   if (job.array_task) {
     unlist_task(job.array_job, *job.array_task);

@@ -101,7 +101,7 @@ class Hasher {
   void add(const model::ResourceLimit& r) { all(r.resource, r.soft, r.hard); }
   void add(const model::ArrayRequest& a) { all(a.tasks, a.max_running); }
   void add(const model::Distribution& d) { all(d.nodes, d.sockets, d.cores, d.plane_size, d.pack); }
-  void add(const model::TresWeight& w) { all(w.tres, w.thousandths); }
+  void add(const model::TresWeight& w) { all(w.tres, w.thousandths, w.per); }
   void add(const model::SwitchConfig& s) { all(s.name, s.nodes, s.switches, s.line); }
   void add(const model::PriorityConfig& p) {
     all(p.multifactor, p.fairshare_weight, p.job_size_weight, p.partition_weight, p.qos_weight, p.assoc_weight,

@@ -21,7 +21,7 @@ void to_proto(const model::NodeConfig& m, v1::NodeConfig* p){SPUR_NODE_CONFIG_FI
   return {};
 }
 
-#define SPUR_TRES_WEIGHT_FIELDS(F) F(PLAIN, tres) F(PLAIN, thousandths)
+#define SPUR_TRES_WEIGHT_FIELDS(F) F(PLAIN, tres) F(PLAIN, thousandths) F(DEF, per)
 static void to_proto(const model::TresWeight& m, v1::TresWeight* p) {
   SPUR_TRES_WEIGHT_FIELDS(SPUR_TO)
 }

@@ -95,7 +95,7 @@ SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusi
             preempt_mode, grace_time_seconds, billing_weights)
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
-SPUR_STRUCT(model::TresWeight, tres, thousandths)
+SPUR_STRUCT(model::TresWeight, tres, thousandths, per)
 SPUR_STRUCT(model::PriorityConfig, multifactor, base, fairshare_weight, job_size_weight, partition_weight, qos_weight,
             assoc_weight, tres_weights, half_life, calc_period, usage_reset, favor_small, flags)
 SPUR_STRUCT(model::AccountingConfig, associations, limits, qos, wckeys, safe, tres)

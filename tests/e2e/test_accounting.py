@@ -84,7 +84,7 @@ class OnBoth:
                           f"job {job} has ended")
 
     def test_life_of_a_job(self):
-        job = self.c.sbatch("-J", "it's \"odd\"; DROP TABLE job", "--comment", "a|b", "--wrap", "srun -n2 -J twice true; exit 3")
+        job = self.c.sbatch("-n", "2", "-J", "it's \"odd\"; DROP TABLE job", "--comment", "a|b", "--wrap", "srun -n2 -J twice true; exit 3")
         # Seen at once, whatever the database knows.
         self.assertEqual(len(self.c.sacct("-X", "-j", job, "-o", "jobid")), 1)
         self.ended(job)

@@ -185,6 +185,27 @@ class Sqlite(OnBoth, unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("schema version 999", result.stderr)
 
+    def test_archive(self):
+        job = self.c.sbatch("--wrap", "true")
+        wait_until(lambda: len(self.c.sacct("-j", job, "-o", "state")) == 2, 60, "job and step are recorded")
+        base = self.c.dir / "state/accounting.sqlite"
+        count = lambda: int(subprocess.run(["sqlite3", base, "SELECT count(*) FROM job"], check=True, capture_output=True).stdout)
+        wait_until(lambda: "COMPLETED" in self.c.sacct("-X", "-j", job, "-o", "state"), 30, "it has ended")
+        self.c.kill("spurdbd", signal.SIGTERM)
+        self.assertEqual(count(), 1)
+        subprocess.run(["sqlite3", base, "PRAGMA busy_timeout=5000; UPDATE job SET ended = 1000000"], check=True, capture_output=True)
+        self.c.conf.write_text(self.c.conf.read_text().replace(
+            "[accounting]", f'[accounting]\nkeep_days = 30\narchive_dir = "{self.c.dir}/archive"'))
+        self.c.start_dbd()
+        files = wait_until(lambda: list((self.c.dir / "archive").glob("*.archive")), 30, "the job is archived")
+        wait_until(lambda: count() == 0, 30, "it has left the database")
+        self.c.kill("spurdbd", signal.SIGTERM)
+        out = self.c.out(BIN / "spurdbd", "-f", self.c.conf, "--load-archive", files[0])
+        self.assertIn("1 jobs", out)
+        self.assertEqual(count(), 1)
+        files[0].write_text("garbage")
+        self.assertEqual(self.c.run(BIN / "spurdbd", "-f", self.c.conf, "--load-archive", files[0], check=False).returncode, 1)
+
     def test_reports(self):
         job = self.c.sbatch("-A", "physics", "--wrap", "sleep 2")
         self.ended(job)

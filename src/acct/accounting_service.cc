@@ -111,7 +111,9 @@ grpc::Status AccountingService::Ping(grpc::ServerContext* context, const v1::Acc
     row->set_control_host(cluster.control_host);
     row->set_control_port(cluster.control_port);
     row->set_have(cluster.have);
-    row->set_connected(connected_.contains(cluster.name));
+    const auto link = connected_.find(cluster.name);
+    row->set_connected(link != connected_.end());
+    if (link != connected_.end()) row->set_waiting(link->second.newest - std::min(link->second.newest, cluster.have));
     row->set_heard_us(to_micros(cluster.heard));
   }
   return grpc::Status::OK;

@@ -62,7 +62,11 @@ class AccountingService final : public v1::Accounting::Service {
   Doors doors_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
-  std::map<std::string, int> connected_;  // cluster -> streams
+  struct Link {
+    int streams = 0;
+    std::uint64_t newest = 0;  // record of the controller, as it said last
+  };
+  std::map<std::string, Link> connected_;
 };
 
 }  // namespace spur::acct

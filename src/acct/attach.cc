@@ -92,6 +92,10 @@ Status AccountingService::attach(grpc::ServerContext* context, Stream* stream) {
   Status status;
   while (status && stream->Read(&message)) {
     if (!message.has_records() || message.records().records_size() == 0) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      connected_[attached.cluster].newest = message.records().newest();
+    }
     status = take_records(context, attached, message.records());
     if (!status) break;
     v1::AcctRecord last;
@@ -106,7 +110,7 @@ Status AccountingService::attach(grpc::ServerContext* context, Stream* stream) {
 
 void AccountingService::count(const std::string& cluster, int change) {
   const std::lock_guard lock(mutex_);
-  if ((connected_[cluster] += change) == 0) connected_.erase(cluster);
+  if ((connected_[cluster].streams += change) == 0) connected_.erase(cluster);
 }
 
 grpc::Status AccountingService::Attach(grpc::ServerContext* context, Stream* stream) {

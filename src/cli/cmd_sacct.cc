@@ -283,7 +283,9 @@ Status set_window(Sacct& options, Time now) {
     SPUR_ASSIGN(from, text::parse_date(*options.from, now, text::DateSense::Past));
     if (states) until = from;
   }
-  if (options.until) SPUR_ASSIGN(until, text::parse_date(*options.until, now, text::DateSense::Past));
+  if (options.until) {
+    SPUR_ASSIGN(until, text::parse_date(*options.until, now, text::DateSense::Past));
+  }
   if (from > until) return fail(ErrorCode::InvalidTime, "Start time must be before end time.");
   options.query.set_from_us(to_micros(from));
   // Whoever asks until now means also what is submitted while he asks.

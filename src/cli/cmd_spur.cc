@@ -59,6 +59,7 @@ constexpr Native kNative[] = {
     {"submit", cmd_sbatch, "submit a batch script (sbatch)"},
     {"run", cmd_srun, "run a program in a new allocation, or a step in this job (srun)"},
     {"queue", queue, "show jobs (squeue)"},
+    {"accounting", cmd_accounting, "say how the accounting service stands"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
     {"history", cmd_sacct, "show jobs of the past (sacct)"},

@@ -170,9 +170,13 @@ class Report {
     const Time today = text::parse_date("00:00:00", now, text::DateSense::Past).value_or(now);
     from_ = today - hours(24);
     until_ = today;
-    if (options_.start) SPUR_ASSIGN(from_, text::parse_date(*options_.start, now, text::DateSense::Past));
-    if (options_.end) SPUR_ASSIGN(until_, text::parse_date(*options_.end, now, text::DateSense::Past));
-    else if (options_.start) until_ = std::max(until_, std::chrono::floor<hours>(now) + Duration(0));
+    if (options_.start) {
+      SPUR_ASSIGN(from_, text::parse_date(*options_.start, now, text::DateSense::Past));
+      until_ = std::max(until_, Time(std::chrono::floor<hours>(now)));
+    }
+    if (options_.end) {
+      SPUR_ASSIGN(until_, text::parse_date(*options_.end, now, text::DateSense::Past));
+    }
     from_ = std::chrono::floor<hours>(from_);
     until_ = std::chrono::floor<hours>(until_);
     if (until_ <= from_) until_ = from_ + hours(1);

@@ -444,9 +444,10 @@ std::string sacct_tres(const google::protobuf::RepeatedPtrField<v1::AcctTres>& l
 }
 
 seconds sacct_elapsed(const SacctLine& line) {
-  const Time from = started(line);
+  // Of whole seconds, as the times are shown.
+  const Time from = std::chrono::floor<seconds>(started(line));
   if (!is_set(from)) return seconds(0);
-  const Time to = is_set(ended(line)) ? ended(line) : line.style.now;
+  const Time to = std::chrono::floor<seconds>(is_set(ended(line)) ? ended(line) : line.style.now);
   Duration span = to - from;
   if (!line.step) {
     span -= Duration(line.job.suspended_total_us());

@@ -92,6 +92,8 @@ struct DaemonConfig {
   std::uint16_t accounting_port = kAccountingPort;
   std::string accounting_listen;        // where spurdbd listens; empty: everywhere, on its port
   std::string accounting_url;           // of spurdbd's database; empty: see accounting_database()
+  std::uint32_t accounting_keep_days = 0;  // ended jobs; 0: for ever
+  std::string accounting_archive_dir;      // where older ones go; empty: nowhere
   LogConfig accounting_log;
   std::string accounting_pid_file_path;
   UpdateConfig update;

@@ -177,6 +177,8 @@ constexpr Key kKeys[] = {
     {Top, "accounting.database_url", "", kText, into<&DaemonConfig::accounting_url>, Now, "Database of spurdbd: sqlite:/path or postgresql://user@host/name; a SQLite file in state_dir unless given."},
     {Top, "accounting.pid_file", "", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "The pid file of spurdbd."},
     {Top, "accounting.log_file", "", kText, set_accounting_log, Now, "The log file of spurdbd."},
+    {Top, "accounting.keep_days", "", number(0, 36500), into<&DaemonConfig::accounting_keep_days>, Now, "How long spurdbd keeps jobs that ended; 0: for ever."},
+    {Top, "accounting.archive_dir", "", kPath, into<&DaemonConfig::accounting_archive_dir>, Now, "Where older jobs are put before they are deleted; empty: nowhere."},
     {Top, "accounting.store", "AccountingStoreFlags", kList, set_accounting_store, Now, "What is kept of each job besides: job_script, job_env; job_comment and job_extra are always."},
     {Top, "accounting.fairshare_refresh_secs", "", number(10, k32), nullptr, Later, "How often fair share is computed anew."},
     {Top, "accounting.grp_wall_window_days", "", number(1, 3650), nullptr, Later, "Window of the GrpWall limit."},

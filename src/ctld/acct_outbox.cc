@@ -167,7 +167,8 @@ void AcctOutbox::send_loop() {
     }
     const std::string why = status ? "spurdbd ended the stream" : status.error().message;
     if (!stopping_ && why != said)
-      doors_.log(fmt::format("error: no link to the accounting service at {}: {}", doors_.address, why));
+      doors_.log(fmt::format("error: no link to the accounting service at {}, {} records wait: {}", doors_.address,
+                             spooled_ - std::min(spooled_, committed_), why));
     said = why;
     if (more_.wait_for(lock, pause, [this] { return stopping_; })) return;
     pause = std::min(pause * 2, kLongestPause);
@@ -284,6 +285,7 @@ Status AcctOutbox::converse(grpc::ClientContext& context) {
     }
     v1::AcctToDatabase chunk;
     for (auto& record : *records) chunk.mutable_records()->add_records(std::move(record.bytes));
+    chunk.mutable_records()->set_newest(spooled);
     sent = records->back().number;
     ++chunks_out;
     if (!stream->Write(chunk)) break;

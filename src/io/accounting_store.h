@@ -130,10 +130,16 @@ class AccountingStore {
   // Oldest first; within [from, until).
   virtual Status transactions(Time from, Time until, const std::function<bool(const AcctTransaction&)>& each) = 0;
 
-  // ---- keeping house. How many rows went; `archive` gets each job before it goes, with its steps.
-  virtual Result<std::uint64_t> purge_jobs(
-      const std::string& cluster, Time ended_before,
-      const std::function<Status(const AcctJobRow&, const std::vector<AcctStepRow>&)>& archive) = 0;
+  // ---- keeping house. How many jobs went; `archive` gets them, some hundred at a time, before they go, and must have
+  // them safe when it returns.
+  struct Old {
+    AcctJobRow job;
+    std::vector<AcctStepRow> steps;
+  };
+  virtual Result<std::uint64_t> purge_jobs(const std::string& cluster, Time ended_before,
+                                           const std::function<Status(const std::vector<Old>&)>& archive) = 0;
+  // Back from an archive. Makes the cluster known if it is not.
+  virtual Status restore(const std::string& cluster, const std::vector<Old>& jobs) = 0;
 };
 
 }  // namespace spur::io

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "acct/accounting_service.h"
 #include "acct/accounts_service.h"
+#include "acct/archive.h"
 #include "acct/server.h"
 #include "config/load.h"
 #include "config/show.h"
@@ -45,18 +47,19 @@ constexpr char kHelp[] = R"(Usage: spurdbd [OPTIONS]
       --listen ADDR         host:port to listen on
       --migrate             bring the database's schema up to date and exit
       --dry-run             with --migrate: only say what would be done
+      --load-archive FILE   put archived jobs back into the database and exit
       --log-level WORD      error, info, debug ...
   -V, --version             print the version and exit
   -h, --help                this text
 )";
 
 struct Options : DaemonOptions {
-  std::string database_url;
+  std::string database_url, archive;
   bool migrate = false, dry_run = false;
 };
 
 Options parse(int argc, char** argv) {
-  enum { kStateDir = 256, kListen, kLogLevel, kDatabase, kMigrate, kDryRun };
+  enum { kStateDir = 256, kListen, kLogLevel, kDatabase, kMigrate, kDryRun, kArchive };
   const option known[] = {{"foreground", no_argument, nullptr, 'D'},
                           {"config", required_argument, nullptr, 'f'},
                           {"state-dir", required_argument, nullptr, kStateDir},
@@ -65,6 +68,7 @@ Options parse(int argc, char** argv) {
                           {"database-url", required_argument, nullptr, kDatabase},
                           {"migrate", no_argument, nullptr, kMigrate},
                           {"dry-run", no_argument, nullptr, kDryRun},
+                          {"load-archive", required_argument, nullptr, kArchive},
                           {"version", no_argument, nullptr, 'V'},
                           {"help", no_argument, nullptr, 'h'},
                           {nullptr, 0, nullptr, 0}};
@@ -79,6 +83,7 @@ Options parse(int argc, char** argv) {
     else if (c == kDatabase) out.database_url = optarg;
     else if (c == kMigrate) out.migrate = true;
     else if (c == kDryRun) out.dry_run = true;
+    else if (c == kArchive) out.archive = optarg;
     else if (c == kLogLevel) {
       const auto level = config::parse_log_level(optarg);
       if (!level) {
@@ -135,6 +140,24 @@ int migrate(const config::Loaded& loaded, bool dry_run) {
   return 0;
 }
 
+int load_archive(const config::Loaded& loaded, const std::string& path) {
+  const auto run = [&]() -> Status {
+    SPUR_ASSIGN(const std::string bytes, os::read_file(path, std::size_t{1} << 31));
+    SPUR_ASSIGN(const auto jobs, acct::decode_archive(bytes));
+    SPUR_ASSIGN(const auto store, os::AccountingDatabase::open(config::accounting_database(loaded.daemon)));
+    std::map<std::string, std::vector<io::AccountingStore::Old>> by_cluster;
+    for (const auto& job : jobs) by_cluster[job.cluster].push_back(job.row);
+    for (const auto& [cluster, rows] : by_cluster) SPUR_TRY(store->restore(cluster, rows));
+    std::printf("%zu jobs are in the database again\n", jobs.size());
+    return {};
+  };
+  if (const auto ok = run(); !ok) {
+    std::fprintf(stderr, "spurdbd: error: %s\n", ok.error().message.c_str());
+    return 1;
+  }
+  return 0;
+}
+
 class Spurdbd {
  public:
   Spurdbd(config::Loaded loaded, io::Clock& clock, os::Log& log)
@@ -165,6 +188,24 @@ class Spurdbd {
     if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
   }
 
+  // Jobs that ended long ago leave, into the archive if there is one. Called now and then.
+  void keep_house() {
+    const auto& daemon = loaded_.daemon;
+    if (daemon.accounting_keep_days == 0) return;
+    const Time before = clock_.now() - hours(24) * daemon.accounting_keep_days;
+    const auto run = [&]() -> Status {
+      SPUR_ASSIGN(const auto clusters, store_->clusters());
+      for (const auto& cluster : clusters) {
+        SPUR_ASSIGN(const auto gone, store_->purge_jobs(cluster.name, before, [&](const auto& jobs) {
+                      return put_into_archive(cluster.name, jobs);
+                    }));
+        if (gone > 0) log_.info("cluster {}: {} jobs that ended long ago have left the database", cluster.name, gone);
+      }
+      return {};
+    };
+    if (const auto ok = run(); !ok) log_.error("old jobs stay in the database: {}", ok.error().message);
+  }
+
   void stop() {
     log_.info("stopping");
     auth_.reset();
@@ -174,6 +215,15 @@ class Spurdbd {
   }
 
  private:
+  // A file for each batch, named by the time: written whole or not at all.
+  Status put_into_archive(const std::string& cluster, const std::vector<io::AccountingStore::Old>& jobs) {
+    const std::string& directory = loaded_.daemon.accounting_archive_dir;
+    if (directory.empty()) return {};
+    SPUR_TRY(os::make_private_dir(directory));
+    const std::string path = fmt::format("{}/jobs-{}-{}.archive", directory, to_micros(clock_.now()), ++archives_);
+    return os::write_file_durably(path, acct::encode_archive(cluster, jobs));
+  }
+
   // Whom we believe: our own host, and the controller that has its state here. Its key may be made after us, so a
   // credential of an unknown key makes us look again.
   class HostKeys final : public io::CredentialVerifier {
@@ -274,6 +324,7 @@ class Spurdbd {
   config::Loaded loaded_;
   io::Clock& clock_;
   os::Log& log_;
+  int archives_ = 0;
   std::unique_ptr<os::StateDirectory> lock_;
   os::PidFile pid_file_;
   std::unique_ptr<os::AccountingDatabase> store_;
@@ -291,10 +342,11 @@ int run(int argc, char** argv) {
   const Options options = parse(argc, argv);
   os::SystemClock clock;
   os::Log log("spurdbd", clock);
-  DaemonStart start("spurdbd", options.foreground || options.migrate, log);
+  DaemonStart start("spurdbd", options.foreground || options.migrate || !options.archive.empty(), log);
   auto loaded = load(options);
   if (!loaded) return log.fatal("{}", loaded.error().message), 1;
   if (options.migrate) return migrate(*loaded, options.dry_run);
+  if (!options.archive.empty()) return load_archive(*loaded, options.archive);
   if (auto ok = start.detach(); !ok) return start.failed(ok.error());
   const auto& settings = loaded->daemon.accounting_log;
   if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
@@ -305,6 +357,7 @@ int run(int argc, char** argv) {
   if (auto ok = daemon.start(); !ok) return start.failed(ok.error());
   start.ready();
   while (true) {
+    daemon.keep_house();
     const auto signal = signals->wait(std::chrono::hours(1));
     if (!signal) continue;
     if (*signal == os::DaemonSignal::Stop) break;

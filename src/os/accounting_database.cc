@@ -161,6 +161,23 @@ Status AccountingDatabase::make_months(SqlConnection& connection, const io::Acct
   return {};
 }
 
+Status AccountingDatabase::put_rows(SqlConnection& connection, std::int64_t cluster, const io::AcctChunk& chunk) {
+  SPUR_TRY(make_months(connection, chunk));
+  std::vector<SqlValue> values;
+  values.reserve(chunk.jobs.size() * job_table().columns.size());
+  for (const auto& job : chunk.jobs)
+    values.insert(values.end(), {cluster, std::int64_t{job.job}, to_micros(job.submitted), std::int64_t{job.epoch},
+                                 std::int64_t{job.array_job}, std::int64_t{job.het_job}, std::int64_t{job.uid},
+                                 std::string_view(job.account), std::int64_t{job.state}, to_micros(job.started),
+                                 end_of(job.ended), std::string_view(job.record)});
+  SPUR_TRY(connection.upsert(job_table(), values));
+  values.clear();
+  for (const auto& step : chunk.steps)
+    values.insert(values.end(), {cluster, std::int64_t{step.job}, to_micros(step.submitted),
+                                 std::int64_t{step.epoch}, std::int64_t{step.step}, std::string_view(step.record)});
+  return connection.upsert(step_table(), values);
+}
+
 Status AccountingDatabase::put_events(SqlConnection& connection, std::int64_t cluster, const io::AcctChunk& chunk) {
   for (const auto& event : chunk.events) {
     const SqlValue over[] = {to_micros(event.started), cluster, std::string_view(event.node), kNotYet};
@@ -198,23 +215,26 @@ Status AccountingDatabase::ingest(const io::AcctChunk& chunk) {
     if (chunk.first <= have)
       return fail(ErrorCode::Internal, fmt::format("records {} to {} overlap what is here, up to {}", chunk.first,
                                                    chunk.last, have));
-    SPUR_TRY(make_months(connection, chunk));
-    std::vector<SqlValue> values;
-    values.reserve(chunk.jobs.size() * job_table().columns.size());
-    for (const auto& job : chunk.jobs)
-      values.insert(values.end(), {cluster, std::int64_t{job.job}, to_micros(job.submitted), std::int64_t{job.epoch},
-                                   std::int64_t{job.array_job}, std::int64_t{job.het_job}, std::int64_t{job.uid},
-                                   std::string_view(job.account), std::int64_t{job.state}, to_micros(job.started),
-                                   end_of(job.ended), std::string_view(job.record)});
-    SPUR_TRY(connection.upsert(job_table(), values));
-    values.clear();
-    for (const auto& step : chunk.steps)
-      values.insert(values.end(), {cluster, std::int64_t{step.job}, to_micros(step.submitted),
-                                   std::int64_t{step.epoch}, std::int64_t{step.step}, std::string_view(step.record)});
-    SPUR_TRY(connection.upsert(step_table(), values));
+    SPUR_TRY(put_rows(connection, cluster, chunk));
     SPUR_TRY(put_events(connection, cluster, chunk));
     const SqlValue done[] = {as_number(chunk.last), cluster};
     return connection.run("UPDATE cluster SET have = $1 WHERE id = $2", done);
+  });
+}
+
+Status AccountingDatabase::restore(const std::string& cluster_name, const std::vector<Old>& jobs) {
+  io::AcctChunk rows;
+  for (const auto& old : jobs) {
+    rows.jobs.push_back(old.job);
+    rows.steps.insert(rows.steps.end(), old.steps.begin(), old.steps.end());
+  }
+  return write([&](SqlConnection& connection) -> Status {
+    const SqlValue fresh[] = {std::string_view(cluster_name), std::string_view(), std::int64_t{0}};
+    SPUR_TRY(connection.run("INSERT INTO cluster (name, control_host, control_port, born, have, heard) "
+                            "VALUES ($1, $2, $3, $3, $3, $3) ON CONFLICT (name) DO NOTHING",
+                            fresh));
+    SPUR_ASSIGN(const std::int64_t cluster, cluster_id(connection, cluster_name));
+    return put_rows(connection, cluster, rows);
   });
 }
 

@@ -39,9 +39,9 @@ class AccountingDatabase final : public io::AccountingStore {
   Result<std::vector<io::AcctEntity>> entities() override;
   Status change(const io::AcctEntityChange& change) override;
   Status transactions(Time from, Time until, const std::function<bool(const io::AcctTransaction&)>& each) override;
-  Result<std::uint64_t> purge_jobs(
-      const std::string& cluster, Time ended_before,
-      const std::function<Status(const io::AcctJobRow&, const std::vector<io::AcctStepRow>&)>& archive) override;
+  Result<std::uint64_t> purge_jobs(const std::string& cluster, Time ended_before,
+                                   const std::function<Status(const std::vector<Old>&)>& archive) override;
+  Status restore(const std::string& cluster, const std::vector<Old>& jobs) override;
 
  private:
   explicit AccountingDatabase(std::string url);
@@ -52,6 +52,7 @@ class AccountingDatabase final : public io::AccountingStore {
   Result<std::vector<io::AcctJobRow>> oldest_jobs(const std::string& cluster, Time ended_before, std::size_t limit);
   Status erase_jobs(const std::string& cluster, const std::vector<io::AcctJobRow>& rows);
   Status make_months(SqlConnection& connection, const io::AcctChunk& chunk);
+  Status put_rows(SqlConnection& connection, std::int64_t cluster, const io::AcctChunk& chunk);
   Status put_events(SqlConnection& connection, std::int64_t cluster, const io::AcctChunk& chunk);
 
   const std::string url_;

@@ -176,15 +176,25 @@ TEST_P(Database, OldJobsGoAfterTheyWereArchived) {
   all.steps = {{1, 1, from_unix_seconds(100), 0, "step"}};
   ASSERT_TRUE(store_->ingest(all));
   Strings kept;
-  const auto gone = store_->purge_jobs("c", from_unix_seconds(500), [&](const auto& row, const auto& steps) -> Status {
-    kept.push_back(row.record);
-    for (const auto& step : steps) kept.push_back(step.record);
+  std::vector<io::AccountingStore::Old> archive;
+  const auto gone = store_->purge_jobs("c", from_unix_seconds(500), [&](const auto& old) -> Status {
+    archive = old;
+    for (const auto& one : old) {
+      kept.push_back(one.job.record);
+      for (const auto& step : one.steps) kept.push_back(step.record);
+    }
     return {};
   });
   ASSERT_TRUE(gone) << gone.error().message;
   EXPECT_EQ(*gone, 1u);
   EXPECT_EQ(kept, (Strings{"old", "step"}));
   EXPECT_EQ(records({"c", {}, {}, {}, {}, {}}), (Strings{"new", "runs"}));
+  for (const char* cluster : {"c", "elsewhere"}) {
+    const auto back = store_->restore(cluster, archive);
+    ASSERT_TRUE(back) << back.error().message;
+  }
+  EXPECT_EQ(records({"c", {}, {}, {}, {}, {}}), (Strings{"old", "new", "runs"}));
+  EXPECT_EQ(records({"elsewhere", {}, {}, {}, {}, {}}), (Strings{"old"}));
 }
 
 TEST_P(Database, ANewerSchemaIsLeftAlone) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -220,24 +221,26 @@ Status AccountingDatabase::erase_jobs(const std::string& cluster_name, const std
   });
 }
 
-Result<std::uint64_t> AccountingDatabase::purge_jobs(
-    const std::string& cluster_name, Time ended_before,
-    const std::function<Status(const io::AcctJobRow&, const std::vector<io::AcctStepRow>&)>& archive) {
-  constexpr std::size_t kAtOnce = 1000;
+Result<std::uint64_t> AccountingDatabase::purge_jobs(const std::string& cluster_name, Time ended_before,
+                                                     const std::function<Status(const std::vector<Old>&)>& archive) {
+  constexpr std::size_t kAtOnce = 500;
   std::uint64_t gone = 0;
   while (true) {
     SPUR_ASSIGN(const auto rows, oldest_jobs(cluster_name, ended_before, kAtOnce));
-    for (const auto& job : rows) {
-      std::vector<io::AcctStepRow> held;
-      SPUR_TRY(steps(cluster_name, {&job, 1}, [&](const io::AcctStepRow& step) {
-        held.push_back(step);
-        return true;
-      }));
-      SPUR_TRY(archive(job, held));
+    if (rows.empty()) return gone;
+    std::map<std::tuple<std::uint32_t, Time, std::uint32_t>, std::size_t> places;
+    std::vector<Old> old;
+    for (const auto& row : rows) {
+      places[{row.job, row.submitted, row.epoch}] = old.size();
+      old.push_back({row, {}});
     }
+    SPUR_TRY(steps(cluster_name, rows, [&](const io::AcctStepRow& step) {
+      old[places.at({step.job, step.submitted, step.epoch})].steps.push_back(step);
+      return true;
+    }));
+    SPUR_TRY(archive(old));
     SPUR_TRY(erase_jobs(cluster_name, rows));
     gone += rows.size();
-    if (rows.size() < kAtOnce) return gone;
   }
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -67,10 +68,6 @@ class AccountingCluster(SpurCluster):
     def sacct(self, *args, **kw):
         return self.out("sacct", "-n", "-P", *args, **kw).split()
 
-    def in_database(self, job, *what):
-        """The fields once the controller does not know the job: only the database can tell."""
-        return self.sacct("-j", job, "-o", ",".join(what))
-
 
 class OnBoth:
     database = ""
@@ -87,7 +84,7 @@ class OnBoth:
                           f"job {job} has ended")
 
     def test_life_of_a_job(self):
-        job = self.c.sbatch("-J", "it's \"odd\"; DROP TABLE job", "--comment", "a|b", "--wrap", "srun -n2 -J twice true; exit 3")
+        job = self.c.sbatch("-n", "2", "-J", "it's \"odd\"; DROP TABLE job", "--comment", "a|b", "--wrap", "srun -n2 -J twice true; exit 3")
         # Seen at once, whatever the database knows.
         self.assertEqual(len(self.c.sacct("-X", "-j", job, "-o", "jobid")), 1)
         self.ended(job)
@@ -121,30 +118,43 @@ class OnBoth:
         job = self.c.sbatch("--requeue", "--wrap", "sleep 100")
         wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "state") == ["RUNNING"], 30, "it runs")
         self.c.run("scontrol", "requeuehold", job)
-        runs = wait_until(lambda: (r := self.c.sacct("-D", "-X", "-j", job, "-o", "state")) and len(r) == 2 and r, 30,
-                          "two runs are recorded")
-        self.assertEqual(runs, ["REQUEUED", "PENDING"])
+        wait_until(lambda: self.c.sacct("-D", "-X", "-j", job, "-o", "state") == ["REQUEUED", "PENDING"], 30,
+                   "both runs are recorded")
         self.assertEqual(self.c.sacct("-X", "-j", job, "-o", "state"), ["PENDING"])
 
+    def victims(self):
+        """What may die, and how it is started again."""
+        return {"spurdbd": (lambda: self.c.kill("spurdbd"), self.c.start_dbd),
+                "spurctld": (lambda: self.c.kill("spurctld"), self.c.start_controller)}
+
     def test_nothing_is_lost(self):
-        """Kills of everybody under load; in the end each job and each batch step is there exactly once."""
-        jobs = []
-        for round_ in range(6):
-            jobs += [self.c.sbatch("--wrap", "true") for _ in range(10)]
-            victim = ("spurdbd", "spurctld")[round_ % 2]
-            self.c.kill(victim)
-            if victim == "spurctld":
-                self.c.start_controller()
-            elif round_ % 4 == 0:
-                jobs += [self.c.sbatch("--wrap", "true") for _ in range(5)]
-                self.c.start_dbd()
-            else:
-                self.c.start_dbd()
-        wait_until(lambda: not self.c.out("squeue", "-h").strip(), 120, "all jobs have ended")
-        expected = sorted(f"{j}|COMPLETED" for j in jobs)
-        wait_until(lambda: sorted(self.c.sacct("-X", "-D", "-o", "jobid,state")) == expected, 60, "all are recorded once")
-        steps = self.c.sacct("-D", "-o", "jobid")
-        self.assertEqual(sorted(s for s in steps if "." in s), sorted(f"{j}.batch" for j in jobs))
+        """Kills under load, at random; in the end the database has each job and each batch step exactly once, and both sides
+        agree on what every job used. SPUR_ACCT_KILLS=200 for as many."""
+        dice = random.Random(int(os.environ.get("SPUR_ACCT_SEED", "1")))
+        victims, jobs = self.victims(), []
+        for _ in range(int(os.environ.get("SPUR_ACCT_KILLS", "9"))):
+            jobs += [self.c.sbatch("--wrap", "true") for _ in range(dice.randrange(1, 8))]
+            time.sleep(dice.random() / 5)
+            name = dice.choice(sorted(victims))
+            kill, start = victims[name]
+            kill()
+            if name != "spurctld":  # its absence is noticed by nobody
+                jobs += [self.c.sbatch("--wrap", "true") for _ in range(dice.randrange(0, 4))]
+            start()
+        wait_until(lambda: not self.c.out("squeue", "-h").strip(), 300, "all jobs have ended")
+        # The controller's own books, then the database's alone.
+        ours = sorted(self.c.out("squeue", "-h", "-t", "all", "-o", "%A|%T|%S|%e|%C").split())
+        self.assertEqual(sorted(line.split("|")[0] for line in ours), sorted(str(j) for j in jobs))
+        settled = lambda: (r := self.c.run("sacct", "-n", "-P", "-D", "-o", "jobidraw,state", check=False)).returncode == 0 and \
+            len(r.stdout.split()) == 2 * len(jobs) and r.stdout.count("COMPLETED") == 2 * len(jobs)
+        wait_until(settled, 120, "all are recorded")
+        self.c.kill("spurctld")
+        theirs = sorted(self.c.out("sacct", "-n", "-P", "-X", "-D", "-o", "jobidraw,state,start,end,alloccpus").split())
+        difference = set(ours) ^ set(theirs)
+        print(f"{len(jobs)} jobs, {len(difference)} difference", flush=True)
+        self.assertEqual(theirs, ours)
+        steps = sorted(s for s in self.c.sacct("-D", "-o", "jobidraw") if "." in s)
+        self.assertEqual(steps, sorted(f"{j}.batch" for j in jobs))
 
 
 class Sqlite(OnBoth, unittest.TestCase):
@@ -175,6 +185,27 @@ class Sqlite(OnBoth, unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("schema version 999", result.stderr)
 
+    def test_archive(self):
+        job = self.c.sbatch("--wrap", "true")
+        wait_until(lambda: len(self.c.sacct("-j", job, "-o", "state")) == 2, 60, "job and step are recorded")
+        base = self.c.dir / "state/accounting.sqlite"
+        count = lambda: int(subprocess.run(["sqlite3", base, "SELECT count(*) FROM job"], check=True, capture_output=True).stdout)
+        wait_until(lambda: "COMPLETED" in self.c.sacct("-X", "-j", job, "-o", "state"), 30, "it has ended")
+        self.c.kill("spurdbd", signal.SIGTERM)
+        self.assertEqual(count(), 1)
+        subprocess.run(["sqlite3", base, "PRAGMA busy_timeout=5000; UPDATE job SET ended = 1000000"], check=True, capture_output=True)
+        self.c.conf.write_text(self.c.conf.read_text().replace(
+            "[accounting]", f'[accounting]\nkeep_days = 30\narchive_dir = "{self.c.dir}/archive"'))
+        self.c.start_dbd()
+        files = wait_until(lambda: list((self.c.dir / "archive").glob("*.archive")), 30, "the job is archived")
+        wait_until(lambda: count() == 0, 30, "it has left the database")
+        self.c.kill("spurdbd", signal.SIGTERM)
+        out = self.c.out(BIN / "spurdbd", "-f", self.c.conf, "--load-archive", files[0])
+        self.assertIn("1 jobs", out)
+        self.assertEqual(count(), 1)
+        files[0].write_text("garbage")
+        self.assertEqual(self.c.run(BIN / "spurdbd", "-f", self.c.conf, "--load-archive", files[0], check=False).returncode, 1)
+
     def test_reports(self):
         job = self.c.sbatch("-A", "physics", "--wrap", "sleep 2")
         self.ended(job)
@@ -193,6 +224,9 @@ class PostgresDatabase(OnBoth, unittest.TestCase):
     def tearDown(self):
         super().tearDown()
         self.server.stop()
+
+    def victims(self):
+        return {**super().victims(), "postgres": (self.server.kill, self.server.start)}
 
     def test_database_dies(self):
         before = [self.c.sbatch("--wrap", "true") for _ in range(5)]

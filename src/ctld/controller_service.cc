@@ -58,6 +58,7 @@ Result<model::Caller> ControllerService::admit(Context* context, std::string_vie
       it == metadata.end() ? std::string_view{} : std::string_view(it->second.data(), it->second.size());
   SPUR_ASSIGN(auto caller, identify_.user(credential, calls_.picture()->view));
   SPUR_TRY(authorize(method, caller));
+  SPUR_TRY(calls_.check_role(method, metadata.contains("spur-consistent")));
   return caller;
 }
 

@@ -35,7 +35,9 @@ class Journal {
   // Called on the journal's own thread, one after another.
   struct Roles {
     std::function<void(std::uint64_t index, std::string entry)> on_entry;  // the next durable entry
-    std::function<void()> on_lead;  // every durable entry has been given; the next one is ours to append
+    // Every durable entry has been given; the next one is ours to append. `first`: nobody else has led since this
+    // controller began to follow.
+    std::function<void(bool first)> on_lead;
     // Somebody else leads, or nobody. What is being appended ends with NotLeader: it may be durable, and if it is, it
     // will be given as an entry.
     std::function<void(const Error& why)> on_follow;

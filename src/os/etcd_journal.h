@@ -107,6 +107,7 @@ class EtcdJournal final : public io::Journal {
   // The journal thread's own.
   std::int64_t seen_term_ = 0, seen_tick_ = 0;  // revisions
   Duration heard_{0};                           // when one of them last changed
+  bool others_led_ = false;                     // since we began
   bool vacant_ = false;                         // nobody beats: the first controller ever, or the leader has gone
   Duration last_write_{0};                      // that got through, as leader
   std::uint64_t ticks_ = 0;

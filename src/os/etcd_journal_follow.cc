@@ -65,7 +65,9 @@ void EtcdJournal::see_leader(const EtcdRange& range) {
     const bool term = value.key == keys_.term();
     if (!term && value.key != keys_.tick()) continue;
     auto& seen = term ? seen_term_ : seen_tick_;
-    if (std::exchange(seen, value.changed) == value.changed) continue;
+    const std::int64_t before = std::exchange(seen, value.changed);
+    if (before == value.changed) continue;
+    others_led_ |= before != 0;
     heard_ = clock_.monotonic();
     const std::lock_guard lock(mutex_);
     standing_.silence = heard_;
@@ -116,6 +118,7 @@ void EtcdJournal::follow_once() {
 // next look at the log will.
 bool EtcdJournal::take_over() {
   const auto& membership = options_.membership;
+  const bool first = !others_led_;
   const auto commit =
       client_->commit({.unchanged = {{keys_.term(), seen_term_}, {keys_.tick(), seen_tick_}},
                        .puts = {{keys_.term(), membership.member + "\n" + options_.address}, {keys_.tick(), "0"}},
@@ -139,7 +142,7 @@ bool EtcdJournal::take_over() {
     role_ = Role::Leading;
   }
   say(fmt::format("{} leads now, from entry {} on", membership.member, next_));
-  roles_.on_lead();
+  roles_.on_lead(first);
   return true;
 }
 

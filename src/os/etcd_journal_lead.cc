@@ -145,6 +145,7 @@ void EtcdJournal::beat() {
 void EtcdJournal::depose(const Error& why) {
   // Whoever leads now gets his time before we try again.
   heard_ = clock_.monotonic();
+  others_led_ = true;
   {
     const std::lock_guard lock(mutex_);
     standing_.silence = heard_;

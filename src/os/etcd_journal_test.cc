@@ -48,7 +48,7 @@ class Member {
                                    entries_.push_back(std::move(entry));
                                    changed_.notify_all();
                                  },
-                             .on_lead = [this] { set(&leads_); },
+                             .on_lead = [this](bool) { set(&leads_); },
                              .on_follow = [this](const Error&) { set(&deposed_); },
                              .on_failed = [this](const Error& error) { failure_ = error, set(&failed_); }});
   }

@@ -44,9 +44,9 @@ Error from_grpc(const grpc::Status& status, const std::string& endpoint) {
 std::shared_ptr<grpc::Channel> dial(const std::string& target,
                                     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
-  // A member that was restarted is found at once, and one that is cut off is noticed.
+  // A member that was restarted is found at once. The second one is how long a connection may take to open.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);

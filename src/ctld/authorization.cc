@@ -34,6 +34,7 @@ constexpr std::array kTable = {
     Row{"UpdatePartition", Rule::Admin},
     Row{"Reconfigure", Rule::Admin},
     Row{"Shutdown", Rule::Admin, Where::Any},
+    Row{"FetchSnapshot", Rule::Admin, Where::Any},
     Row{"Connect", Rule::Node},
 };
 

@@ -63,6 +63,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"CompleteAllocation", "UR"},
       {"Reconfigure", "R"},
       {"Shutdown", "R"},
+      {"FetchSnapshot", "R"},
       {"Connect", "N"},
       {"GetReservations", "UR"},
       {"CreateReservation", "R"},

@@ -71,6 +71,7 @@ class Controller {
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
+    std::function<void(const model::View&)> on_lead = {};  // before the first request is taken
   };
   using DoneReply = std::function<void(Status)>;
 

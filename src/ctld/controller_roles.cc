@@ -49,6 +49,7 @@ void Controller::lead(bool with_own_config, const std::function<void(Status)>& r
   clocks_.rebuild(cluster_->view());
   const auto go = [this, ready](Status status) {
     if (!status) return ready(std::move(status));
+    if (doors_.on_lead) doors_.on_lead(cluster_->view());
     ready_ = true;
     reservations_due_ = state::reservations_due(cluster_->view());
     dispatcher_.resume_all(cluster_->pending_effects());

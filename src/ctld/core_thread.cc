@@ -63,7 +63,8 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
           },
       .fatal = doors_.fatal,
       .log = doors_.log,
-      .programs = doors_.programs});
+      .programs = doors_.programs,
+      .on_lead = doors_.on_lead});
 }
 
 CoreThread::~CoreThread() {

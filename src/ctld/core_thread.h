@@ -26,6 +26,7 @@ class CoreThread {
     std::function<void(std::string)> log;
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
+    std::function<void(const model::View&)> on_lead = {};  // this controller leads from now on; on the core thread
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

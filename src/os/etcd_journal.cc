@@ -13,7 +13,9 @@
 namespace spur::os {
 
 EtcdJournal::EtcdJournal(std::unique_ptr<EtcdClient> client, io::Clock& clock, Options options)
-    : client_(std::move(client)), clock_(clock), options_(std::move(options)), keys_(options_.membership.cluster) {}
+    : client_(std::move(client)), clock_(clock), options_(std::move(options)), keys_(options_.membership.cluster) {
+  standing_.silence = clock_.monotonic();
+}
 
 EtcdJournal::~EtcdJournal() {
   {
@@ -76,6 +78,14 @@ void EtcdJournal::append(std::uint64_t index, std::string entry, Done done) {
   wake_.notify_one();
 }
 
+void EtcdJournal::retire() {
+  {
+    const std::lock_guard lock(mutex_);
+    retired_ = true;
+  }
+  wake_.notify_one();
+}
+
 EtcdJournal::Standing EtcdJournal::standing() const {
   const std::lock_guard lock(mutex_);
   Standing out = standing_;
@@ -85,7 +95,7 @@ EtcdJournal::Standing EtcdJournal::standing() const {
 }
 
 void EtcdJournal::wait(std::unique_lock<std::mutex>& lock, Duration at_most) {
-  wake_.wait_for(lock, std::max(at_most, Duration{0}), [this] { return stop_ || !queue_.empty(); });
+  wake_.wait_for(lock, std::max(at_most, Duration{0}), [this] { return stop_ || retired_ || !queue_.empty(); });
 }
 
 void EtcdJournal::run() {
@@ -105,8 +115,10 @@ void EtcdJournal::run() {
         const Duration next_beat = last_write_ + options_.failover / 3;
         if (queue_.empty()) wait(lock, next_beat - clock_.monotonic());
         auto appends = std::exchange(queue_, {});
+        const bool retired = retired_;
         lock.unlock();
         lead_once(std::move(appends));
+        if (retired) hand_over();
         lock.lock();
         break;
       }

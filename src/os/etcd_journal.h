@@ -59,6 +59,8 @@ class EtcdJournal final : public io::Journal {
   void follow(std::uint64_t after, Roles roles) override;
 
   Standing standing() const;
+  // Leads no longer, and never again.
+  void retire();
 
  private:
   enum class Role : std::uint8_t { Idle, Following, Leading };
@@ -85,6 +87,8 @@ class EtcdJournal final : public io::Journal {
   bool is_ours(std::uint64_t index);
   void beat();
   void resign();
+  void hand_over();
+  void stop_leading(std::deque<Append> open, const Error& why);
   void depose(const Error& why);
   void truncate(std::uint64_t own_snapshot);
   void say(const std::string& line) const;
@@ -98,7 +102,7 @@ class EtcdJournal final : public io::Journal {
   std::condition_variable wake_;
   std::deque<Append> queue_;  // guarded by mutex_, as all up to standing_
   Role role_ = Role::Idle;
-  bool stop_ = false;
+  bool stop_ = false, retired_ = false;
   Roles roles_;
   std::uint64_t next_ = 1;
   std::int64_t term_ = 0;  // while leading

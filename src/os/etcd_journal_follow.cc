@@ -103,15 +103,17 @@ void EtcdJournal::follow_once() {
       say("warning: cannot follow the log: " + more.error().message);
     }
   } else {
+    bool retired = false;
     {
       const std::lock_guard lock(mutex_);
       standing_.caught_up = true;
+      retired = retired_;
     }
     const bool silent = clock_.monotonic() - heard_ >= options_.failover;
-    if ((silent || vacant_) && take_over()) return;
+    if ((silent || vacant_) && !retired && take_over()) return;
   }
   std::unique_lock lock(mutex_);
-  wait(lock, options_.failover / 12);
+  wake_.wait_for(lock, options_.failover / 12, [this] { return stop_; });
 }
 
 // Only if nobody has led or beaten since we last looked. What it does not tell us, because the answer was lost, the

@@ -39,16 +39,7 @@ void EtcdJournal::lead_once(std::deque<Append> appends) {
     }
     // What waits behind it cannot follow it any more.
     appends.push_front(std::move(append));
-    if (outcome == Outcome::Deposed) {
-      {
-        const std::lock_guard lock(mutex_);
-        role_ = Role::Idle;
-        std::ranges::move(queue_, std::back_inserter(appends));
-        queue_.clear();
-      }
-      for (Append& left : appends) left.done(std::unexpected(error));
-      return depose(error);
-    }
+    if (outcome == Outcome::Deposed) return stop_leading(std::move(appends), error);
     for (Append& left : appends) left.done(std::unexpected(error));
     return;
   }
@@ -132,14 +123,28 @@ void EtcdJournal::beat() {
     }
     why = {ErrorCode::NotLeader, "etcd does not answer: " + commit.error().message};
   }
-  std::deque<Append> left;
+  stop_leading({}, why);
+}
+
+void EtcdJournal::stop_leading(std::deque<Append> open, const Error& why) {
   {
     const std::lock_guard lock(mutex_);
+    if (role_ != Role::Leading) return;
     role_ = Role::Idle;
-    left.swap(queue_);
+    std::ranges::move(queue_, std::back_inserter(open));
+    queue_.clear();
   }
-  for (Append& append : left) append.done(std::unexpected(why));
+  for (Append& append : open) append.done(std::unexpected(why));
   depose(why);
+}
+
+void EtcdJournal::hand_over() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (role_ != Role::Leading) return;
+  }
+  resign();
+  stop_leading({}, {ErrorCode::NotLeader, "this controller is stopping"});
 }
 
 void EtcdJournal::depose(const Error& why) {

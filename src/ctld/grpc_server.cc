@@ -36,7 +36,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::vector<std::str
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
   std::deque<int> ports;
   for (const auto& address : addresses)
     if (address.starts_with("unix:") && address.size() - 5 >= sizeof(sockaddr_un::sun_path))

@@ -82,13 +82,19 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
     ended = true;
   };
   handler.on_end = [&](const CallEnd& end) { result = end, ended = true; };
+  const Deadline first_by =
+      options.patience.count() > 0 ? std::min(deadline, steady_clock::now() + options.patience) : deadline;
   const auto started = connection_->start(path, sent, std::move(handler));
   if (!started) return local_end(started.error());
   call = *started;
   connection_->send(call, request);
   connection_->finish_sending(call);
   connection_->flush();
-  if (const auto driven = drive(deadline, [&] { return ended; }); !driven) {
+  auto driven = drive(first_by, [&] { return ended || result.answered; });
+  const bool impatient = !driven && !gave_up_ && first_by < deadline;
+  if (impatient) driven = fail(ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text()));
+  if (driven) driven = drive(deadline, [&] { return ended; });
+  if (!driven) {
     connection_->cancel(call);
     connection_->flush();
     connection_.reset();  // who did not answer this may not answer the next
@@ -109,14 +115,17 @@ Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, s
     if (connection_ && (!connection_->usable() || current_ != order[i])) connection_.reset();
     const bool reused = connection_ != nullptr;
     // A host that swallows packets must leave time for the others.
-    const auto share = (deadline - steady_clock::now()) / static_cast<std::int64_t>(order.size() - i);
+    auto share = (deadline - steady_clock::now()) / static_cast<std::int64_t>(order.size() - i);
+    if (options.patience.count() > 0) share = std::min<steady_clock::duration>(share, options.patience);
     Status handler_status;
     const CallEnd end =
         attempt(order[i], path, request, options, deadline, steady_clock::now() + share, on_message, &handler_status);
     if (!handler_status) return handler_status;
-    last = end.status();
+    // That another one leads says more than that one is away.
+    const Status now = end.status();
+    if (last || last.error().code != ErrorCode::NotLeader) last = now;
     const bool next = end.grpc_status == kGrpcUnavailable && !end.answered;
-    if (!next) return last;
+    if (!next) return now;
     const bool stale =
         reused && connection_ && connection_->closed();  // the server was restarted since the last call
     connection_.reset();

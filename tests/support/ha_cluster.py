@@ -15,6 +15,7 @@ class HaCluster(SpurCluster):
     def __init__(self, nodes=2, controller="", failover_ms=300, etcd=None, **kw):
         super().__init__(nodes=nodes, controller=controller, **kw)
         self.peer_port = free_port()
+        self.stopped = set()
         secret = self.dir / "controllers.secret"
         secret.write_text(secrets.token_hex(32) + "\n")
         secret.chmod(0o600)
@@ -39,7 +40,7 @@ class HaCluster(SpurCluster):
         for name in NAMES:
             self.start_one(name)
         if wait:
-            wait_until(self.leader, 60, "a controller leads", 0.05)
+            wait_until(lambda: all(self.role(name) for name in NAMES) and self.leader(), 60, "all answer and one leads", 0.05)
 
     def start_agent(self, name):
         # The token is the same on all controllers.
@@ -51,25 +52,17 @@ class HaCluster(SpurCluster):
         self._spawn(f"spurd-{name}", BIN / "spurd", "-D", "-f", self.conf, "-N", name, "--listen", f"127.0.0.1:{port}",
                     "--token", token)
 
-    def ping(self, name):
-        env = {"SPUR_CONTROLLER_ADDR": f"{self.address(name)}:{self.port}"}
-        return self.run("spur", "ping", check=False, env=env, timeout=20)
+    def role(self, name):
+        """"primary", "backup", or nothing of one that does not answer."""
+        if name not in self.processes or name in self.stopped:
+            return None
+        if self.processes[name].poll() is not None:
+            raise AssertionError(f"{name} ended: " + self.log(name))
+        out = self.run("scontrol", "ping", check=False, env={"SPUR_CONTROLLER_ADDR": f"{self.address(name)}:{self.port}"}).stdout
+        return out.split("(")[1].split(")")[0] if "is UP" in out else None
 
     def leader(self):
-        """The controller that says so in its log last, and still runs."""
-        last = None
-        for name in NAMES:
-            path = self.dir / f"{name}.log"
-            if name not in self.processes or not path.exists():
-                continue
-            if self.processes[name].poll() is not None:
-                raise AssertionError(f"{name} ended: " + self.log(name))
-            for line in path.read_text(errors="replace").splitlines():
-                if f"{name} leads now" in line:
-                    stamp = line.split("]")[0]
-                    if last is None or stamp > last[0]:
-                        last = (stamp, name)
-        return last[1] if last else None
+        return next((name for name in NAMES if self.role(name) == "primary"), None)
 
     def etcd_pid(self, name):
         path = self.dir / name / "etcd" / "etcd.pid"

@@ -33,7 +33,7 @@ CommitQueue::CommitQueue(io::Clock& clock, io::Journal& journal, const std::uniq
 
 void CommitQueue::push(state::Command command, Then then, IfFull if_full) {
   if (closed_) {
-    if (if_full == IfFull::Refuse && then) refuse({std::move(then)}, *closed_);
+    if (then) refuse({std::move(then)}, *closed_);
     return;
   }
   queue_.push_back({std::move(command), std::move(then), if_full});
@@ -119,11 +119,10 @@ void CommitQueue::close(const Error& why) {
   closed_ = why;
   full_ = false;
   std::vector<Then> refused;
-  const auto take = [&](Then& then, IfFull if_full) {
-    if (if_full == IfFull::Refuse && then) refused.push_back(std::move(then));
-  };
-  for (Caller& caller : in_flight_) take(caller.then, caller.if_full);
-  for (Entry& entry : queue_) take(entry.then, entry.if_full);
+  for (Caller& caller : in_flight_)
+    if (caller.then) refused.push_back(std::move(caller.then));
+  for (Entry& entry : queue_)
+    if (entry.then) refused.push_back(std::move(entry.then));
   in_flight_.clear();
   queue_.clear();
   refuse(refused, why);

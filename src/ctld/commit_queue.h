@@ -6,8 +6,7 @@
 // When the journal's disk is full, requests are refused; what is not a request (the end of a job, a lost node) waits here
 // and is tried again until there is space, for it cannot be untrue.
 //
-// While another controller leads, the queue is closed: requests are refused, and all else is dropped, for it is the
-// leader's to find out.
+// While another controller leads, the queue is closed: everything is refused with NotLeader.
 #pragma once
 
 #include <cstdint>

@@ -124,7 +124,9 @@ Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, s
     // That another one leads says more than that one is away.
     const Status now = end.status();
     if (last || last.error().code != ErrorCode::NotLeader) last = now;
-    const bool next = end.grpc_status == kGrpcUnavailable && !end.answered;
+    // A server that is shutting down cancels what reaches it in that moment.
+    const bool going = end.grpc_status == kGrpcCancelled && !gave_up_ && order.size() > 1;
+    const bool next = (end.grpc_status == kGrpcUnavailable || going) && !end.answered;
     if (!next) return now;
     const bool stale =
         reused && connection_ && connection_->closed();  // the server was restarted since the last call

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// spur-ha-load: submits batch jobs at a steady pace through the client that commands use, which moves from controller to
-// controller by itself, and notes every answer. Ends on SIGTERM, or after --count.
+// spur-ha-load: submits batch jobs at a steady pace through the client that commands use, which moves from controller
+// to controller by itself, and notes every answer. Ends on SIGTERM, or after --count.
 //   spur-ha-load --out FILE [--rate N] [--threads N] [--count N] [--run-every N] [--script TEXT]
-// A line per submit: when it began and was answered (microseconds, CLOCK_MONOTONIC), its name, the job's id, or "-" and
-// the error. All jobs are held but every N-th.
+// A line per submit: when it began and was answered (microseconds, CLOCK_MONOTONIC), its name, the job's id, or "-"
+// and the error. All jobs are held but every N-th.
 #include <fmt/format.h>
 #include <getopt.h>
 #include <signal.h>
@@ -76,13 +76,20 @@ bool parse(int argc, char** argv, Load& load) {
                                     {"script", required_argument, nullptr, 's'},
                                     {nullptr, 0, nullptr, 0}};
   for (int c; (c = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) {
-    if (c == 'o') load.out = optarg;
-    else if (c == 'r') load.rate = std::atol(optarg);
-    else if (c == 't') load.threads = std::atol(optarg);
-    else if (c == 'c') load.count = std::atol(optarg);
-    else if (c == 'e') load.run_every = std::atol(optarg);
-    else if (c == 's') load.script = optarg;
-    else return false;
+    if (c == 'o')
+      load.out = optarg;
+    else if (c == 'r')
+      load.rate = std::atol(optarg);
+    else if (c == 't')
+      load.threads = std::atol(optarg);
+    else if (c == 'c')
+      load.count = std::atol(optarg);
+    else if (c == 'e')
+      load.run_every = std::atol(optarg);
+    else if (c == 's')
+      load.script = optarg;
+    else
+      return false;
   }
   return !load.out.empty();
 }
@@ -100,7 +107,7 @@ int main(int argc, char** argv) {
   load.options.timeout = endpoints->timeout;
   load.file = std::fopen(load.out.c_str(), "w");
   if (!load.file) return std::perror(load.out.c_str()), 1;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { stop = true; };
   ::sigaction(SIGTERM, &action, nullptr);
   std::vector<std::thread> threads;

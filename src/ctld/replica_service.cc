@@ -55,8 +55,7 @@ grpc::ServerWriteReactor<v1::SnapshotChunk>* ReplicaService::FetchSnapshot(grpc:
     if (controller.cluster().index() == 0)
       return reactor->refuse(rpc_status(context, Error{ErrorCode::Busy, "this controller has no state yet"}));
     auto image = std::make_shared<state::Cluster::Image>(controller.cluster().image());
-    const bool taken =
-        core_.ponder([reactor, image] { reactor->begin(image->index, wire::encode_image(*image)); });
+    const bool taken = core_.ponder([reactor, image] { reactor->begin(image->index, wire::encode_image(*image)); });
     if (!taken) reactor->refuse(rpc_status(context, Error{ErrorCode::Busy, "too many ask at once; try again"}));
   });
   return reactor;

@@ -38,10 +38,12 @@ Result<std::unique_ptr<ControllerGroup>> ControllerGroup::open(const config::Loa
   const std::string& directory = loaded.daemon.state_dir;
   SPUR_ASSIGN(group->directory_, os::StateDirectory::open(directory, "journal.lock"));
   if (exists(directory + "/journal.sqlite"))
-    return fail(ErrorCode::ConfigInvalid,
-                fmt::format("{} has the state of a single controller; moving it into etcd is not supported yet: go on with one "
-                            "controller, or move journal.sqlite away to begin without its jobs",
-                            directory));
+    return fail(
+        ErrorCode::ConfigInvalid,
+        fmt::format(
+            "{} has the state of a single controller; moving it into etcd is not supported yet: go on with one "
+            "controller, or move journal.sqlite away to begin without its jobs",
+            directory));
   if (loaded.daemon.controllers.size() == 2 && loaded.daemon.etcd.endpoints.empty())
     group->options_.log("warning: with two controllers the loss of either stops the cluster; use three");
   SPUR_TRY(group->start_etcd());
@@ -57,11 +59,13 @@ Status ControllerGroup::choose_name() {
   ::gethostname(host, sizeof host - 1);
   const std::string wanted = options_.name;
   const auto mine = std::ranges::find_if(controllers, [&](const auto& controller) {
-    return wanted.empty() ? controller.host == host || controller.host == short_hostname() : controller.host == wanted;
+    return wanted.empty() ? controller.host == host || controller.host == short_hostname()
+                          : controller.host == wanted;
   });
   if (mine == controllers.end())
-    return fail(ErrorCode::ConfigInvalid, fmt::format("{} is none of the controllers {}; -N says which one this is",
-                                                      wanted.empty() ? std::string(host) : wanted, fmt::join(names, ", ")));
+    return fail(ErrorCode::ConfigInvalid,
+                fmt::format("{} is none of the controllers {}; -N says which one this is",
+                            wanted.empty() ? std::string(host) : wanted, fmt::join(names, ", ")));
   address_ = config::join_host_port(mine->address, loaded_.daemon.controller_port);
   membership_ = {.cluster = loaded_.cluster.cluster_name,
                  .member = mine->host,
@@ -77,9 +81,10 @@ Result<std::string> ControllerGroup::secret() const {
       daemon.etcd.secret_file.empty() ? daemon.state_dir + "/controllers.secret" : daemon.etcd.secret_file;
   if (!exists(path)) {
     if (membership_.member != membership_.members.front())
-      return fail(ErrorCode::NotFound,
-                  fmt::format("{} is missing: copy it from controller {}, where it is made at the first start (mode 0600)", path,
-                              membership_.members.front()));
+      return fail(
+          ErrorCode::NotFound,
+          fmt::format("{} is missing: copy it from controller {}, where it is made at the first start (mode 0600)",
+                      path, membership_.members.front()));
     std::random_device random;
     std::string fresh;
     for (int i = 0; i < 8; ++i) fresh += fmt::format("{:08x}", random());
@@ -105,7 +110,8 @@ Status ControllerGroup::start_etcd() {
                                    .peer_port = etcd.peer_port,
                                    .secret = shared,
                                    .log = options_.log};
-  for (const auto& controller : loaded_.daemon.controllers) options.peers.push_back({controller.host, controller.address});
+  for (const auto& controller : loaded_.daemon.controllers)
+    options.peers.push_back({controller.host, controller.address});
   SPUR_ASSIGN(etcd_, os::EtcdProcess::start(std::move(options)));
   endpoints_ = {etcd_->endpoint()};
   return {};
@@ -158,21 +164,23 @@ Result<os::StoredSnapshot> ControllerGroup::fetch(const std::string& credential)
   Error last{ErrorCode::Unreachable, "there is no other controller"};
   for (const auto& controller : loaded_.daemon.controllers) {
     if (controller.host == membership_.member) continue;
-    wire::LeanChannel channel({config::join_host_port(controller.address, loaded_.daemon.controller_port)}, kControllerPort);
+    wire::LeanChannel channel({config::join_host_port(controller.address, loaded_.daemon.controller_port)},
+                              kControllerPort);
     wire::CallOptions call;
     call.timeout = minutes(10);
     call.metadata.emplace_back("spur-credential-bin", credential);
     os::StoredSnapshot snapshot;
     std::uint64_t total = 0;
-    const auto status = channel.stream("/spur.v1.Replica/FetchSnapshot", "", call, [&](std::string_view bytes) -> Status {
-      v1::SnapshotChunk chunk;
-      if (!chunk.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-        return fail(ErrorCode::Corrupt, "the other controller's state cannot be read");
-      snapshot.index = chunk.index();
-      snapshot.bytes += chunk.data();
-      total = chunk.total_bytes();
-      return {};
-    });
+    const auto status =
+        channel.stream("/spur.v1.Replica/FetchSnapshot", "", call, [&](std::string_view bytes) -> Status {
+          v1::SnapshotChunk chunk;
+          if (!chunk.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+            return fail(ErrorCode::Corrupt, "the other controller's state cannot be read");
+          snapshot.index = chunk.index();
+          snapshot.bytes += chunk.data();
+          total = chunk.total_bytes();
+          return {};
+        });
     if (status && snapshot.index > 0 && snapshot.bytes.size() == total) return snapshot;
     if (!status) last = status.error();
   }
@@ -203,11 +211,12 @@ void ControllerGroup::retire() {
 ctld::ControllerCalls::Options::Following ControllerGroup::following() const {
   const auto standing = journal_->standing();
   if (standing.silence >= kNoMajority && !standing.leads)
-    return {standing.caught_up,
-            {ErrorCode::Unreachable,
-             fmt::format("no controller leads: {} has heard of none for {} s; most of {} must be up and reach each other",
-                         membership_.member, std::chrono::duration_cast<seconds>(standing.silence).count(),
-                         fmt::join(membership_.members, ", "))}};
+    return {
+        standing.caught_up,
+        {ErrorCode::Unreachable,
+         fmt::format("no controller leads: {} has heard of none for {} s; most of {} must be up and reach each other",
+                     membership_.member, std::chrono::duration_cast<seconds>(standing.silence).count(),
+                     fmt::join(membership_.members, ", "))}};
   return {standing.caught_up,
           {ErrorCode::NotLeader, standing.leader.empty() || standing.leader == membership_.member
                                      ? fmt::format("{} does not lead yet", membership_.member)

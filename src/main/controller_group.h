@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a spurctld one of several: etcd (its own member or one that is there), the cluster's identity in it, what
-// all controllers share, and the journal.
+// What makes a spurctld one of several: etcd (its own member or one that is there), the cluster's identity in it,
+// what all controllers share, and the journal.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ namespace spur::main {
 class ControllerGroup {
  public:
   struct Options {
-    std::string name;                    // which controller to be; empty: that of this host
+    std::string name;  // which controller to be; empty: that of this host
     io::Clock& clock;
     std::function<void(const std::string&)> log;
-    std::function<bool()> give_up;       // asked while waiting for etcd
+    std::function<bool()> give_up;  // asked while waiting for etcd
   };
   // Whether the configuration asks for more than one controller.
   static bool is_wanted(const config::DaemonConfig& config);

@@ -108,7 +108,8 @@ class LineReply final : public ctld::LocalReply {
 class Spurctld {
  public:
   // `stopped`: whether the daemon was told to stop while it still starts.
-  Spurctld(DaemonOptions options, config::Loaded loaded, io::Clock& clock, os::Log& log, std::function<bool()> stopped)
+  Spurctld(DaemonOptions options, config::Loaded loaded, io::Clock& clock, os::Log& log,
+           std::function<bool()> stopped)
       : options_(std::move(options)),
         loaded_(std::move(loaded)),
         clock_(clock),
@@ -121,7 +122,8 @@ class Spurctld {
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
     const bool several = ControllerGroup::is_wanted(daemon);
     if (several && (options_.clear_state || options_.ignore_damage))
-      return fail(ErrorCode::NotSupported, "-c and -i are not supported with several controllers: their state is in etcd");
+      return fail(ErrorCode::NotSupported,
+                  "-c and -i are not supported with several controllers: their state is in etcd");
     if (options_.clear_state) SPUR_TRY(clear_state());
     SPUR_TRY(several ? open_group() : open_journal());
     // Users must reach the two sockets in there; everything else in it is for us alone.

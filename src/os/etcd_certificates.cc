@@ -53,15 +53,16 @@ bool begin(X509* certificate, EVP_PKEY* key, const std::string& name, long seria
          ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z") == 1 &&
          ASN1_TIME_set_string_X509(X509_getm_notAfter(certificate), "20991231235959Z") == 1 &&
          X509_set_pubkey(certificate, key) == 1 &&
-         X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
-                                    reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0) == 1;
+         X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(name.c_str()),
+                                    -1, -1, 0) == 1;
 }
 
 // etcd also compares the address that a member calls from with its certificate, so all of this host's are in it.
 std::string alternative_names(const std::string& address) {
   std::set<std::string> addresses{"127.0.0.1"};
   in6_addr parsed;
-  const bool literal = ::inet_pton(AF_INET, address.c_str(), &parsed) == 1 || ::inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
+  const bool literal =
+      ::inet_pton(AF_INET, address.c_str(), &parsed) == 1 || ::inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
   if (literal) addresses.insert(address);
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) == 0) {

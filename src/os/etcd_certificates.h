@@ -9,8 +9,8 @@
 
 namespace spur::os {
 
-// Writes ca.pem, member.pem and member.key into `directory` (mode 0600). `address`: the name or address that the others
-// dial.
+// Writes ca.pem, member.pem and member.key into `directory` (mode 0600). `address`: the name or address that the
+// others dial.
 Status write_etcd_certificates(const std::string& directory, const std::string& secret, const std::string& address);
 
 }  // namespace spur::os

@@ -55,7 +55,7 @@ Status join_cluster(EtcdClient& client, const EtcdKeys& keys, const EtcdMembersh
           ErrorCode::ConfigInvalid,
           fmt::format("{} has state of cluster {} (id {}), but this etcd knows of no such cluster: point to the "
                       "right etcd, or restore it; to begin anew without the jobs of before, remove cluster.id and "
-                              "snapshot.bin there",
+                      "snapshot.bin there",
                       membership.directory, membership.cluster, own));
     SPUR_TRY(client.commit({.unchanged = {{keys.identity(), 0}},
                             .puts = {{keys.identity(), new_id() + "\n" + members + "\n"}},

@@ -58,9 +58,10 @@ Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(Options options) {
   std::unique_ptr<EtcdProcess> out(new EtcdProcess(std::move(options)));
   out->program_ = find_program();
   if (out->program_.empty())
-    return fail(ErrorCode::NotFound,
-                "several controllers need etcd, which is not installed here: install the package etcd-server, or name an "
-                "etcd with controller.etcd");
+    return fail(
+        ErrorCode::NotFound,
+        "several controllers need etcd, which is not installed here: install the package etcd-server, or name an "
+        "etcd with controller.etcd");
   SPUR_TRY(make_private_dir(out->options_.directory));
   out->stop_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
   if (!out->adopt()) {
@@ -95,33 +96,22 @@ std::vector<std::string> EtcdProcess::arguments() const {
   for (const Peer& peer : options_.peers)
     cluster += fmt::format("{}{}={}", cluster.empty() ? "" : ",", peer.name, url(peer.address, options_.peer_port));
   const std::string listen = is_literal(own->address) ? advertised : url("0.0.0.0", options_.peer_port);
-  return {"etcd",
-          "--name=" + options_.member,
-          "--data-dir=data",
-          "--listen-client-urls=unix://etcd:1",
+  return {"etcd", "--name=" + options_.member, "--data-dir=data", "--listen-client-urls=unix://etcd:1",
           "--advertise-client-urls=" + advertised,  // nobody dials it: clients are on this host
-          "--listen-peer-urls=" + listen,
-          "--initial-advertise-peer-urls=" + advertised,
-          "--initial-cluster=" + cluster,
-          "--initial-cluster-token=spur-" + options_.cluster,
-          "--peer-client-cert-auth",
-          "--peer-trusted-ca-file=ca.pem",
-          "--peer-cert-file=member.pem",
+          "--listen-peer-urls=" + listen, "--initial-advertise-peer-urls=" + advertised,
+          "--initial-cluster=" + cluster, "--initial-cluster-token=spur-" + options_.cluster,
+          "--peer-client-cert-auth", "--peer-trusted-ca-file=ca.pem", "--peer-cert-file=member.pem",
           "--peer-key-file=member.key",
           // An election takes about half a second; losing the etcd leader must not take longer than losing ours.
-          "--heartbeat-interval=50",
-          "--election-timeout=500",
-          "--auto-compaction-mode=revision",
-          "--auto-compaction-retention=10000",
-          "--quota-backend-bytes=8589934592",
-          "--logger=zap",
-          "--log-level=warn",
+          "--heartbeat-interval=50", "--election-timeout=500", "--auto-compaction-mode=revision",
+          "--auto-compaction-retention=10000", "--quota-backend-bytes=8589934592", "--logger=zap", "--log-level=warn",
           "--log-outputs=stderr"};
 }
 
 Status EtcdProcess::launch() {
   ::unlink((options_.directory + "/etcd:1").c_str());
-  const UniqueFd log(::open((options_.directory + "/etcd.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  const UniqueFd log(
+      ::open((options_.directory + "/etcd.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   const UniqueFd none(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (log.get() < 0 || none.get() < 0) return fail_errno("cannot open " + options_.directory + "/etcd.log", errno);
   std::vector<std::string> environment{"PATH=/usr/bin:/bin", "HOME=" + options_.directory};

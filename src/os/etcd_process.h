@@ -2,8 +2,8 @@
 // A controller's own etcd member: started, watched, started again when it ends. It lives on when its controller dies,
 // so that the others keep their majority, and the next controller on this host takes it over.
 //
-// Its clients are on a unix socket in a directory of the daemon's user alone, so nobody else can write to the journal.
-// Members talk TLS to each other; os/etcd_certificates.h has whom they trust.
+// Its clients are on a unix socket in a directory of the daemon's user alone, so nobody else can write to the
+// journal. Members talk TLS to each other; os/etcd_certificates.h has whom they trust.
 #pragma once
 
 #include <functional>
@@ -24,11 +24,11 @@ class EtcdProcess {
     std::string name, address;  // host name or address
   };
   struct Options {
-    std::string directory;           // made if it is missing
+    std::string directory;  // made if it is missing
     std::string cluster, member;
-    std::vector<Peer> peers;         // all members, this one too
+    std::vector<Peer> peers;  // all members, this one too
     std::uint16_t peer_port = 2380;
-    std::string secret;              // shared by all members
+    std::string secret;  // shared by all members
     std::function<void(const std::string&)> log;
   };
   // NotFound: etcd is not installed. Does not wait until it serves.

@@ -35,7 +35,7 @@ constexpr Duration kWaitSlice = std::chrono::seconds(60);
 // With several controllers: how long one may take to begin its answer before the next is asked (twice as long in each
 // round), how long to wait between rounds while none leads, and how often WaitJob is asked anew.
 constexpr Duration kPatience = std::chrono::milliseconds(600), kLongestPatience = std::chrono::seconds(20);
-constexpr Duration kFirstRound = std::chrono::milliseconds(20), kLastRound = std::chrono::milliseconds(160);
+constexpr Duration kFirstRound = std::chrono::milliseconds(20), kLastRound = std::chrono::milliseconds(50);
 constexpr Duration kSharedWaitSlice = std::chrono::seconds(5);
 constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;
 
@@ -63,7 +63,8 @@ struct ControllerClient::Channel {
     for (std::size_t from = 0;;) {
       const std::size_t end = std::min(all.find(':', from), all.size());
       const bool last = end == all.size();
-      auto got = ask_credential(all.substr(from, end - from), "controller", last ? timeout : std::min(timeout, kPatience));
+      auto got =
+          ask_credential(all.substr(from, end - from), "controller", last ? timeout : std::min(timeout, kPatience));
       if (got || last) return got;
       from = end + 1;
     }
@@ -96,8 +97,8 @@ struct ControllerClient::Channel {
     return call;
   }
 
-  // While the controllers are choosing a leader, again and again. A request may so reach two of them; what must happen
-  // once carries a token.
+  // While the controllers are choosing a leader, again and again. A request may so reach two of them; what must
+  // happen once carries a token.
   template <class Request>
   Status stream(std::string_view method, const Request& request, Duration timeout,
                 const std::function<Status(std::string_view)>& on_message) {

@@ -13,8 +13,13 @@ namespace spur::wire {
 
 using std::chrono::steady_clock;
 
+namespace {
+constexpr Duration kAvoid = std::chrono::seconds(2);
+}
+
 LeanChannel::LeanChannel(const std::vector<std::string>& peers, std::uint16_t default_port) {
   for (const auto& text : peers) peers_.push_back(parse_peer_address(text, default_port));
+  avoid_until_.resize(peers_.size());
 }
 
 // Moves bytes until done() holds; an error if the deadline comes first or the wait is given up. A closed connection
@@ -61,6 +66,7 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
     const auto connected = drive(connect_deadline, [this] { return !connection_->connecting(); });
     if (connection_->closed()) return local_end(connection_->why_closed());
     if (!connected) {
+      if (options.patience.count() > 0) avoid_until_[peer] = steady_clock::now() + kAvoid;
       connection_.reset();
       return local_end(gave_up_
                            ? connected.error()
@@ -92,6 +98,7 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
   connection_->flush();
   auto driven = drive(first_by, [&] { return ended || result.answered; });
   const bool impatient = !driven && !gave_up_ && first_by < deadline;
+  if (impatient) avoid_until_[peer] = steady_clock::now() + kAvoid;
   if (impatient) driven = fail(ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text()));
   if (driven) driven = drive(deadline, [&] { return ended; });
   if (!driven) {
@@ -152,6 +159,9 @@ Result<std::string> LeanChannel::one_answer(std::vector<std::size_t> order, std:
 std::vector<std::size_t> LeanChannel::all_peers() const {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < peers_.size(); ++i) order.push_back((current_ + i) % peers_.size());
+  const auto now = steady_clock::now();
+  const auto silent = [&](std::size_t peer) { return avoid_until_[peer] > now; };
+  if (!std::ranges::all_of(order, silent)) std::erase_if(order, silent);
   return order;
 }
 

@@ -65,9 +65,11 @@ class Rounds:
     def gaps(self):
         """For each loss, the longest time without any acknowledgement around it, in seconds."""
         out = []
-        for kind, at, name in self.losses:
-            window = [t for t in self.times if at - 100_000 <= t <= at + 10_000_000]
-            longest = max((b - a for a, b in zip(window, window[1:]) if b > at and a < at + 4_000_000), default=10_000_000)
+        ends = [at for _, at, _ in self.losses[1:]] + [None]
+        for (kind, at, name), end in zip(self.losses, ends):
+            # The one that began when the next loss came is the next one's.
+            window = [t for t in self.times if at - 100_000 <= t and (end is None or t < end)]
+            longest = max((b - a for a, b in zip(window, window[1:]) if b > at), default=10_000_000)
             out.append((kind, longest / 1e6))
         return out
 

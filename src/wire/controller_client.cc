@@ -34,7 +34,7 @@ constexpr Duration kCredentialMargin = std::chrono::seconds(5);
 constexpr Duration kWaitSlice = std::chrono::seconds(60);
 // With several controllers: how long one may take to begin its answer before the next is asked (twice as long in each
 // round), how long to wait between rounds while none leads, and how often WaitJob is asked anew.
-constexpr Duration kPatience = std::chrono::milliseconds(600), kLongestPatience = std::chrono::seconds(20);
+constexpr Duration kPatience = std::chrono::milliseconds(450), kLongestPatience = std::chrono::seconds(20);
 constexpr Duration kFirstRound = std::chrono::milliseconds(20), kLastRound = std::chrono::milliseconds(50);
 constexpr Duration kSharedWaitSlice = std::chrono::seconds(5);
 constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;

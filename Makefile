@@ -3,7 +3,7 @@ SHELL := /bin/bash
 BUILD := build/release
 JOBS ?= $(shell nproc)
 
-.PHONY: help packages build quickstart down test differential vmtest test-asan test-tsan sim bench format
+.PHONY: help packages build quickstart down test chaos differential vmtest test-asan test-tsan sim bench format
 
 help:
 	@echo "make quickstart   install what is needed, build, start a one-node cluster, run a job in it"
@@ -13,6 +13,7 @@ help:
 	@echo "make vmtest       what confines jobs, in a virtual machine (QEMU)"
 	@echo "make test-asan    the unit tests, scenarios and fuzz runs with the address and undefined sanitizers"
 	@echo "make test-tsan    the unit tests with the thread sanitizer"
+	@echo "make chaos        takes the leading of three controllers away ROUNDS=60 times, under load, and checks"
 	@echo "make sim          SEEDS=1-10000 worlds of the simulator"
 	@echo "make bench        all benchmarks, or NAME=sbatch_seq for one; one JSON line each"
 	@echo "make format       clang-format over the sources"
@@ -47,6 +48,9 @@ test-asan: packages
 test-tsan: packages
 	@cmake --preset tsan >/dev/null && cmake --build --preset tsan -j $(JOBS)
 	@cd build/tsan && ctest --output-on-failure -L unit
+
+chaos: build
+	@tests/chaos/run $(BUILD)/bin $(or $(ROUNDS),60)
 
 sim: build
 	@$(BUILD)/bin/spur-sim --seeds $(or $(SEEDS),1-10000)

@@ -12,6 +12,7 @@ import sys
 import time
 
 import acct_benches
+import ha_benches
 import sched_benches
 import slurm_cluster
 import step_benches
@@ -383,4 +384,4 @@ def preempt():
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
                                ctld_restart, acct_benches.acct_ingest, acct_benches.sacct_5m, sched_scale, sched_benches.sched_e2e,
                                sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology, explain, preempt,
-                               step_benches.srun_latency, step_benches.steps_rate, step_benches.srun_io)}
+                               ha_benches.failover, ha_benches.ha_submit, step_benches.srun_latency, step_benches.steps_rate, step_benches.srun_io)}

@@ -15,3 +15,6 @@ add_test(NAME states.preempt COMMAND spur-bench-preempt states 1000)
 set_tests_properties(states.preempt PROPERTIES TIMEOUT 300 LABELS unit)
 add_executable(spur-acct-load ${CMAKE_SOURCE_DIR}/bench/acct_load.cc)
 target_link_libraries(spur-acct-load PRIVATE spur_warnings spur_acct spur_ctld spur_os)
+# Submits through changes of the leading controller; used by tests/e2e, `make chaos` and bench/ha_benches.py.
+add_executable(spur-ha-load ${CMAKE_SOURCE_DIR}/bench/ha_load.cc)
+target_link_libraries(spur-ha-load PRIVATE spur_warnings spur_wire spur_config)

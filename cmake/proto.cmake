@@ -22,3 +22,13 @@ target_include_directories(spur_proto SYSTEM PUBLIC ${gen})
 target_link_libraries(spur_proto PUBLIC protobuf::libprotobuf-lite)
 add_library(spur_proto_grpc STATIC ${grpc_sources})
 target_link_libraries(spur_proto_grpc PUBLIC spur_proto ${GRPCPP_LINK_LIBRARIES})
+
+# spur_etcd_proto: what we use of etcd's API, for os/etcd_client.
+set(etcd ${gen}/etcd/v3/rpc)
+add_custom_command(OUTPUT ${etcd}.pb.cc ${etcd}.pb.h ${etcd}.grpc.pb.cc ${etcd}.grpc.pb.h
+  COMMAND ${PROTOC} -I ${CMAKE_SOURCE_DIR}/proto --cpp_out=${gen} --grpc_out=${gen}
+          --plugin=protoc-gen-grpc=${GRPC_PLUGIN} ${CMAKE_SOURCE_DIR}/proto/etcd/v3/rpc.proto
+  DEPENDS ${CMAKE_SOURCE_DIR}/proto/etcd/v3/rpc.proto COMMENT "protoc etcd")
+add_library(spur_etcd_proto STATIC ${etcd}.pb.cc ${etcd}.grpc.pb.cc)
+target_include_directories(spur_etcd_proto SYSTEM PUBLIC ${gen})
+target_link_libraries(spur_etcd_proto PUBLIC protobuf::libprotobuf-lite ${GRPCPP_LINK_LIBRARIES})

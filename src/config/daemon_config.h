@@ -57,11 +57,22 @@ struct UpdateConfig {
   friend bool operator==(const UpdateConfig&, const UpdateConfig&) = default;
 };
 
+// Several controllers share a journal in etcd: one that is there already, or members that they run themselves.
+struct EtcdConfig {
+  std::vector<std::string> endpoints;     // "https://host:port"; empty: the controllers run etcd themselves
+  std::string ca_file, certificate_file, key_file;
+  std::uint16_t peer_port = 2380;         // of their own members
+  std::string secret_file;                // what their members trust each other by; empty: <state_dir>/controllers.secret
+  std::uint32_t failover_ms = 300;        // silence of the leader after which another takes over
+  friend bool operator==(const EtcdConfig&, const EtcdConfig&) = default;
+};
+
 struct DaemonConfig {
   std::vector<ControllerHost> controllers{{"localhost", "localhost"}};  // the first is the primary
   std::uint16_t controller_port = kControllerPort;                      // what others dial
   std::vector<std::string> controller_listen{"[::]:6817"};              // "[::]" is both address families
   std::string state_dir = "/var/spool/spur";
+  EtcdConfig etcd;
 
   std::uint16_t agent_port = kAgentPort;  // where the node's own Port does not say otherwise
   std::string agent_listen = "[::]";      // host part only, see agent_listen_address()

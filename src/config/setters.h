@@ -23,6 +23,9 @@ inline DaemonConfig& owner(Target& t, const DaemonConfig*) {
 inline CgroupConfig& owner(Target& t, const CgroupConfig*) {
   return t.draft.daemon.cgroup;
 }
+inline EtcdConfig& owner(Target& t, const EtcdConfig*) {
+  return t.draft.daemon.etcd;
+}
 inline UpdateConfig& owner(Target& t, const UpdateConfig*) {
   return t.draft.daemon.update;
 }

@@ -81,6 +81,9 @@ class AgentLinks::Stream final : public grpc::ServerBidiReactor<v1::AgentMessage
       const auto it = all.find(key);
       return it == all.end() ? std::string_view{} : std::string_view(it->second.data(), it->second.size());
     };
+    if (!service_.core_.picture()->leading)
+      return std::unexpected(service_.not_leading_ ? service_.not_leading_()
+                                                   : Error{ErrorCode::Busy, "the controller is starting"});
     SPUR_TRY(service_.identify_.agent(metadata("spur-credential-bin"), metadata("spur-join-token"), hello->node,
                                       hello->public_key, service_.core_.picture()->view));
     node_ = hello->node;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,7 +40,9 @@ class AgentLinks final : public io::AgentPort {
 
 class AgentLinks::Service final : public v1::AgentLink::CallbackService {
  public:
-  Service(AgentLinks& links, CoreThread& core, const Identify& identify) : links_(links), core_(core), identify_(identify) {}
+  // `not_leading`: what agents are told while another controller leads.
+  Service(AgentLinks& links, CoreThread& core, const Identify& identify, std::function<Error()> not_leading = {})
+      : links_(links), core_(core), identify_(identify), not_leading_(std::move(not_leading)) {}
   grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Connect(grpc::CallbackServerContext* context) override;
 
  private:
@@ -47,6 +50,7 @@ class AgentLinks::Service final : public v1::AgentLink::CallbackService {
   AgentLinks& links_;
   CoreThread& core_;
   const Identify& identify_;
+  std::function<Error()> not_leading_;
 };
 
 }  // namespace spur::ctld

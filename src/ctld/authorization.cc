@@ -8,13 +8,13 @@ namespace spur::ctld {
 namespace {
 
 constexpr std::array kTable = {
-    Row{"Ping", Rule::Anybody},
+    Row{"Ping", Rule::Anybody, Where::Any},
     Row{"SubmitJob", Rule::Authenticated},
     Row{"WillRun", Rule::Authenticated},
-    Row{"ExplainJob", Rule::Authenticated},
-    Row{"ListJobs", Rule::Authenticated},
-    Row{"GetCluster", Rule::Authenticated},
-    Row{"GetConfig", Rule::Authenticated},
+    Row{"ExplainJob", Rule::Authenticated, Where::Any},
+    Row{"ListJobs", Rule::Authenticated, Where::Any},
+    Row{"GetCluster", Rule::Authenticated, Where::Any},
+    Row{"GetConfig", Rule::Authenticated, Where::Any},
     Row{"WaitJob", Rule::Authenticated},
     Row{"CancelJob", Rule::OwnerOrAdmin},
     Row{"HoldJob", Rule::OwnerOrAdmin},
@@ -25,15 +25,16 @@ constexpr std::array kTable = {
     Row{"CompleteAllocation", Rule::OwnerOrAdmin},
     Row{"StepTicket", Rule::OwnerOrAdmin},
     Row{"UpdateNode", Rule::Admin},
-    Row{"GetReservations", Rule::Authenticated},
-    Row{"GetPriorities", Rule::Authenticated},
+    Row{"GetReservations", Rule::Authenticated, Where::Any},
+    Row{"GetPriorities", Rule::Authenticated, Where::Any},
     // Its users may delete one that says so; the controller looks.
     Row{"CreateReservation", Rule::Admin},
     Row{"UpdateReservation", Rule::Admin},
     Row{"DeleteReservation", Rule::Authenticated},
     Row{"UpdatePartition", Rule::Admin},
     Row{"Reconfigure", Rule::Admin},
-    Row{"Shutdown", Rule::Admin},
+    Row{"Shutdown", Rule::Admin, Where::Any},
+    Row{"FetchSnapshot", Rule::Admin, Where::Any},
     Row{"Connect", Rule::Node},
 };
 
@@ -63,6 +64,11 @@ Status authorize(std::string_view method, const model::Caller& caller) {
       break;
   }
   return fail(ErrorCode::PermissionDenied, "Access/permission denied");
+}
+
+bool served_by_any(std::string_view method) {
+  const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& r) { return r.method == method; });
+  return row != kTable.end() && row->where == Where::Any;
 }
 
 bool may_touch(const model::Caller& caller, const model::Job& job) {

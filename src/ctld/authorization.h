@@ -20,14 +20,20 @@ enum class Rule : std::uint8_t {
   Node,            // an agent, for its own node
 };
 
+// Which controllers of several answer it.
+enum class Where : std::uint8_t { Leader, Any };
+
 struct Row {
   std::string_view method;   // "SubmitJob"
   Rule rule;
+  Where where = Where::Leader;
 };
 
 std::span<const Row> authorization_table();
 // PermissionDenied, Unauthenticated or success.
 Status authorize(std::string_view method, const model::Caller& caller);
+// Whether a controller that follows another may answer this call: it only looks.
+bool served_by_any(std::string_view method);
 bool may_touch(const model::Caller& caller, const model::Job& job);
 
 }  // namespace spur::ctld

@@ -16,12 +16,14 @@ using model::Role;
 
 // The methods that the service's description declares: what a client can call.
 std::set<std::string> declared_methods() {
-  std::ifstream in(std::string(SPUR_SOURCE_DIR) + "/proto/spur/v1/controller.proto");
   std::set<std::string> out;
   const std::regex rpc(R"(^\s*rpc\s+(\w+)\s*\()");
   std::smatch match;
-  for (std::string line; std::getline(in, line);)
-    if (std::regex_search(line, match, rpc)) out.insert(match[1]);
+  for (const char* name : {"controller", "replica"}) {
+    std::ifstream in(std::string(SPUR_SOURCE_DIR) + "/proto/spur/v1/" + name + ".proto");
+    for (std::string line; std::getline(in, line);)
+      if (std::regex_search(line, match, rpc)) out.insert(match[1]);
+  }
   return out;
 }
 
@@ -63,6 +65,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"CompleteAllocation", "UR"},
       {"Reconfigure", "R"},
       {"Shutdown", "R"},
+      {"FetchSnapshot", "R"},
       {"Connect", "N"},
       {"GetReservations", "UR"},
       {"CreateReservation", "R"},

@@ -32,6 +32,10 @@ CommitQueue::CommitQueue(io::Clock& clock, io::Journal& journal, const std::uniq
     : clock_(clock), journal_(journal), cluster_(cluster), hooks_(std::move(hooks)) {}
 
 void CommitQueue::push(state::Command command, Then then, IfFull if_full) {
+  if (closed_) {
+    if (then) refuse({std::move(then)}, *closed_);
+    return;
+  }
   queue_.push_back({std::move(command), std::move(then), if_full});
 }
 
@@ -62,6 +66,7 @@ void CommitQueue::pump() {
 }
 
 void CommitQueue::on_durable(Status status) {
+  if (!status && status.error().code == ErrorCode::NotLeader) return close(status.error());
   if (!status && status.error().code == ErrorCode::OutOfSpace) return on_full(status.error());
   if (!status) {
     // Whether the entry is durable is unknown. Going on would acknowledge what may be lost; the callers see a broken
@@ -103,8 +108,27 @@ void CommitQueue::on_full(const Error& error) {
     else if (entry.then)
       refused.push_back(std::move(entry.then));
   }
+  refuse(refused, error);
+}
+
+void CommitQueue::refuse(const std::vector<Then>& callers, const Error& error) {
   const state::Outcome outcome{.status = std::unexpected(error), .job = {}, .repeated = false, .jobs = {}};
-  for (const Then& then : refused) then(outcome);
+  for (const Then& then : callers) then(outcome);
+}
+
+// What is in flight may be durable all the same: it comes back as an entry of the log then, and whoever asked for it
+// and asks again is recognized by his token.
+void CommitQueue::close(const Error& why) {
+  closed_ = why;
+  full_ = false;
+  std::vector<Then> refused;
+  for (Caller& caller : in_flight_)
+    if (caller.then) refused.push_back(std::move(caller.then));
+  for (Entry& entry : queue_)
+    if (entry.then) refused.push_back(std::move(entry.then));
+  in_flight_.clear();
+  queue_.clear();
+  refuse(refused, why);
 }
 
 }  // namespace spur::ctld

@@ -5,12 +5,15 @@
 //
 // When the journal's disk is full, requests are refused; what is not a request (the end of a job, a lost node) waits here
 // and is tried again until there is space, for it cannot be untrue.
+//
+// While another controller leads, the queue is closed: everything is refused with NotLeader.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +46,9 @@ class CommitQueue {
   CommitQueue(io::Clock& clock, io::Journal& journal, const std::unique_ptr<state::Cluster>& cluster, Hooks hooks);
 
   void push(state::Command command, Then then = {}, IfFull if_full = IfFull::Wait);
+  // Commands are taken from the start and after open(); not after close().
+  void open() { closed_.reset(); }
+  void close(const Error& why);
   // When pump() is to be called again for what waits for space; Duration::max() if nothing does.
   Duration next_try() const;
   // Sends the next batch if none is in flight. Called after every event, so that one event's commands go together.
@@ -65,6 +71,7 @@ class CommitQueue {
   };
   void on_durable(Status status);
   void on_full(const Error& error);
+  static void refuse(const std::vector<Then>& callers, const Error& error);
 
   io::Clock& clock_;
   io::Journal& journal_;
@@ -76,6 +83,7 @@ class CommitQueue {
   std::uint64_t bytes_ = 0, batch_bytes_ = 0;
   bool failed_ = false, full_ = false;
   Duration try_at_{0};              // while full_
+  std::optional<Error> closed_;
 };
 
 }  // namespace spur::ctld

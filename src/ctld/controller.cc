@@ -75,24 +75,16 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
     if (!records.empty()) doors_.account(cluster_->outbox().born, std::move(records));
   }
   (void)cluster_->take_changes();
-  clocks_.rebuild(cluster_->view());
-  publish();
-
-  const auto go = [this, ready = std::move(ready)](Status status) {
-    if (!status) return ready(std::move(status));
-    ready_ = true;
-    reservations_due_ = state::reservations_due(cluster_->view());
-    dispatcher_.resume_all(cluster_->pending_effects());
+  own_config_ = std::move(config);
+  if (!doors_.journal.shared()) {
     publish();
-    want_plan();
-    ready({});
-  };
-  if (cluster_->index() > 0 && *cluster_->view().config == config) {
-    go({});
-  } else {
-    set_config(std::move(config), go);
-    commits_.pump();
+    lead(true, ready);
+    return {};
   }
+  commits_.close({ErrorCode::NotLeader, "this controller does not lead"});
+  publish();
+  follow();
+  ready({});
   return {};
 }
 
@@ -146,7 +138,7 @@ void Controller::note_changes() {
 }
 
 void Controller::publish() {
-  picture_ = std::make_shared<const Picture>(Picture{cluster_->view(), expected_starts_});
+  picture_ = std::make_shared<const Picture>(Picture{cluster_->view(), expected_starts_, ready_});
   doors_.publish(picture_);
 }
 
@@ -161,7 +153,7 @@ void Controller::maybe_plan() {
   if (!ready_ || planning_) return;
   const auto kind = pace_.ask(doors_.clock.monotonic());
   if (!kind) return;  // next_timer() brings us back
-  planning_ = true;
+  planning_ = plan_asked_ = true;
   doors_.request_plan(picture_, std::max(doors_.clock.now(), cluster_->view().as_of), *kind);
 }
 
@@ -170,7 +162,12 @@ void Controller::on_accounted(std::uint64_t number) {
 }
 
 void Controller::plan_done(sched::Plan plan) {
+  if (void_plans_ > 0) {
+    --void_plans_;
+    return;
+  }
   SPUR_CHECK(planning_);
+  plan_asked_ = false;
   pace_.answered(plan, doors_.clock.monotonic());
   plan_wake_at_ = plan.wake_at;
 
@@ -306,8 +303,9 @@ Duration Controller::next_timer() const {
 // ---- snapshots: encoded elsewhere from shared, immutable records; stored by the journal.
 
 void Controller::maybe_snapshot() {
-  if (snapshotting_ || commits_.bytes_since_snapshot() < kSnapshotBytes) return;
+  if (snapshotting_ || commits_.bytes_since_snapshot() + followed_bytes_ < kSnapshotBytes) return;
   snapshotting_ = true;
+  followed_bytes_ = 0;
   commits_.reset_snapshot_counter();
   auto image = std::make_shared<state::Cluster::Image>(cluster_->image());
   doors_.in_background([this, image] {

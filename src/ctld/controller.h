@@ -50,6 +50,7 @@ using ExpectedStarts = std::unordered_map<JobId, Expected>;
 struct Picture {
   model::View view;
   std::shared_ptr<const ExpectedStarts> expected_starts;
+  bool leading = true;  // requests are taken here; else only what was asked for by looking
 };
 
 class Controller {
@@ -74,12 +75,14 @@ class Controller {
     // asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
     std::function<void(std::uint64_t number, std::function<void()> then)> when_accounted = {};
+    std::function<void(const model::View&)> on_lead = {};  // before the first request is taken
   };
   using DoneReply = std::function<void(Status)>;
 
   explicit Controller(Doors doors);
 
-  // Loads the journal, then makes `config` the current one if it differs. `ready` is called once requests may come.
+  // Loads the journal, then makes `config` the current one if it differs. `ready` is called once requests may come. With
+  // a journal that others share that is at once, and Picture::leading says which.
   Status start(model::ClusterConfig config, std::function<void(Status)> ready);
 
   // ---- requests. `caller` comes from the verified credential. Replies are called on the core thread, after commit.
@@ -139,6 +142,11 @@ class Controller {
   bool idle() const { return ready_ && commits_.idle() && !planning_ && pace_.idle(); }
 
  private:
+  // ---- roles (controller_roles.cc)
+  void follow();
+  void on_entry(std::uint64_t index, const std::string& entry);
+  void lead(bool with_own_config, const std::function<void(Status)>& ready);
+  void step_down(const Error& why);
   void on_applied(const std::vector<state::Effect>& effects);
   void publish();
   void want_plan();
@@ -174,7 +182,11 @@ class Controller {
   };
   std::multimap<JobId, Waiter> waiters_;
 
-  bool ready_ = false;
+  model::ClusterConfig own_config_;  // of this controller's files
+  bool ready_ = false;               // leads, and has begun to act
+  bool plan_asked_ = false;          // the planner has not answered yet
+  std::uint32_t void_plans_ = 0;     // answers to come that were asked for before another led
+  std::uint64_t followed_bytes_ = 0; // of log since the last snapshot, while another leads
   PlanPace pace_;
   bool planning_ = false;  // a plan is being made or its starts are not applied yet
   std::size_t starts_open_ = 0;

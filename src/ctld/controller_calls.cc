@@ -118,6 +118,14 @@ Status check_access(const model::View& view, const model::JobSpec& spec, const G
 
 ControllerCalls::ControllerCalls(CoreThread& core, Options options) : core_(core), options_(std::move(options)) {}
 
+Status ControllerCalls::check_role(std::string_view method, bool consistent) const {
+  if (core_.picture()->leading || method == "Ping") return {};
+  if (!options_.following) return fail(ErrorCode::Busy, "the controller is starting");
+  const auto following = options_.following();
+  if (following.caught_up && !consistent && served_by_any(method)) return {};
+  return std::unexpected(following.refusal);
+}
+
 void ControllerCalls::change(const Caller& caller, Answer<v1::Done> answer, Act act) {
   core_.post([caller, answer = std::move(answer), act = std::move(act)](Controller& controller) {
     act(controller, caller, [answer](Status status) {
@@ -232,7 +240,7 @@ void ControllerCalls::ping(const Caller&, const v1::PingRequest&, Answer<v1::Pin
   reply.set_host(options_.host);
   reply.set_version(options_.version);
   reply.set_cluster_name(core_.picture()->view.config->cluster_name);
-  reply.set_is_leader(true);
+  reply.set_is_leader(core_.picture()->leading);
   reply.set_started_us(to_micros(options_.started));
   answer(std::move(reply));
 }

@@ -30,6 +30,13 @@ class ControllerCalls {
     // The host's users and groups; asked on the thread of the call.
     NameLookup names{};
     GroupsOf groups_of{};
+    // While another controller leads: whether this one knows enough to be looked at, and what those are told who want
+    // more than that. Empty: there is no other.
+    struct Following {
+      bool caught_up = false;
+      Error refusal{};
+    };
+    std::function<Following()> following{};
     // For ages of jobs; empty: the stamp of the last change.
     std::function<Time()> now{};
   };
@@ -68,6 +75,9 @@ class ControllerCalls {
   Result<std::shared_ptr<JobChunks>> list_jobs(const Caller&, const v1::ListJobsRequest&);
 
   std::shared_ptr<const Picture> picture() const { return core_.picture(); }
+  // NotLeader, or Unreachable where nobody leads, for calls that another controller has to answer. `consistent`: the
+  // caller wants the leader's word.
+  Status check_role(std::string_view method, bool consistent) const;
 
  private:
   void answer_ticket(const Picture& picture, const model::Job& job, const Answer<v1::StepTicketReply>& answer);

@@ -257,6 +257,8 @@ void Controller::update_node(const model::Caller& caller, state::UpdateNode upda
 
 void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply) {
   if (!caller.is_admin()) return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
+  own_config_ = config;
+  if (doors_.journal.shared() && !ready_) return reply({});  // for when it leads
   set_config(std::move(config), std::move(reply));
 }
 

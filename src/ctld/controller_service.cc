@@ -56,8 +56,12 @@ Result<model::Caller> ControllerService::admit(Context* context, std::string_vie
   const auto it = metadata.find("spur-credential-bin");
   const std::string_view credential =
       it == metadata.end() ? std::string_view{} : std::string_view(it->second.data(), it->second.size());
-  SPUR_ASSIGN(auto caller, identify_.user(credential, calls_.picture()->view));
+  auto identified = identify_.user(credential, calls_.picture()->view);
+  // Which nodes' keys speak for users is the leader's to know.
+  if (!identified) SPUR_TRY(calls_.check_role(method, true));
+  SPUR_ASSIGN(auto caller, std::move(identified));
   SPUR_TRY(authorize(method, caller));
+  SPUR_TRY(calls_.check_role(method, metadata.contains("spur-consistent")));
   return caller;
 }
 

@@ -28,6 +28,7 @@ class CoreThread {
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
     AcctOutbox* outbox = nullptr;             // where records for accounting go; null: nowhere
+    std::function<void(const model::View&)> on_lead = {};  // this controller leads from now on; on the core thread
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

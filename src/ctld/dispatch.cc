@@ -20,8 +20,10 @@ seconds heartbeat_interval(seconds lease) {
   return lease == seconds(0) ? seconds(30) : std::clamp(lease / 4, seconds(1), seconds(30));
 }
 
-bool was_full(const state::Outcome& outcome) {
-  return !outcome.status && outcome.status.error().code == ErrorCode::OutOfSpace;
+// The command is not in the journal: no space, or another controller leads.
+bool not_committed(const state::Outcome& outcome) {
+  return !outcome.status &&
+         (outcome.status.error().code == ErrorCode::OutOfSpace || outcome.status.error().code == ErrorCode::NotLeader);
 }
 
 }  // namespace
@@ -43,6 +45,17 @@ void Dispatcher::resume_all(const std::vector<state::Effect>& effects) {
   for (const auto& effect : effects) carry_out(effect);
 }
 
+void Dispatcher::reset() {
+  for (const auto& [node, link] : links_)
+    if (link.connected) agents_.hang_up(node);
+  links_.clear();
+  work_.clear();
+  launches_.forget();
+  in_prolog_.clear();
+  after_prolog_.clear();
+  before_epilog_.clear();
+}
+
 bool Dispatcher::awaits_prolog(const model::Job& job) const {
   return hooks_.programs && hooks_.programs->has(io::ControllerHooks::Kind::Prolog) && model::is_active(job.state) &&
          !after_prolog_.contains({job.id, job.epoch});
@@ -61,7 +74,7 @@ bool Dispatcher::hold_for_prolog(const model::Job& job) {
 }
 
 void Dispatcher::on_prolog(model::JobRun run, const Status& status) {
-  in_prolog_.erase(run);
+  if (in_prolog_.erase(run) == 0) return;  // another controller leads now, and sees to it
   const auto* job = hooks_.view().active.find(run.job.value);
   if (!job || (*job)->epoch != run.epoch) return;  // over meanwhile
   if (status) {
@@ -227,7 +240,7 @@ void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
                               .agent_started = hello.started,
                               .holding = hello.holding};
   hooks_.propose_repeated(std::move(command), [this, node, holding = hello.holding](const state::Outcome& outcome) {
-    if (was_full(outcome)) return;
+    if (not_committed(outcome)) return;
     if (outcome.status) return welcome(node, holding);
     if (outcome.status.error().code == ErrorCode::StaleEpoch) {
       ask_for_hello(node, unknown_of(node, holding));  // given up while the command was on its way
@@ -344,7 +357,7 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
                              .batch_usage = done.batch_usage,
                              .steps = done.steps};
   hooks_.propose_repeated(std::move(command), [this, node, run = done.run, why = done.error](const auto& outcome) {
-    if (was_full(outcome)) return;
+    if (not_committed(outcome)) return;
     if (!why.empty()) hooks_.log(fmt::format("error: node {} could not run job {}: {}", node, run.job.value, why));
     work_.erase({node, run});
     agents_.send(node, model::ControllerDoneAck{run});
@@ -376,7 +389,7 @@ void Dispatcher::check_leases(Duration now) {
       link.welcomed = false;
       // Without space for it, it is looked at again: by then the node may have answered.
       hooks_.propose_repeated(state::NodeLost{name}, [this, node = name, silent](const state::Outcome& outcome) {
-        if (was_full(outcome)) {
+        if (not_committed(outcome)) {
           links_[node].loss_proposed = false;
           return;
         }
@@ -387,7 +400,7 @@ void Dispatcher::check_leases(Duration now) {
       link.told_silent = true;
       link.welcomed = false;
       hooks_.propose_repeated(state::NodeResponding{name, false}, [this, node = name](const state::Outcome& outcome) {
-        if (was_full(outcome)) links_[node].told_silent = false;
+        if (not_committed(outcome)) links_[node].told_silent = false;
       });
     }
   }

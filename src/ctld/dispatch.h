@@ -39,6 +39,9 @@ class Dispatcher {
   // A fresh leader: every lease starts now, whatever an earlier leader thought.
   void resume_all(const std::vector<state::Effect>& effects);
 
+  // Another controller leads: agents are sent away, and nothing is repeated any more.
+  void reset();
+
   void carry_out(const state::Effect& effect);
   // Another configuration is in force. Agents that must hear of it, or register again, are made to.
   void on_config();

@@ -21,7 +21,8 @@ constexpr int kMaxMessageBytes = 64 << 20;
 }  // namespace
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::vector<std::string>& addresses,
-                                                      ControllerService& controller, AgentLinks::Service& agents) {
+                                                      ControllerService& controller, AgentLinks::Service& agents,
+                                                      const std::vector<grpc::Service*>& others) {
   // Its own lines on stderr say the same as our errors, at length and for its developers.
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
   // Debian builds it so that each of its locks is entered into a graph, to find orders that could lock up. With one
@@ -35,7 +36,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::vector<std::str
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
   std::deque<int> ports;
   for (const auto& address : addresses)
     if (address.starts_with("unix:") && address.size() - 5 >= sizeof(sockaddr_un::sun_path))
@@ -45,6 +46,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const std::vector<std::str
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &ports.emplace_back(0));
   builder.RegisterService(&controller);
   builder.RegisterService(&agents);
+  for (grpc::Service* other : others) builder.RegisterService(other);
   std::unique_ptr<GrpcServer> out(new GrpcServer());
   out->server_ = builder.BuildAndStart();
   for (std::size_t i = 0; i < addresses.size(); ++i) {

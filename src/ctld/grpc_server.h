@@ -12,6 +12,7 @@
 
 namespace grpc {
 class Server;
+class Service;
 }
 
 namespace spur::ctld {
@@ -19,8 +20,10 @@ namespace spur::ctld {
 class GrpcServer {
  public:
   // Addresses: "unix:/path" or "host:port" (port 0: any; see port()). A port in use is an error that names it.
+  // `others`: further services.
   static Result<std::unique_ptr<GrpcServer>> start(const std::vector<std::string>& addresses, ControllerService& controller,
-                                                   AgentLinks::Service& agents);
+                                                   AgentLinks::Service& agents,
+                                                   const std::vector<grpc::Service*>& others = {});
   ~GrpcServer();
   // Stops taking calls; open ones get `grace` to end.
   void stop(Duration grace);

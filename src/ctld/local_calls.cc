@@ -89,6 +89,7 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
   const auto caller = identify_.local(uid, gid, calls_.picture()->view);
   if (!caller) return end(*reply, std::unexpected(caller.error()));
   if (auto allowed = authorize(request->method, *caller); !allowed) return end(*reply, allowed);
+  if (auto role = calls_.check_role(request->method, false); !role) return end(*reply, role);
   if (request->method == "ListJobs") return list_jobs(*caller, request->message, *reply);
   const auto row =
       std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == request->method; });

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The door to durability: an ordered log of opaque batches plus snapshots. Implementations: os/sqlite_journal (embedded),
-// later etcd; sim/sim_journal for faults.
+// os/etcd_journal (several controllers); sim/sim_journal for faults.
 //
 // Promises: `done(ok)` is called only after entry and all before it are durable; entries are numbered 1, 2, 3 ... without
 // gaps; recover() gives back exactly the durable entries after the newest snapshot, in order. A log damaged before its
 // synced end is refused (ErrorCode::Corrupt, the message says what to do); a torn tail is cut and reported in
 // Recovery::notice. append() is asynchronous with at most one caller thread; completions arrive in order on the journal's
 // own thread (or, in the simulator, from the event loop).
+//
+// A journal that several controllers share has one leader at a time, and only the leader's appends become durable:
+//
+//   follow() ----> following ----on_lead----> leading ----on_follow----> nothing, until follow() is called again
+//                  on_entry, in order         append()                   (appends end with NotLeader)
 #pragma once
 
 #include <cstdint>
@@ -27,6 +32,17 @@ class Journal {
     std::string notice;                       // empty, or what was cut
   };
   using Done = std::function<void(Status)>;
+  // Called on the journal's own thread, one after another.
+  struct Roles {
+    std::function<void(std::uint64_t index, std::string entry)> on_entry;  // the next durable entry
+    // Every durable entry has been given; the next one is ours to append. `first`: nobody else has led since this
+    // controller began to follow.
+    std::function<void(bool first)> on_lead;
+    // Somebody else leads, or nobody. What is being appended ends with NotLeader: it may be durable, and if it is, it
+    // will be given as an entry.
+    std::function<void(const Error& why)> on_follow;
+    std::function<void(const Error& why)> on_failed;  // this controller cannot take part any more
+  };
 
   virtual ~Journal() = default;
   // Once, before the first append.
@@ -37,6 +53,11 @@ class Journal {
   virtual void append(std::uint64_t index, std::string entry, Done done) = 0;
   // Stores a snapshot of the state at `index` (already appended and durable), then drops entries up to it.
   virtual void save_snapshot(std::uint64_t index, std::string snapshot, Done done) = 0;
+
+  // Whether other controllers may write to it. If so, follow() comes before the first append.
+  virtual bool shared() const { return false; }
+  // From now on the entries after `after`: once after recover(), and again after every on_follow.
+  virtual void follow(std::uint64_t after, Roles roles) { static_cast<void>(after), static_cast<void>(roles); }
 };
 
 }  // namespace spur::io

@@ -22,6 +22,7 @@ constexpr char kControllerHelp[] = R"(Usage: spurctld [OPTIONS]
   -c                     start without the saved state (it is moved aside, not deleted)
   -i                     if the saved state is damaged, start without it (it is moved aside, not deleted)
   -r                     recover the saved state, as always
+  -N, --name HOST        which of the controllers to be (default: the one of this host's name)
   -v                     more messages; may be repeated
   -L FILE                log file
       --state-dir DIR    directory of the journal and the sockets
@@ -52,6 +53,7 @@ enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrin
 constexpr option kControllerOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                          {"config", required_argument, nullptr, 'f'},
                                          {"state-dir", required_argument, nullptr, kStateDir},
+                                         {"name", required_argument, nullptr, 'N'},
                                          {"listen", required_argument, nullptr, kListen},
                                          {"log-level", required_argument, nullptr, kLogLevel},
                                          {"version", no_argument, nullptr, 'V'},
@@ -87,7 +89,7 @@ constexpr option kAgentOptions[] = {{"foreground", no_argument, nullptr, 'D'},
 DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   DaemonOptions out;
   const bool controller = daemon == Daemon::Controller;
-  for (int c; (c = getopt_long(argc, argv, controller ? "Df:cirvL:Vh" : "Df:N:d:cvL:Vh",
+  for (int c; (c = getopt_long(argc, argv, controller ? "Df:cirvL:N:Vh" : "Df:N:d:cvL:Vh",
                                controller ? kControllerOptions : kAgentOptions, nullptr)) != -1;) {
     switch (c) {
       case 'D':

@@ -19,8 +19,8 @@ struct DaemonOptions {
   std::string config;          // -f
   std::string state_dir, listen, log_file;
   std::optional<config::LogLevel> log_level;
+  std::string node;  // -N: the node to be; of spurctld, which of the controllers
   // spurd only
-  std::string node;        // -N
   std::string controller;  // --controller
   std::string token_file;  // --token
   std::string stepd;       // --stepd: where spurstepd is

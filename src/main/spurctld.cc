@@ -22,6 +22,8 @@
 #include "ctld/grpc_server.h"
 #include "ctld/identify.h"
 #include "ctld/local_calls.h"
+#include "ctld/replica_service.h"
+#include "main/controller_group.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
 #include "main/version.h"
@@ -106,30 +108,38 @@ class LineReply final : public ctld::LocalReply {
 
 class Spurctld {
  public:
-  Spurctld(DaemonOptions options, config::Loaded loaded, io::Clock& clock, os::Log& log)
-      : options_(std::move(options)), loaded_(std::move(loaded)), clock_(clock), log_(log) {}
+  // `stopped`: whether the daemon was told to stop while it still starts.
+  Spurctld(DaemonOptions options, config::Loaded loaded, io::Clock& clock, os::Log& log,
+           std::function<bool()> stopped)
+      : options_(std::move(options)),
+        loaded_(std::move(loaded)),
+        clock_(clock),
+        log_(log),
+        stopped_(std::move(stopped)) {}
 
   Status start() {
     const auto& daemon = loaded_.daemon;
     for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
+    const bool several = ControllerGroup::is_wanted(daemon);
+    if (several && (options_.clear_state || options_.ignore_damage))
+      return fail(ErrorCode::NotSupported,
+                  "-c and -i are not supported with several controllers: their state is in etcd");
     if (options_.clear_state) SPUR_TRY(clear_state());
-    SPUR_TRY(open_journal());
+    SPUR_TRY(several ? open_group() : open_journal());
     // Users must reach the two sockets in there; everything else in it is for us alone.
     if (::chmod(daemon.state_dir.c_str(), 0711) != 0)
       return os::fail_errno("cannot open up " + daemon.state_dir, errno);
     SPUR_ASSIGN(pid_file_, os::PidFile::create(config::controller_pid_file(daemon)));
-    SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(daemon.state_dir + "/ctld.key"));
-    SPUR_ASSIGN(const auto token, load_or_create_join_token(daemon.state_dir + "/join.token"));
+    SPUR_ASSIGN(auto key, shared_key(daemon.state_dir + "/ctld.key"));
+    SPUR_ASSIGN(const auto token, shared_token(daemon.state_dir + "/join.token"));
     const std::string public_key = key.public_key();
     cluster_name_ = loaded_.cluster.cluster_name;
     signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), cluster_name_, short_hostname());
     make_verifier(public_key);
 
+    if (group_) SPUR_TRY(open_shared_journal());
     SPUR_TRY(start_core(public_key));
-    core_->picture()->view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
-      if (!node->public_key.empty()) (void)verifier_->trust_node(node->public_key, node->name);
-    });
     identify_ = std::make_unique<ctld::Identify>(
         clock_, *verifier_,
         ctld::Identify::Options{.daemon_uid = Uid{::geteuid()},
@@ -169,6 +179,7 @@ class Spurctld {
 
   void stop() {
     log_.info("stopping");
+    if (group_) group_->retire();
     auth_.reset();
     local_.reset();
     links_.close();
@@ -176,7 +187,8 @@ class Spurctld {
     if (outbox_) outbox_->stop();  // it speaks to the core
     core_->stop();
     programs_.reset();
-    journal_.reset();
+    journal_.reset();  // others lead from here on
+    group_.reset();
     ::unlink(config::controller_socket(loaded_.daemon).c_str());
   }
 
@@ -187,6 +199,41 @@ class Spurctld {
     SPUR_ASSIGN(const std::string aside, move_state_aside(loaded_.daemon.state_dir));
     if (!aside.empty()) log_.warning("starting without the saved state, which is now in {}", aside);
     return {};
+  }
+
+  Status open_group() {
+    SPUR_ASSIGN(group_, ControllerGroup::open(loaded_, {.name = options_.node,
+                                                        .clock = clock_,
+                                                        .log = [this](const std::string& line) { log_line(line); },
+                                                        .give_up = stopped_}));
+    return {};
+  }
+
+  Status open_shared_journal() {
+    journal_ = group_->make_journal([this] {
+      io::CredentialClaims claims;
+      claims.kind = io::CredentialKind::User;
+      claims.uid = Uid{::geteuid()};
+      claims.gid = Gid{::getegid()};
+      claims.audience = "controller";
+      return signer_->sign(claims, clock_.now());
+    });
+    if (!journal_) return fail(ErrorCode::ConfigInvalid, "etcd's addresses or files are not usable");
+    return {};
+  }
+
+  // All controllers sign with one key, so that credentials and tickets are good whoever leads.
+  Result<os::Ed25519Key> shared_key(const std::string& path) {
+    auto key = os::Ed25519Key::load_or_create(path);
+    if (!key || !group_) return key;
+    SPUR_TRY(group_->share_file("ctld.key"));
+    return os::Ed25519Key::load(path);
+  }
+  Result<std::string> shared_token(const std::string& path) {
+    auto token = load_or_create_join_token(path);
+    if (!token || !group_) return token;
+    SPUR_TRY(group_->share_file("join.token"));
+    return load_or_create_join_token(path);
   }
 
   // With -i, once more without the state if it is damaged.
@@ -203,7 +250,8 @@ class Spurctld {
 
   Status open_journal() {
     return open_or_clear([this]() -> Status {
-      SPUR_ASSIGN(journal_, os::SqliteJournal::open(loaded_.daemon.state_dir));
+      SPUR_ASSIGN(auto journal, os::SqliteJournal::open(loaded_.daemon.state_dir));
+      journal_ = std::move(journal);
       return {};
     });
   }
@@ -282,10 +330,9 @@ class Spurctld {
                                   .log = [this](const std::string& line) { log_line(line); },
                                   .fatal = [this](const Error& error) { die(error); },
                                   .programs = programs_.get(),
-                                  .outbox = outbox_.get()});
-      SPUR_TRY(core_->start(loaded_.cluster, public_key));
-      if (outbox_) core_->post([this](ctld::Controller& controller) { outbox_->lead(controller.cluster().outbox()); });
-      return {};
+                                  .outbox = outbox_.get(),
+                                  .on_lead = [this](const model::View& view) { lead(view); }});
+      return core_->start(loaded_.cluster, public_key);
     });
   }
 
@@ -319,6 +366,12 @@ class Spurctld {
     verifier_->trust(public_key, {.any_user = true, .step_tickets = false, .node = {}});
   }
 
+  void trust_nodes(const model::View& view) {
+    view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+      if (!node->public_key.empty()) (void)verifier_->trust_node(node->public_key, node->name);
+    });
+  }
+
   bool has_job_on(const std::string& node, Uid uid) const {
     const auto picture = core_->picture();
     const auto* found = model::find_node(picture->view, node);
@@ -328,10 +381,15 @@ class Spurctld {
     return false;
   }
 
+  std::function<ctld::ControllerCalls::Options::Following()> following() const {
+    if (!group_) return {};
+    return [this] { return group_->following(); };
+  }
+
   Status serve() {
     const auto& daemon = loaded_.daemon;
     calls_ = std::make_unique<ctld::ControllerCalls>(
-        *core_, ctld::ControllerCalls::Options{.host = short_hostname(),
+        *core_, ctld::ControllerCalls::Options{.host = group_ ? group_->name() : short_hostname(),
                                                .version = kVersion,
                                                .started = clock_.now(),
                                                .reload = [this] { return load_again(); },
@@ -353,15 +411,19 @@ class Spurctld {
                                                    },
                                                .names = {.user = os::user_by_name, .members = os::members_of_group},
                                                .groups_of = os::group_names_of,
+                                               .following = following(),
                                                .now = [this] { return clock_.now(); }});
     service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
-    agent_service_ = std::make_unique<ctld::AgentLinks::Service>(links_, *core_, *identify_);
+    agent_service_ = std::make_unique<ctld::AgentLinks::Service>(
+        links_, *core_, *identify_,
+        group_ ? std::function<Error()>([this] { return group_->following().refusal; }) : nullptr);
+    replica_service_ = std::make_unique<ctld::ReplicaService>(*core_, *identify_);
     const std::string socket = config::controller_socket(daemon);
     ::unlink(socket.c_str());  // the journal's lock says that nobody else serves it
     std::vector<std::string> addresses = daemon.controller_listen;
     addresses.push_back("unix:" + socket);
-    SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_));
+    SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_, {replica_service_.get()}));
     SPUR_ASSIGN(local_, os::LocalSocket::open(
                             {.path = config::local_socket(daemon),
                              .max_connections = 2048,
@@ -402,7 +464,9 @@ class Spurctld {
   os::Log& log_;
   os::PidFile pid_file_;
   std::string cluster_name_;
-  std::unique_ptr<os::SqliteJournal> journal_;
+  std::function<bool()> stopped_;
+  std::unique_ptr<ControllerGroup> group_;
+  std::unique_ptr<io::Journal> journal_;
   std::unique_ptr<os::HostCredentialSigner> signer_;
   std::unique_ptr<os::TrustedKeyVerifier> verifier_;
   ctld::AgentLinks links_;
@@ -415,6 +479,7 @@ class Spurctld {
   std::unique_ptr<ctld::ControllerService> service_;
   std::unique_ptr<ctld::LocalCalls> local_calls_;
   std::unique_ptr<ctld::AgentLinks::Service> agent_service_;
+  std::unique_ptr<ctld::ReplicaService> replica_service_;
   std::unique_ptr<ctld::GrpcServer> server_;
   std::unique_ptr<os::LocalSocket> local_;
   std::unique_ptr<os::AuthSocket> auth_;
@@ -434,8 +499,15 @@ int run(int argc, char** argv) {
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
-  Spurctld daemon(options, std::move(*loaded), clock, log);
-  if (auto ok = daemon.start(); !ok) return start.failed(ok.error());
+  bool stopped = false;
+  Spurctld daemon(options, std::move(*loaded), clock, log, [&] {
+    while (const auto signal = signals->take()) stopped |= *signal == os::DaemonSignal::Stop;
+    return stopped;
+  });
+  if (auto ok = daemon.start(); !ok) {
+    if (stopped) return 0;
+    return start.failed(ok.error());
+  }
   start.ready();
   while (!daemon.stop_requested()) {
     const auto signal = signals->wait(std::chrono::hours(1));

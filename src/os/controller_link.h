@@ -39,6 +39,8 @@ class ControllerLink final : public io::ControllerPort {
   Options options_;
   std::unique_ptr<LoopedStream> stream_;
   std::size_t next_ = 0;            // which address
+  std::size_t addresses_ = 0;       // how many there are
+  std::size_t refused_ = 0;         // of them, one after the other
   Duration pause_{0};               // before the next dial
   EventLoop::TimerId timer_;
   std::string last_complaint_;      // said once, not at every attempt

@@ -32,6 +32,11 @@ constexpr Duration kCredentialLife = std::chrono::seconds(60);  // where it does
 constexpr Duration kCredentialMargin = std::chrono::seconds(5);
 // WaitJob is asked anew this often; between attempts to reach a controller that is away we sleep up to a second.
 constexpr Duration kWaitSlice = std::chrono::seconds(60);
+// With several controllers: how long one may take to begin its answer before the next is asked (twice as long in each
+// round), how long to wait between rounds while none leads, and how often WaitJob is asked anew.
+constexpr Duration kPatience = std::chrono::milliseconds(450), kLongestPatience = std::chrono::seconds(20);
+constexpr Duration kFirstRound = std::chrono::milliseconds(20), kLastRound = std::chrono::milliseconds(50);
+constexpr Duration kSharedWaitSlice = std::chrono::seconds(5);
 constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;
 
 std::string path_of(std::string_view method) {
@@ -46,13 +51,32 @@ struct ControllerClient::Channel {
     local.interrupted = lean.interrupted = options.interrupted;
   }
 
+  // Whether there is a choice of controllers; a socket is another way to one of them.
+  bool several() const {
+    return std::ranges::count_if(options.controllers, [](const auto& c) { return !c.starts_with("unix:"); }) > 1;
+  }
+
+  // Of several sockets the first that gives one: a daemon may be away where another is not.
+  Result<std::string> first_credential() const {
+    const Duration timeout = std::min(options.timeout, kCredentialTimeout);
+    const std::string& all = options.auth_socket;
+    for (std::size_t from = 0;;) {
+      const std::size_t end = std::min(all.find(':', from), all.size());
+      const bool last = end == all.size();
+      auto got =
+          ask_credential(all.substr(from, end - from), "controller", last ? timeout : std::min(timeout, kPatience));
+      if (got || last) return got;
+      from = end + 1;
+    }
+  }
+
   // Asked for at the first call, and again only when it is about to expire (a long wait). A refusal is remembered:
   // asking once more would not help.
   Status renew_credential() {
     const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     if (credential && (*credential ? now < renew_at : credential->error().code == ErrorCode::Unauthenticated))
       return {};
-    credential = ask_credential(options.auth_socket, "controller", std::min(options.timeout, kCredentialTimeout));
+    credential = first_credential();
     if (!*credential) return std::unexpected(credential->error());
     v1::Credential whole;
     v1::CredentialPayload payload;
@@ -73,16 +97,40 @@ struct ControllerClient::Channel {
     return call;
   }
 
-  // The local socket first, where there is one; gRPC if nobody who can answer is behind it.
+  // While the controllers are choosing a leader, again and again. A request may so reach two of them; what must
+  // happen once carries a token.
   template <class Request>
   Status stream(std::string_view method, const Request& request, Duration timeout,
                 const std::function<Status(std::string_view)>& on_message) {
     const std::string bytes = request.SerializeAsString();
-    if (!options.local_socket.empty()) {
-      auto outcome = local.call(method, bytes, timeout, on_message);
-      if (!outcome.try_elsewhere || lean.peer_count() == 0) return outcome.status;
+    const bool choice = several();
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    Duration patience = choice && method != "WaitJob" ? kPatience : Duration{0};
+    for (Duration pause = kFirstRound;; pause = std::min(2 * pause, kLastRound)) {
+      const auto left = std::chrono::duration_cast<Duration>(deadline - std::chrono::steady_clock::now());
+      const Status status = round(method, bytes, left, patience, on_message);
+      const bool again = choice && !status && status.error().code == ErrorCode::NotLeader &&
+                         std::chrono::steady_clock::now() + pause < deadline;
+      if (!again || (options.interrupted && options.interrupted())) return status;
+      const timespec nap{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(pause).count()};
+      ::nanosleep(&nap, nullptr);
+      patience = std::min(2 * patience, kLongestPatience);
     }
-    SPUR_ASSIGN(const auto call, call_options(timeout));
+  }
+
+  // The local socket first, where there is one; gRPC if nobody who can answer is behind it.
+  Status round(std::string_view method, const std::string& bytes, Duration timeout, Duration patience,
+               const std::function<Status(std::string_view)>& on_message) {
+    if (!options.local_socket.empty() && !local_is_away) {
+      // The whole of a long list may take longer than a controller may take to begin it.
+      const bool hurry = patience.count() > 0 && method != "ListJobs";
+      auto outcome = local.call(method, bytes, hurry ? std::min(timeout, patience) : timeout, on_message);
+      const bool silent = hurry && !outcome.status && outcome.status.error().code == ErrorCode::TimedOut;
+      if ((!outcome.try_elsewhere && !silent) || lean.peer_count() == 0) return outcome.status;
+      local_is_away = several();
+    }
+    SPUR_ASSIGN(auto call, call_options(timeout));
+    call.patience = patience;
     return lean.stream(path_of(method), bytes, call, on_message);
   }
 
@@ -116,6 +164,7 @@ struct ControllerClient::Channel {
   ClientOptions options;
   LocalChannel local;
   LeanChannel lean;
+  bool local_is_away = false;  // with several controllers: it did not answer, or does not lead
   std::optional<Result<std::string>> credential;
   Time renew_at;
 };
@@ -390,7 +439,8 @@ Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {
   for (long pause = kFirstRetryNs;; pause = std::min(pause * 2, kLastRetryNs)) {
     const auto asked_at = std::chrono::steady_clock::now();
     v1::WaitJobReply reply;
-    const auto status = channel_->ask("WaitJob", request, &reply, kWaitSlice);
+    const Duration slice = channel_->several() ? kSharedWaitSlice : kWaitSlice;
+    const auto status = channel_->ask("WaitJob", request, &reply, slice);
     if (status) {
       auto found = std::make_shared<model::Job>();
       SPUR_TRY(from_proto(reply.job(), found.get()));
@@ -402,7 +452,7 @@ Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {
     if (!again) return std::unexpected(status.error());
     if (channel_->options.interrupted && channel_->options.interrupted())
       return fail(ErrorCode::TimedOut, fmt::format("Interrupted while waiting for job {}", job.value));
-    if (code == ErrorCode::TimedOut && std::chrono::steady_clock::now() - asked_at > kWaitSlice / 2) {
+    if (code == ErrorCode::TimedOut && std::chrono::steady_clock::now() - asked_at > slice / 2) {
       pause = kFirstRetryNs;  // the controller is there, the job just takes its time
       continue;
     }

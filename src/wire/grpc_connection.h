@@ -36,6 +36,7 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 struct CallOptions {
   Duration timeout{0};  // told to the server; whoever drives the connection enforces it. 0: none
   Metadata metadata;
+  Duration patience{0};  // how long a peer may take to begin its answer, where others can be asked. 0: for as long as it likes
   std::size_t max_message_bytes = std::size_t{64} << 20;
 };
 

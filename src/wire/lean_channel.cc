@@ -13,8 +13,13 @@ namespace spur::wire {
 
 using std::chrono::steady_clock;
 
+namespace {
+constexpr Duration kAvoid = std::chrono::seconds(2);
+}
+
 LeanChannel::LeanChannel(const std::vector<std::string>& peers, std::uint16_t default_port) {
   for (const auto& text : peers) peers_.push_back(parse_peer_address(text, default_port));
+  avoid_until_.resize(peers_.size());
 }
 
 // Moves bytes until done() holds; an error if the deadline comes first or the wait is given up. A closed connection
@@ -61,6 +66,7 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
     const auto connected = drive(connect_deadline, [this] { return !connection_->connecting(); });
     if (connection_->closed()) return local_end(connection_->why_closed());
     if (!connected) {
+      if (options.patience.count() > 0) avoid_until_[peer] = steady_clock::now() + kAvoid;
       connection_.reset();
       return local_end(gave_up_
                            ? connected.error()
@@ -82,13 +88,20 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
     ended = true;
   };
   handler.on_end = [&](const CallEnd& end) { result = end, ended = true; };
+  const Deadline first_by =
+      options.patience.count() > 0 ? std::min(deadline, steady_clock::now() + options.patience) : deadline;
   const auto started = connection_->start(path, sent, std::move(handler));
   if (!started) return local_end(started.error());
   call = *started;
   connection_->send(call, request);
   connection_->finish_sending(call);
   connection_->flush();
-  if (const auto driven = drive(deadline, [&] { return ended; }); !driven) {
+  auto driven = drive(first_by, [&] { return ended || result.answered; });
+  const bool impatient = !driven && !gave_up_ && first_by < deadline;
+  if (impatient) avoid_until_[peer] = steady_clock::now() + kAvoid;
+  if (impatient) driven = fail(ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text()));
+  if (driven) driven = drive(deadline, [&] { return ended; });
+  if (!driven) {
     connection_->cancel(call);
     connection_->flush();
     connection_.reset();  // who did not answer this may not answer the next
@@ -109,14 +122,19 @@ Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, s
     if (connection_ && (!connection_->usable() || current_ != order[i])) connection_.reset();
     const bool reused = connection_ != nullptr;
     // A host that swallows packets must leave time for the others.
-    const auto share = (deadline - steady_clock::now()) / static_cast<std::int64_t>(order.size() - i);
+    auto share = (deadline - steady_clock::now()) / static_cast<std::int64_t>(order.size() - i);
+    if (options.patience.count() > 0) share = std::min<steady_clock::duration>(share, options.patience);
     Status handler_status;
     const CallEnd end =
         attempt(order[i], path, request, options, deadline, steady_clock::now() + share, on_message, &handler_status);
     if (!handler_status) return handler_status;
-    last = end.status();
-    const bool next = end.grpc_status == kGrpcUnavailable && !end.answered;
-    if (!next) return last;
+    // That another one leads says more than that one is away.
+    const Status now = end.status();
+    if (last || last.error().code != ErrorCode::NotLeader) last = now;
+    // A server that is shutting down cancels what reaches it in that moment.
+    const bool going = end.grpc_status == kGrpcCancelled && !gave_up_ && order.size() > 1;
+    const bool next = (end.grpc_status == kGrpcUnavailable || going) && !end.answered;
+    if (!next) return now;
     const bool stale =
         reused && connection_ && connection_->closed();  // the server was restarted since the last call
     connection_.reset();
@@ -141,6 +159,9 @@ Result<std::string> LeanChannel::one_answer(std::vector<std::size_t> order, std:
 std::vector<std::size_t> LeanChannel::all_peers() const {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < peers_.size(); ++i) order.push_back((current_ + i) % peers_.size());
+  const auto now = steady_clock::now();
+  const auto silent = [&](std::size_t peer) { return avoid_until_[peer] > now; };
+  if (!std::ranges::all_of(order, silent)) std::erase_if(order, silent);
   return order;
 }
 

@@ -39,7 +39,8 @@ class LeanChannel {
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;
-  std::vector<std::size_t> all_peers() const;  // the one that answered last comes first
+  // The one that answered last comes first; those that were silent a moment ago are left out, unless all were.
+  std::vector<std::size_t> all_peers() const;
   Result<std::string> one_answer(std::vector<std::size_t> order, std::string_view path, std::string_view request,
                                  const CallOptions& options);
   Status run(std::vector<std::size_t> order, std::string_view path, std::string_view request,
@@ -51,6 +52,7 @@ class LeanChannel {
   std::vector<Result<PeerAddress>> peers_;
   std::unique_ptr<GrpcConnection> connection_;  // to peers_[current_]; null: none yet
   std::size_t current_ = 0;
+  std::vector<Deadline> avoid_until_;  // parallel to peers_
   bool gave_up_ = false;  // interrupted() said so
 };
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// One controller of several: follows the log while another leads, leads when the journal says so, and stops acting at
+// once when it says otherwise. The state is the same in both roles; everything else is made anew by whoever leads.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "ctld/controller.h"
+#include "state/reservations.h"
+#include "wire/command_codec.h"
+
+namespace spur::ctld {
+
+void Controller::follow() {
+  const auto on_core = [this](std::function<void()> f) { doors_.post(std::move(f)); };
+  doors_.journal.follow(
+      cluster_->index(),
+      {.on_entry =
+           [this, on_core](std::uint64_t index, std::string entry) {
+             on_core([this, index, bytes = std::move(entry)] { on_entry(index, bytes); });
+           },
+       .on_lead =
+           [this, on_core](bool first) {
+             on_core([this, first] {
+               lead(first || cluster_->index() == 0, [this](const Status& status) {
+                 if (!status) doors_.log("error: the configuration is not in force: " + status.error().message);
+               });
+             });
+           },
+       .on_follow = [this, on_core](const Error& why) { on_core([this, why] { step_down(why); }); },
+       .on_failed = [this, on_core](const Error& why) { on_core([this, why] { doors_.fatal(why); }); }});
+}
+
+void Controller::on_entry(std::uint64_t index, const std::string& entry) {
+  SPUR_CHECK_MSG(!ready_ && index == cluster_->index() + 1, "entries come in order, to those who follow");
+  const auto batch = wire::decode_batch(entry);
+  if (!batch) return doors_.fatal(batch.error());
+  cluster_->apply(index, *batch, nullptr);
+  (void)cluster_->take_changes();
+  followed_bytes_ += entry.size();
+  publish();
+  maybe_snapshot();
+}
+
+// `with_own_config`: this controller's files count. One that takes over from another keeps what is in force, with the
+// changes that administrators made.
+void Controller::lead(bool with_own_config, const std::function<void(Status)>& ready) {
+  commits_.open();
+  clocks_.rebuild(cluster_->view());
+  const auto go = [this, ready](Status status) {
+    if (!status) return ready(std::move(status));
+    if (doors_.on_lead) doors_.on_lead(cluster_->view());
+    ready_ = true;
+    reservations_due_ = state::reservations_due(cluster_->view());
+    dispatcher_.resume_all(cluster_->pending_effects());
+    publish();
+    want_plan();
+    ready({});
+  };
+  if (cluster_->index() > 0 && (!with_own_config || *cluster_->view().config == own_config_)) {
+    go({});
+  } else {
+    set_config(own_config_, go);
+    commits_.pump();
+  }
+}
+
+void Controller::step_down(const Error& why) {
+  ready_ = false;
+  publish();  // before anybody is refused: who looks then must see why
+  commits_.close(why);
+  dispatcher_.reset();
+  for (auto& [job, waiter] : std::exchange(waiters_, {})) waiter.reply(std::unexpected(why));
+  if (std::exchange(plan_asked_, false)) ++void_plans_;
+  planning_ = false;
+  starts_open_ = 0;
+  pace_ = {};
+  plan_wake_at_ = reservations_due_ = {};
+  expected_starts_ = std::make_shared<ExpectedStarts>();
+  publish();
+  follow();
+}
+
+}  // namespace spur::ctld

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/controller_group.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "main/daemon_options.h"
+#include "os/files.h"
+#include "spur/v1/replica.pb.h"
+#include "wire/lean_channel.h"
+
+namespace spur::main {
+namespace {
+
+constexpr Duration kNoMajority = seconds(3), kRetry = milliseconds(100), kComplainEvery = seconds(10);
+constexpr std::uint16_t kControllerPort = 6817;
+constexpr std::size_t kMaxSecretBytes = 64u << 10;
+
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+}  // namespace
+
+bool ControllerGroup::is_wanted(const config::DaemonConfig& config) {
+  return config.controllers.size() > 1 || !config.etcd.endpoints.empty();
+}
+
+Result<std::unique_ptr<ControllerGroup>> ControllerGroup::open(const config::Loaded& loaded, Options options) {
+  std::unique_ptr<ControllerGroup> group(new ControllerGroup(loaded, std::move(options)));
+  SPUR_TRY(group->choose_name());
+  const std::string& directory = loaded.daemon.state_dir;
+  SPUR_ASSIGN(group->directory_, os::StateDirectory::open(directory, "journal.lock"));
+  if (exists(directory + "/journal.sqlite"))
+    return fail(
+        ErrorCode::ConfigInvalid,
+        fmt::format(
+            "{} has the state of a single controller; moving it into etcd is not supported yet: go on with one "
+            "controller, or move journal.sqlite away to begin without its jobs",
+            directory));
+  if (loaded.daemon.controllers.size() == 2 && loaded.daemon.etcd.endpoints.empty())
+    group->options_.log("warning: with two controllers the loss of either stops the cluster; use three");
+  SPUR_TRY(group->start_etcd());
+  SPUR_TRY(group->join());
+  return group;
+}
+
+Status ControllerGroup::choose_name() {
+  const auto& controllers = loaded_.daemon.controllers;
+  std::vector<std::string> names;
+  for (const auto& controller : controllers) names.push_back(controller.host);
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  const std::string wanted = options_.name;
+  const auto mine = std::ranges::find_if(controllers, [&](const auto& controller) {
+    return wanted.empty() ? controller.host == host || controller.host == short_hostname()
+                          : controller.host == wanted;
+  });
+  if (mine == controllers.end())
+    return fail(ErrorCode::ConfigInvalid,
+                fmt::format("{} is none of the controllers {}; -N says which one this is",
+                            wanted.empty() ? std::string(host) : wanted, fmt::join(names, ", ")));
+  address_ = config::join_host_port(mine->address, loaded_.daemon.controller_port);
+  membership_ = {.cluster = loaded_.cluster.cluster_name,
+                 .member = mine->host,
+                 .members = std::move(names),
+                 .directory = loaded_.daemon.state_dir};
+  return {};
+}
+
+// Made by the first controller of the list; the others need a copy, as nothing else tells them from strangers.
+Result<std::string> ControllerGroup::secret() const {
+  const auto& daemon = loaded_.daemon;
+  const std::string path =
+      daemon.etcd.secret_file.empty() ? daemon.state_dir + "/controllers.secret" : daemon.etcd.secret_file;
+  if (!exists(path)) {
+    if (membership_.member != membership_.members.front())
+      return fail(
+          ErrorCode::NotFound,
+          fmt::format("{} is missing: copy it from controller {}, where it is made at the first start (mode 0600)",
+                      path, membership_.members.front()));
+    std::random_device random;
+    std::string fresh;
+    for (int i = 0; i < 8; ++i) fresh += fmt::format("{:08x}", random());
+    SPUR_TRY(os::write_file_durably(path, fresh + "\n", 0600));
+    options_.log(fmt::format("{} was made; the other controllers need a copy of it", path));
+  }
+  SPUR_TRY(os::check_secret_file(path));
+  SPUR_ASSIGN(std::string text, os::read_file(path, kMaxSecretBytes));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (text.size() < 32) return fail(ErrorCode::ConfigInvalid, path + " holds no secret of 32 characters or more");
+  return text;
+}
+
+Status ControllerGroup::start_etcd() {
+  const auto& etcd = loaded_.daemon.etcd;
+  endpoints_ = etcd.endpoints;
+  if (!endpoints_.empty()) return {};
+  SPUR_ASSIGN(const std::string shared, secret());
+  os::EtcdProcess::Options options{.directory = loaded_.daemon.state_dir + "/etcd",
+                                   .cluster = membership_.cluster,
+                                   .member = membership_.member,
+                                   .peers = {},
+                                   .peer_port = etcd.peer_port,
+                                   .secret = shared,
+                                   .log = options_.log};
+  for (const auto& controller : loaded_.daemon.controllers)
+    options.peers.push_back({controller.host, controller.address});
+  SPUR_ASSIGN(etcd_, os::EtcdProcess::start(std::move(options)));
+  endpoints_ = {etcd_->endpoint()};
+  return {};
+}
+
+Result<std::unique_ptr<os::EtcdClient>> ControllerGroup::client() const {
+  const auto& etcd = loaded_.daemon.etcd;
+  // A call that takes longer than a leader may be silent is of no use.
+  return os::EtcdClient::open({.endpoints = endpoints_,
+                               .ca_file = etcd.ca_file,
+                               .certificate_file = etcd.certificate_file,
+                               .key_file = etcd.key_file,
+                               .timeout = std::max<Duration>(milliseconds(2 * etcd.failover_ms), milliseconds(500))});
+}
+
+// Most controllers may not be up yet.
+Status ControllerGroup::join() {
+  SPUR_ASSIGN(const auto etcd, client());
+  const os::EtcdKeys keys(membership_.cluster);
+  Duration told = options_.clock.monotonic();
+  for (;;) {
+    Status joined = os::check_etcd_version(*etcd);
+    if (joined) joined = os::join_cluster(*etcd, keys, membership_);
+    if (joined) return {};
+    const ErrorCode code = joined.error().code;
+    const bool again = code == ErrorCode::Unreachable || code == ErrorCode::TimedOut || code == ErrorCode::Busy;
+    if (!again) return joined;
+    if (options_.give_up()) return fail(ErrorCode::Busy, "stopped while waiting for etcd");
+    if (options_.clock.monotonic() - told > kComplainEvery) {
+      told = options_.clock.monotonic();
+      options_.log("warning: waiting for a majority of the controllers: " + joined.error().message);
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+Status ControllerGroup::share_file(const std::string& name) {
+  const std::string path = loaded_.daemon.state_dir + "/" + name;
+  SPUR_ASSIGN(const std::string mine, os::read_file(path, kMaxSecretBytes));
+  SPUR_ASSIGN(const auto etcd, client());
+  for (int attempt = 0;; ++attempt) {
+    auto agreed = os::agree_on_secret(*etcd, os::EtcdKeys(membership_.cluster), name, mine);
+    if (agreed) return *agreed == mine ? Status() : os::write_file_durably(path, *agreed, 0600);
+    if (attempt == 100 || options_.give_up()) return std::unexpected(agreed.error());
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+Result<os::StoredSnapshot> ControllerGroup::fetch(const std::string& credential) const {
+  Error last{ErrorCode::Unreachable, "there is no other controller"};
+  for (const auto& controller : loaded_.daemon.controllers) {
+    if (controller.host == membership_.member) continue;
+    wire::LeanChannel channel({config::join_host_port(controller.address, loaded_.daemon.controller_port)},
+                              kControllerPort);
+    wire::CallOptions call;
+    call.timeout = minutes(10);
+    call.metadata.emplace_back("spur-credential-bin", credential);
+    os::StoredSnapshot snapshot;
+    std::uint64_t total = 0;
+    const auto status =
+        channel.stream("/spur.v1.Replica/FetchSnapshot", "", call, [&](std::string_view bytes) -> Status {
+          v1::SnapshotChunk chunk;
+          if (!chunk.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+            return fail(ErrorCode::Corrupt, "the other controller's state cannot be read");
+          snapshot.index = chunk.index();
+          snapshot.bytes += chunk.data();
+          total = chunk.total_bytes();
+          return {};
+        });
+    if (status && snapshot.index > 0 && snapshot.bytes.size() == total) return snapshot;
+    if (!status) last = status.error();
+  }
+  return std::unexpected(last);
+}
+
+std::unique_ptr<io::Journal> ControllerGroup::make_journal(std::function<Result<std::string>()> credential) {
+  auto etcd = client();
+  if (!etcd) return nullptr;
+  auto journal = std::make_unique<os::EtcdJournal>(
+      *std::move(etcd), options_.clock,
+      os::EtcdJournal::Options{.membership = membership_,
+                               .address = address_,
+                               .failover = milliseconds(loaded_.daemon.etcd.failover_ms),
+                               .fetch = [this, credential = std::move(credential)]() -> Result<os::StoredSnapshot> {
+                                 SPUR_ASSIGN(const std::string shown, credential());
+                                 return fetch(shown);
+                               },
+                               .log = options_.log});
+  journal_ = journal.get();
+  return journal;
+}
+
+void ControllerGroup::retire() {
+  journal_->retire();
+}
+
+ctld::ControllerCalls::Options::Following ControllerGroup::following() const {
+  const auto standing = journal_->standing();
+  if (standing.silence >= kNoMajority && !standing.leads)
+    return {
+        standing.caught_up,
+        {ErrorCode::Unreachable,
+         fmt::format("no controller leads: {} has heard of none for {} s; most of {} must be up and reach each other",
+                     membership_.member, std::chrono::duration_cast<seconds>(standing.silence).count(),
+                     fmt::join(membership_.members, ", "))}};
+  return {standing.caught_up,
+          {ErrorCode::NotLeader, standing.leader.empty() || standing.leader == membership_.member
+                                     ? fmt::format("{} does not lead yet", membership_.member)
+                                     : fmt::format("{} leads, at {}", standing.leader, standing.address)}};
+}
+
+}  // namespace spur::main

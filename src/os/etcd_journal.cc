@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The journal's thread, its role, and snapshots. etcd_journal_follow.cc follows, etcd_journal_lead.cc leads.
+#include "os/etcd_journal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/check.h"
+
+namespace spur::os {
+
+EtcdJournal::EtcdJournal(std::unique_ptr<EtcdClient> client, io::Clock& clock, Options options)
+    : client_(std::move(client)), clock_(clock), options_(std::move(options)), keys_(options_.membership.cluster) {
+  standing_.silence = clock_.monotonic();
+}
+
+EtcdJournal::~EtcdJournal() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+}
+
+void EtcdJournal::say(const std::string& line) const {
+  if (options_.log) options_.log(line);
+}
+
+Result<io::Journal::Recovery> EtcdJournal::recover() {
+  SPUR_CHECK_MSG(!thread_.joinable(), "recover() is called once");
+  SPUR_ASSIGN(StoredSnapshot snapshot, load_snapshot_file(options_.membership.directory));
+  SPUR_ASSIGN(const EtcdRange first, client_->range(keys_.log(0), keys_.log_end(), 1, false));
+  const auto begins =
+      first.values.empty() ? std::optional<std::uint64_t>() : keys_.log_index(first.values.front().key);
+  if (begins && *begins > snapshot.index + 1) {
+    say(fmt::format("the log begins at entry {}, after the snapshot here ({}): asking the other controllers", *begins,
+                    snapshot.index));
+    if (!options_.fetch)
+      return fail(ErrorCode::NotFound, "the log has been cut and nobody can be asked for the state");
+    SPUR_ASSIGN(snapshot, options_.fetch());
+    if (*begins > snapshot.index + 1)
+      return fail(ErrorCode::Unreachable,
+                  fmt::format("another controller's state ends at entry {}, before the log begins ({})",
+                              snapshot.index, *begins));
+    SPUR_TRY(store_snapshot_file(options_.membership.directory, snapshot.index, snapshot.bytes));
+  }
+  return Recovery{
+      .snapshot_index = snapshot.index, .snapshot = std::move(snapshot.bytes), .entries = {}, .notice = {}};
+}
+
+void EtcdJournal::follow(std::uint64_t after, Roles roles) {
+  {
+    const std::lock_guard lock(mutex_);
+    SPUR_CHECK_MSG(role_ == Role::Idle, "follow() comes once after recover() and after each on_follow");
+    roles_ = std::move(roles);
+    next_ = after + 1;
+    role_ = Role::Following;
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  }
+  wake_.notify_one();
+}
+
+void EtcdJournal::append(std::uint64_t index, std::string entry, Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (role_ == Role::Leading) {
+      const std::uint64_t expected = queue_.empty() ? next_ : queue_.back().index + 1;
+      SPUR_CHECK_MSG(index >= expected, "entries are numbered without gaps");
+      queue_.push_back({index, std::move(entry), std::move(done)});
+    }
+  }
+  if (done) return done(fail(ErrorCode::NotLeader, "this controller does not lead"));
+  wake_.notify_one();
+}
+
+void EtcdJournal::retire() {
+  {
+    const std::lock_guard lock(mutex_);
+    retired_ = true;
+  }
+  wake_.notify_one();
+}
+
+EtcdJournal::Standing EtcdJournal::standing() const {
+  const std::lock_guard lock(mutex_);
+  Standing out = standing_;
+  out.leads = role_ == Role::Leading;
+  out.silence = clock_.monotonic() - out.silence;
+  return out;
+}
+
+void EtcdJournal::wait(std::unique_lock<std::mutex>& lock, Duration at_most) {
+  wake_.wait_for(lock, std::max(at_most, Duration{0}), [this] { return stop_ || retired_ || !queue_.empty(); });
+}
+
+void EtcdJournal::run() {
+  heard_ = clock_.monotonic();
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    switch (role_) {
+      case Role::Idle:
+        wake_.wait(lock, [this] { return stop_ || role_ != Role::Idle; });
+        break;
+      case Role::Following:
+        lock.unlock();
+        follow_once();
+        lock.lock();
+        break;
+      case Role::Leading: {
+        const Duration next_beat = last_write_ + options_.failover / 3;
+        if (queue_.empty()) wait(lock, next_beat - clock_.monotonic());
+        auto appends = std::exchange(queue_, {});
+        const bool retired = retired_;
+        lock.unlock();
+        lead_once(std::move(appends));
+        if (retired) hand_over();
+        lock.lock();
+        break;
+      }
+    }
+  }
+  const bool led = std::exchange(role_, Role::Idle) == Role::Leading;
+  auto left = std::exchange(queue_, {});
+  lock.unlock();
+  for (Append& append : left) append.done(fail(ErrorCode::NotLeader, "this controller is stopping"));
+  if (led) resign();
+}
+
+// ---- snapshots: written beside the journal's thread, which must go on beating.
+
+void EtcdJournal::save_snapshot(std::uint64_t index, std::string snapshot, Done done) {
+  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  snapshot_thread_ = std::thread([this, index, bytes = std::move(snapshot), done = std::move(done)] {
+    const auto& membership = options_.membership;
+    Status status = store_snapshot_file(membership.directory, index, bytes);
+    if (status) {
+      // Not known in etcd, the log is only kept for longer.
+      if (auto told = client_->commit(
+              {.unchanged = {}, .puts = {{keys_.member(membership.member), std::to_string(index)}}, .deletes = {}}))
+        truncate(index);
+    }
+    done(std::move(status));
+  });
+}
+
+void EtcdJournal::truncate(std::uint64_t own) {
+  own_snapshots_.push_back(own);
+  if (own_snapshots_.size() > options_.held_snapshots) own_snapshots_.pop_front();
+  std::int64_t term = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (role_ != Role::Leading) return;
+    term = term_;
+  }
+  const auto known = client_->range(keys_.member(""), keys_.members_end(), 0, false);
+  if (!known) return;
+  std::uint64_t oldest = own;
+  for (const std::string& name : options_.membership.members) {
+    const auto row = std::ranges::find(known->values, keys_.member(name), &EtcdValue::key);
+    std::uint64_t index = 0;
+    if (row != known->values.end()) std::from_chars(row->value.data(), row->value.data() + row->value.size(), index);
+    oldest = std::min(oldest, index);
+  }
+  if (own_snapshots_.size() == options_.held_snapshots) oldest = std::max(oldest, own_snapshots_.front());
+  if (oldest == 0) return;
+  // The entry of the snapshot itself stays: with an empty log nobody could tell where it begins.
+  static_cast<void>(
+      client_->commit({.unchanged = {{keys_.term(), term}},
+                       .puts = {},
+                       .deletes = {{keys_.log(0), keys_.log(oldest)}, {keys_.parts(0), keys_.parts(oldest)}}}));
+}
+
+}  // namespace spur::os

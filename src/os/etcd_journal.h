@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// io::Journal for several controllers: the log is in etcd, each controller's snapshots are on its own disk.
+// docs/decisions/0011 has the reasons. One thread talks to etcd: it follows the log, takes over when the leader is
+// silent, and as leader appends and beats.
+//
+// What keeps the log right is that every write compares the revision of the term key, never a clock. Clocks only
+// decide when to try.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/time.h"
+#include "io/clock.h"
+#include "io/journal.h"
+#include "os/etcd_client.h"
+#include "os/etcd_keys.h"
+#include "os/etcd_membership.h"
+#include "os/etcd_snapshot.h"
+
+namespace spur::os {
+
+class EtcdJournal final : public io::Journal {
+ public:
+  struct Options {
+    EtcdMembership membership;
+    std::string address = {};               // of this controller, for those who ask who leads
+    Duration failover = milliseconds(300);  // silence after which another takes over
+    std::size_t piece_bytes = std::size_t{512} << 10;
+    std::size_t held_snapshots = 4;  // how long an absent controller keeps the log from being cut
+    // The state from another controller, where the log begins later than our own snapshot.
+    std::function<Result<StoredSnapshot>()> fetch = {};
+    std::function<void(const std::string&)> log = {};
+  };
+  // How this controller stands, for answers to clients. Any thread.
+  struct Standing {
+    bool leads = false;
+    bool caught_up = false;       // has been at the end of the log once
+    std::string leader, address;  // empty: nobody was ever seen
+    Duration silence{0};          // since the leader was last heard of
+  };
+
+  EtcdJournal(std::unique_ptr<EtcdClient> client, io::Clock& clock, Options options);
+  // What is being appended ends with NotLeader. A leader says that it goes, so that nobody waits for its silence.
+  ~EtcdJournal() override;
+
+  // join_cluster() has been called.
+  Result<Recovery> recover() override;
+  void append(std::uint64_t index, std::string entry, Done done) override;
+  void save_snapshot(std::uint64_t index, std::string snapshot, Done done) override;
+  bool shared() const override { return true; }
+  void follow(std::uint64_t after, Roles roles) override;
+
+  Standing standing() const;
+  // Leads no longer, and never again.
+  void retire();
+
+ private:
+  enum class Role : std::uint8_t { Idle, Following, Leading };
+  struct Append {
+    std::uint64_t index = 0;
+    std::string entry;
+    Done done;
+  };
+  enum class Outcome : std::uint8_t { Durable, Full, Refused, Deposed };
+
+  void run();
+  void wait(std::unique_lock<std::mutex>& lock, Duration at_most);
+  // ---- following
+  void follow_once();
+  Result<bool> read_log(bool local);
+  Status give(const EtcdValue& value);
+  Result<std::string> whole_entry(std::uint64_t index, const EtcdValue& value);
+  void see_leader(const EtcdRange& range);
+  bool take_over();
+  // ---- leading
+  void lead_once(std::deque<Append> appends);
+  Outcome write(const Append& append, Error* error);
+  Outcome write_once(EtcdTransaction transaction, std::uint64_t index, Error* error);
+  bool is_ours(std::uint64_t index);
+  void beat();
+  void resign();
+  void hand_over();
+  void stop_leading(std::deque<Append> open, const Error& why);
+  void depose(const Error& why);
+  void truncate(std::uint64_t own_snapshot);
+  void say(const std::string& line) const;
+
+  std::unique_ptr<EtcdClient> client_;
+  io::Clock& clock_;
+  const Options options_;
+  const EtcdKeys keys_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Append> queue_;  // guarded by mutex_, as all up to standing_
+  Role role_ = Role::Idle;
+  bool stop_ = false, retired_ = false;
+  Roles roles_;
+  std::uint64_t next_ = 1;
+  std::int64_t term_ = 0;  // while leading
+  Standing standing_;
+
+  // The journal thread's own.
+  std::int64_t seen_term_ = 0, seen_tick_ = 0;  // revisions
+  Duration heard_{0};                           // when one of them last changed
+  bool others_led_ = false;                     // since we began
+  bool vacant_ = false;                         // nobody beats: the first controller ever, or the leader has gone
+  Duration last_write_{0};                      // that got through, as leader
+  std::uint64_t ticks_ = 0;
+  Duration told_{0};  // when etcd's silence was last logged
+
+  std::thread snapshot_thread_;
+  std::deque<std::uint64_t> own_snapshots_;
+  std::thread thread_;
+};
+
+}  // namespace spur::os

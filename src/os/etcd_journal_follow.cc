@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Following the log, and taking over from a leader that is silent.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "os/crc32c.h"
+#include "os/etcd_journal.h"
+
+namespace spur::os {
+namespace {
+
+constexpr std::int64_t kEntriesPerRead = 200;
+constexpr Duration kComplainEvery = seconds(10);
+
+}  // namespace
+
+// An entry whose pieces are under part/ is put together.
+Result<std::string> EtcdJournal::whole_entry(std::uint64_t index, const EtcdValue& value) {
+  const auto damaged = [&](const char* what) {
+    return fail(ErrorCode::Corrupt, fmt::format("entry {} of the log in etcd {}", index, what));
+  };
+  const auto entry = decode_etcd_entry(value.value);
+  if (!entry) return damaged("is not in a form that this version knows");
+  std::string whole;
+  std::uint32_t pieces = 0;
+  for (std::string from = keys_.parts(index, entry->term); pieces < entry->parts;) {
+    SPUR_ASSIGN(const auto range, client_->range(from, keys_.parts_end(index, entry->term), 8, false));
+    if (range.values.empty()) return damaged("lacks pieces");
+    for (const EtcdValue& piece : range.values) {
+      if (piece.key != keys_.part(index, entry->term, pieces)) return damaged("lacks pieces");
+      whole += piece.value;
+      if (++pieces == entry->parts) break;
+    }
+    from = keys_.part(index, entry->term, pieces);
+  }
+  whole += entry->last;
+  if (crc32c(whole) != entry->checksum) return damaged("is damaged");
+  return whole;
+}
+
+Status EtcdJournal::give(const EtcdValue& value) {
+  const auto index = keys_.log_index(value.key);
+  if (!index) return {};
+  if (*index != next_)
+    return fail(
+        ErrorCode::NotFound,
+        fmt::format("the log in etcd has been cut: it goes on at entry {}, and {} is needed here; start again to "
+                    "get the state from another controller",
+                    *index, next_));
+  SPUR_ASSIGN(std::string entry, whole_entry(*index, value));
+  {
+    const std::lock_guard lock(mutex_);
+    ++next_;
+  }
+  roles_.on_entry(*index, std::move(entry));
+  return {};
+}
+
+void EtcdJournal::see_leader(const EtcdRange& range) {
+  if (!range.more) vacant_ = std::ranges::find(range.values, keys_.tick(), &EtcdValue::key) == range.values.end();
+  if (vacant_) seen_tick_ = 0;
+  for (const EtcdValue& value : range.values) {
+    const bool term = value.key == keys_.term();
+    if (!term && value.key != keys_.tick()) continue;
+    auto& seen = term ? seen_term_ : seen_tick_;
+    const std::int64_t before = std::exchange(seen, value.changed);
+    if (before == value.changed) continue;
+    others_led_ |= before != 0;
+    heard_ = clock_.monotonic();
+    const std::lock_guard lock(mutex_);
+    standing_.silence = heard_;
+    if (!term) continue;
+    const std::size_t line = value.value.find('\n');
+    standing_.leader = value.value.substr(0, line);
+    standing_.address = line == std::string::npos ? "" : value.value.substr(line + 1);
+  }
+}
+
+// True: there is more.
+Result<bool> EtcdJournal::read_log(bool local) {
+  SPUR_ASSIGN(const auto range, client_->range(keys_.log(next_), keys_.replicated_end(), kEntriesPerRead, local));
+  for (const EtcdValue& value : range.values) SPUR_TRY(give(value));
+  see_leader(range);
+  return range.more;
+}
+
+void EtcdJournal::follow_once() {
+  const auto more = read_log(true);
+  if (more && *more) return;
+  if (!more) {
+    const ErrorCode code = more.error().code;
+    if (code == ErrorCode::Corrupt || code == ErrorCode::NotFound || code == ErrorCode::VersionMismatch) {
+      {
+        const std::lock_guard lock(mutex_);
+        role_ = Role::Idle;
+      }
+      return roles_.on_failed(more.error());
+    }
+    if (clock_.monotonic() - told_ > kComplainEvery) {
+      told_ = clock_.monotonic();
+      say("warning: cannot follow the log: " + more.error().message);
+    }
+  } else {
+    bool retired = false;
+    {
+      const std::lock_guard lock(mutex_);
+      standing_.caught_up = true;
+      retired = retired_;
+    }
+    const bool silent = clock_.monotonic() - heard_ >= options_.failover;
+    if ((silent || vacant_) && !retired && take_over()) return;
+  }
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, options_.failover / 12, [this] { return stop_; });
+}
+
+// Only if nobody has led or beaten since we last looked. What it does not tell us, because the answer was lost, the
+// next look at the log will.
+bool EtcdJournal::take_over() {
+  const auto& membership = options_.membership;
+  const bool first = !others_led_;
+  const auto commit =
+      client_->commit({.unchanged = {{keys_.term(), seen_term_}, {keys_.tick(), seen_tick_}},
+                       .puts = {{keys_.term(), membership.member + "\n" + options_.address}, {keys_.tick(), "0"}},
+                       .deletes = {}});
+  if (!commit || !commit->done) return false;
+  const Duration began = clock_.monotonic();
+  // Nobody else can append any more: what there is now is all there is.
+  for (;;) {
+    const auto more = read_log(false);
+    if (more && !*more) break;
+    if (clock_.monotonic() - began > 3 * options_.failover) {
+      say("warning: could not read the rest of the log in time to lead");
+      return false;
+    }
+  }
+  last_write_ = began;
+  {
+    const std::lock_guard lock(mutex_);
+    if (seen_term_ != commit->revision) return false;  // another one already
+    term_ = commit->revision;
+    role_ = Role::Leading;
+  }
+  say(fmt::format("{} leads now, from entry {} on", membership.member, next_));
+  roles_.on_lead(first);
+  return true;
+}
+
+}  // namespace spur::os

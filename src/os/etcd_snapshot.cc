@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/etcd_snapshot.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "os/crc32c.h"
+#include "os/files.h"
+
+namespace spur::os {
+namespace {
+
+constexpr std::string_view kMagic = "spur snapshot 1\n";
+constexpr std::size_t kNumbers = 16 + 1 + 8 + 1;  // hexadecimal, for whoever looks at the file
+constexpr std::size_t kMaxSnapshotBytes = std::size_t{16} << 30;
+
+std::string id_path(const std::string& directory) {
+  return directory + "/cluster.id";
+}
+std::string snapshot_path(const std::string& directory) {
+  return directory + "/snapshot.bin";
+}
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+}  // namespace
+
+Result<std::string> load_cluster_id(const std::string& directory) {
+  if (!exists(id_path(directory))) return std::string();
+  SPUR_ASSIGN(std::string id, read_file(id_path(directory), 256));
+  while (!id.empty() && id.back() == '\n') id.pop_back();
+  if (id.empty()) return fail(ErrorCode::Corrupt, id_path(directory) + " is empty");
+  return id;
+}
+
+Status store_cluster_id(const std::string& directory, const std::string& id) {
+  return write_file_durably(id_path(directory), id + "\n", 0600);
+}
+
+Result<StoredSnapshot> load_snapshot_file(const std::string& directory) {
+  const std::string path = snapshot_path(directory);
+  if (!exists(path)) return StoredSnapshot{};
+  SPUR_ASSIGN(std::string file, read_file(path, kMaxSnapshotBytes));
+  const std::size_t header = kMagic.size() + kNumbers;
+  StoredSnapshot out;
+  std::uint32_t checksum = 0;
+  const char* at = file.data() + kMagic.size();
+  const bool whole = file.size() >= header && file.starts_with(kMagic) &&
+                     std::from_chars(at, at + 16, out.index, 16).ptr == at + 16 &&
+                     std::from_chars(at + 17, at + 25, checksum, 16).ptr == at + 25 && out.index > 0 &&
+                     crc32c(std::string_view(file).substr(header)) == checksum;
+  if (!whole)
+    return fail(ErrorCode::Corrupt,
+                fmt::format("{} is damaged; remove it: this controller then gets the state from the others", path));
+  out.bytes = file.substr(header);
+  return out;
+}
+
+Status store_snapshot_file(const std::string& directory, std::uint64_t index, const std::string& bytes) {
+  std::string file(kMagic);
+  file.reserve(file.size() + kNumbers + bytes.size());
+  file += fmt::format("{:016x} {:08x}\n", index, crc32c(bytes));
+  file += bytes;
+  return write_file_durably(snapshot_path(directory), file, 0600);
+}
+
+}  // namespace spur::os

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a controller of several keeps on its own disk: the id of its cluster and the newest snapshot of the state. The
+// log behind the snapshot is in etcd.
+//
+//   cluster.id        the id, one line
+//   snapshot.bin      magic, number of the last entry it includes, checksum, the snapshot
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace spur::os {
+
+struct StoredSnapshot {
+  std::uint64_t index = 0;  // 0: none
+  std::string bytes;
+};
+
+// Empty: this controller has not joined a cluster yet.
+Result<std::string> load_cluster_id(const std::string& directory);
+Status store_cluster_id(const std::string& directory, const std::string& id);
+
+// Corrupt: damaged; the message says what to do.
+Result<StoredSnapshot> load_snapshot_file(const std::string& directory);
+// Replaces the one before, durably and all at once.
+Status store_snapshot_file(const std::string& directory, std::uint64_t index, const std::string& bytes);
+
+}  // namespace spur::os

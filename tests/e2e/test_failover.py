@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three controllers, each with its own etcd member: any one of them may go at any moment."""
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from ha_cluster import NAMES, HaCluster
+from ha_rounds import KINDS, Rounds
+from spur_cluster import BIN, wait_until
+
+ROUNDS = int(os.environ.get("FAILOVER_ROUNDS", "3"))
+
+
+class Failover(unittest.TestCase):
+    def test_nothing_acknowledged_is_lost(self):
+        """The leader is killed, stopped, and frozen with its etcd, while jobs are submitted and run."""
+        with HaCluster(nodes=2, cpus=8) as c:
+            rounds = Rounds(c, rate=100, threads=4)
+            for i in range(ROUNDS):
+                rounds.lose_leader(KINDS[i % len(KINDS)])
+            rounds.finish()
+            self.assertGreater(len(rounds.acked), 10)
+            self.assertEqual(rounds.violations(), [])
+
+    def test_jobs_go_on_and_end_under_another(self):
+        with HaCluster(nodes=1, cpus=4) as c:
+            job = c.sbatch("-o", "j", "--wrap", "sleep 3; echo done; exit 7")
+            c.wait_state(job, "RUNNING")
+            waiting = subprocess.Popen([BIN / "sbatch", "--wait", "-o", "/dev/null", "--wrap", "sleep 2; exit 5"], env=c.env,
+                                       cwd=c.dir / "out", stdout=subprocess.DEVNULL)
+            wait_until(lambda: len(c.out("squeue", "-h", "-t", "R", "-o", "%i").split()) == 2, 20, "both run")
+            c.kill(c.leader())
+            self.assertEqual(waiting.wait(60), 5)
+            c.wait_state(job, "FAILED")
+            self.assertEqual(c.job(job)["ExitCode"], "7:0")
+            self.assertEqual((c.dir / "out" / "j").read_text(), "done\n")
+            self.assertEqual(c.out("srun", "echo", "hello"), "hello\n")
+
+    def test_followers_answer_and_a_minority_says_what_is_wrong(self):
+        with HaCluster(nodes=1) as c:
+            job = c.sbatch("-H", "--wrap", "true")
+            leader = c.leader()
+            for name in NAMES:
+                here = {"SPUR_CONTROLLER_ADDR": f"{c.address(name)}:{c.port}"}
+                wait_until(lambda: c.out("squeue", "-h", "-o", "%i", env=here).split() == [str(job)], 10, f"{name} shows the job")
+                self.assertIn("debug", c.out("sinfo", "-h", env=here))
+            follower = next(n for n in NAMES if n != leader)
+            # Two of three go, with their etcd: what is left cannot write, says so soon, and still shows what it knows.
+            for name in NAMES:
+                if name != follower:
+                    os.kill(c.etcd_pid(name), signal.SIGSTOP)
+                    c.processes[name].send_signal(signal.SIGSTOP)
+                    c.stopped.add(name)
+            stopped = [c.etcd_pid(n) for n in NAMES if n != follower]
+            try:
+                alone = {"SPUR_CONTROLLER_ADDR": f"{c.address(follower)}:{c.port}"}
+                self.assertEqual(c.out("squeue", "-h", "-o", "%i", env=alone).split(), [str(job)])
+                refused = wait_until(lambda: self.refusal(c, alone), 30, "the minority refuses")
+                self.assertIn("ontroller", refused)
+            finally:
+                for pid in stopped:
+                    os.kill(pid, signal.SIGCONT)
+                for name in list(c.stopped):
+                    c.processes[name].send_signal(signal.SIGCONT)
+                    c.stopped.discard(name)
+            wait_until(c.leader, 30, "a controller leads again")
+            self.assertGreater(c.sbatch("-H", "--wrap", "true"), job)
+
+    @staticmethod
+    def refusal(c, env):
+        result = c.run("sbatch", "-H", "--wrap", "true", check=False, env=env, timeout=60)
+        return result.returncode != 0 and result.stderr
+
+    def test_rolling_restart_fails_no_command(self):
+        with HaCluster(nodes=1, cpus=4) as c:
+            rounds = Rounds(c, rate=50, threads=2, run_every=10)
+            for name in NAMES:
+                c.kill(name, signal.SIGTERM)
+                c.start_one(name)
+                wait_until(lambda: c.role(name), 60, f"{name} is back", 0.05)
+            wait_until(c.leader, 30, "a controller leads", 0.05)
+            rounds.finish()
+            self.assertGreater(len(rounds.acked), 10)
+            self.assertEqual(rounds.violations(), [])
+
+    def test_etcd_that_ends_is_started_again(self):
+        with HaCluster(nodes=1) as c:
+            name = c.leader()
+            before = c.etcd_pid(name)
+            os.kill(before, signal.SIGKILL)
+            wait_until(lambda: c.etcd_pid(name) not in (None, before), 30, "another etcd runs")
+            self.assertGreater(c.sbatch("-H", "--wrap", "true"), 0)
+
+    def test_a_member_without_its_snapshot_gets_the_state_from_another(self):
+        """So much is submitted that the log in etcd is cut; one that begins before the cut asks the others."""
+        with HaCluster(nodes=1, failover_ms=2000) as c:
+            def submit(count):
+                leader = c.leader()
+                c.run(BIN / "spur-submit-load", "--count", count, "--in-flight", 64, timeout=200,
+                      env={"SPUR_CONTROLLER_ADDR": f"{c.address(leader)}:{c.port}",
+                           "SPUR_AUTH_SOCKET": f"{c.dir}/{leader}/auth.sock", "FILLER": "x" * 12000})
+            snapshots = [c.dir / name / "snapshot.bin" for name in NAMES]
+            submit(6000)
+            wait_until(lambda: all(s.exists() for s in snapshots), 60, "all have a snapshot")
+            submit(6000)  # with the leader's second one the log is cut
+            victim = next(n for n in NAMES if n != c.leader())
+            c.kill(victim, signal.SIGTERM)
+            (c.dir / victim / "snapshot.bin").unlink()
+            c.start_one(victim)
+            here = {"SPUR_CONTROLLER_ADDR": f"{c.address(victim)}:{c.port}"}
+            wait_until(lambda: c.role(victim), 60, f"{victim} is back")
+            wait_until(lambda: len(c.out("squeue", "-h", "-o", "%i", env=here).split()) == 12000, 60, "it has all jobs")
+            self.assertIn("asking the other controllers", c.log(victim))
+
+    def test_wrong_surroundings_are_told(self):
+        with HaCluster(nodes=1) as c:
+            def refused(*more, conf=None):
+                p = subprocess.run([BIN / "spurctld", "-D", "-f", conf or c.conf, *map(str, more)], env=c.env, text=True,
+                                   capture_output=True, timeout=60)
+                self.assertNotEqual(p.returncode, 0)
+                return p.stderr
+            self.assertIn("is none of the controllers", refused("-N", "c9", "--state-dir", c.dir / "x"))
+            (c.dir / "single").mkdir(mode=0o700)
+            (c.dir / "single" / "journal.sqlite").touch()
+            self.assertIn("state of a single controller", refused("-N", "c1", "--state-dir", c.dir / "single"))
+            self.assertIn("not supported with several", refused("-c", "-N", "c1", "--state-dir", c.dir / "x"))
+            bare = c.dir / "bare.conf"
+            bare.write_text("\n".join(l for l in c.conf.read_text().splitlines() if not l.startswith("secret_file")))
+            self.assertIn("copy it from controller c1", refused("-N", "c2", "--state-dir", c.dir / "y", conf=bare))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -78,6 +78,13 @@ void AcctOutbox::lead(const state::Outbox& outbox) {
   more_.notify_all();
 }
 
+void AcctOutbox::follow() {
+  const std::lock_guard lock(mutex_);
+  leading_ = false;
+  if (stream_) stream_->TryCancel();
+  more_.notify_all();
+}
+
 AcctOutbox::Standing AcctOutbox::standing() const {
   const std::lock_guard lock(mutex_);
   return {connected_, spooled_, committed_};
@@ -166,7 +173,7 @@ void AcctOutbox::send_loop() {
       said.clear();
     }
     const std::string why = status ? "spurdbd ended the stream" : status.error().message;
-    if (!stopping_ && why != said)
+    if (!stopping_ && leading_ && why != said)
       doors_.log(fmt::format("error: no link to the accounting service at {}, {} records wait: {}", doors_.address,
                              spooled_ - std::min(spooled_, committed_), why));
     said = why;
@@ -263,10 +270,10 @@ Status AcctOutbox::converse(grpc::ClientContext& context) {
     {
       std::unique_lock lock(mutex_);
       const auto ready = [&] {
-        return stopping_ || !connected_ || (spooled_ > sent && chunks_out < kChunksAhead);
+        return stopping_ || !leading_ || !connected_ || (spooled_ > sent && chunks_out < kChunksAhead);
       };
       more_.wait_for(lock, kTellEvery, ready);
-      if (stopping_ || !connected_) break;
+      if (stopping_ || !leading_ || !connected_) break;
       spooled = spooled_;
     }
     if (std::chrono::steady_clock::now() - told_at >= kTellEvery) {
@@ -293,7 +300,7 @@ Status AcctOutbox::converse(grpc::ClientContext& context) {
   if (!status) context.TryCancel();
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) context.TryCancel();
+    if (stopping_ || !leading_) context.TryCancel();
   }
   stream->WritesDone();
   reader.join();

@@ -49,6 +49,7 @@ class AcctOutbox {
   void when_spooled(std::uint64_t number, std::function<void()> then);
   // Only the leader sends. `acked`: as the state has it.
   void lead(const state::Outbox& outbox);
+  void follow();  // another one leads: sends no more
   void stop();
 
   struct Standing {

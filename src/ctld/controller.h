@@ -75,7 +75,8 @@ class Controller {
     // asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
     std::function<void(std::uint64_t number, std::function<void()> then)> when_accounted = {};
-    std::function<void(const model::View&)> on_lead = {};  // before the first request is taken
+    std::function<void(const state::Cluster&)> on_lead = {};  // before the first request is taken
+    std::function<void()> on_step_down = {};
   };
   using DoneReply = std::function<void(Status)>;
 

@@ -35,7 +35,9 @@ void Controller::on_entry(std::uint64_t index, const std::string& entry) {
   SPUR_CHECK_MSG(!ready_ && index == cluster_->index() + 1, "entries come in order, to those who follow");
   const auto batch = wire::decode_batch(entry);
   if (!batch) return doors_.fatal(batch.error());
-  cluster_->apply(index, *batch, nullptr);
+  std::vector<state::OutboxRecord> records;
+  cluster_->apply(index, *batch, nullptr, doors_.account ? &records : nullptr);
+  if (!records.empty()) doors_.account(cluster_->outbox().born, std::move(records));
   (void)cluster_->take_changes();
   followed_bytes_ += entry.size();
   publish();
@@ -49,7 +51,7 @@ void Controller::lead(bool with_own_config, const std::function<void(Status)>& r
   clocks_.rebuild(cluster_->view());
   const auto go = [this, ready](Status status) {
     if (!status) return ready(std::move(status));
-    if (doors_.on_lead) doors_.on_lead(cluster_->view());
+    if (doors_.on_lead) doors_.on_lead(*cluster_);
     ready_ = true;
     reservations_due_ = state::reservations_due(cluster_->view());
     dispatcher_.resume_all(cluster_->pending_effects());
@@ -69,13 +71,14 @@ void Controller::step_down(const Error& why) {
   ready_ = false;
   publish();  // before anybody is refused: who looks then must see why
   commits_.close(why);
+  if (doors_.on_step_down) doors_.on_step_down();
   dispatcher_.reset();
   for (auto& [job, waiter] : std::exchange(waiters_, {})) waiter.reply(std::unexpected(why));
   if (std::exchange(plan_asked_, false)) ++void_plans_;
   planning_ = false;
   starts_open_ = 0;
   pace_ = {};
-  plan_wake_at_ = reservations_due_ = {};
+  plan_wake_at_ = reservations_due_ = usage_due_ = {};
   expected_starts_ = std::make_shared<ExpectedStarts>();
   publish();
   follow();

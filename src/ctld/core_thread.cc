@@ -70,7 +70,8 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .when_accounted = doors_.outbox ? [this](std::uint64_t number, std::function<void()> then) {
         doors_.outbox->when_spooled(number, std::move(then));
       } : std::function<void(std::uint64_t, std::function<void()>)>{},
-      .on_lead = doors_.on_lead});
+      .on_lead = doors_.on_lead,
+      .on_step_down = doors_.on_step_down});
 }
 
 CoreThread::~CoreThread() {

@@ -28,7 +28,9 @@ class CoreThread {
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
     AcctOutbox* outbox = nullptr;             // where records for accounting go; null: nowhere
-    std::function<void(const model::View&)> on_lead = {};  // this controller leads from now on; on the core thread
+    // This controller leads from now on, or leads no more; on the core thread.
+    std::function<void(const state::Cluster&)> on_lead = {};
+    std::function<void()> on_step_down = {};
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

@@ -40,6 +40,8 @@
 #include "os/sqlite_journal.h"
 #include "os/state_directory.h"
 #include "os/system_clock.h"
+#include "spur/v1/types.pb.h"
+#include "wire/accounts_codec.h"
 #include "wire/local_call.h"
 
 namespace spur::main {
@@ -300,7 +302,7 @@ class Spurctld {
             [this](std::uint64_t number) {
               if (core_) core_->post([number](ctld::Controller& controller) { controller.on_accounted(number); });
             },
-        .catalogue = {},
+        .catalogue = [this](const std::string& update) { take_accounts(update); },
         .node_keys = [this] { return node_keys(); },
         .log = [this](const std::string& line) { log_line(line); },
         .names = {.user = [](Uid uid) { return os::name_of_user(uid); },
@@ -331,7 +333,11 @@ class Spurctld {
                                   .fatal = [this](const Error& error) { die(error); },
                                   .programs = programs_.get(),
                                   .outbox = outbox_.get(),
-                                  .on_lead = [this](const model::View& view) { lead(view); }});
+                                  .on_lead = [this](const state::Cluster& cluster) { lead(cluster); },
+                                  .on_step_down =
+                                      [this] {
+                                        if (outbox_) outbox_->follow();
+                                      }});
       return core_->start(loaded_.cluster, public_key);
     });
   }
@@ -364,6 +370,30 @@ class Spurctld {
         .skew = seconds(5),
         .cache_entries = 8192});
     verifier_->trust(public_key, {.any_user = true, .step_tickets = false, .node = {}});
+  }
+
+  void lead(const state::Cluster& cluster) {
+    trust_nodes(cluster.view());
+    if (outbox_) outbox_->lead(cluster.outbox());
+  }
+
+  // What spurdbd says of accounts. Names of users get their numbers here, once, so that every replica has the same.
+  void take_accounts(const std::string& bytes) {
+    v1::AccountsUpdate message;
+    model::AccountsUpdate update;
+    if (!message.ParseFromString(bytes)) return log_line("error: spurdbd sent accounts that cannot be read");
+    if (auto ok = wire::from_proto(message, &update); !ok) return log_line("error: spurdbd: " + ok.error().message);
+    for (model::Association& row : update.associations)
+      if (row.is_user())
+        if (const auto uid = os::user_by_name(row.user)) row.uid = uid->value;
+    for (model::AccountUser& user : update.users)
+      if (const auto uid = os::user_by_name(user.name)) user.uid = uid->value;
+    if (!core_) return;
+    core_->post([this, update = std::move(update)](ctld::Controller& controller) mutable {
+      controller.set_accounts(std::move(update), [this](const Status& status) {
+        if (!status) log_line("error: the accounts of spurdbd are refused: " + status.error().message);
+      });
+    });
   }
 
   void trust_nodes(const model::View& view) {

@@ -19,7 +19,7 @@ struct Accounted {
 
   explicit Accounted(bool accounting = true) {
     model::ClusterConfig config;
-    config.accounting = accounting;
+    config.is_accounted = accounting;
     World world(2, 4, 0, config);
     // The same commands again, on a cluster of ours.
     run(SetConfig{*world.view().config});
@@ -124,7 +124,7 @@ TEST(Outbox, BeginsWithWhatThereIs) {
   EXPECT_EQ(w.take(), Words{});
   EXPECT_EQ(w.cluster.outbox(), Outbox{});
   auto config = *w.cluster.view().config;
-  config.accounting = true;
+  config.is_accounted = true;
   w.run(SetConfig{config});
   EXPECT_EQ(w.take(), (Words{"cluster cpus=8", "job 1.1 PENDING"}));
   EXPECT_EQ(w.cluster.outbox().born, w.now);

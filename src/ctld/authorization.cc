@@ -27,6 +27,7 @@ constexpr std::array kTable = {
     Row{"UpdateNode", Rule::Admin},
     Row{"GetReservations", Rule::Authenticated},
     Row{"GetPriorities", Rule::Authenticated},
+    Row{"GetShares", Rule::Authenticated},
     // Its users may delete one that says so; the controller looks.
     Row{"CreateReservation", Rule::Admin},
     Row{"UpdateReservation", Rule::Admin},

@@ -69,6 +69,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"UpdateReservation", "R"},
       {"DeleteReservation", "UR"},
       {"GetPriorities", "UR"},
+      {"GetShares", "UR"},
       {"UpdatePartition", "R"},
   };
   const std::map<char, Role> roles = {

@@ -23,6 +23,7 @@ int cmd_sgather(Context& context);
 int cmd_simulate(Context& context);
 int cmd_sinfo(Context& context);
 int cmd_sprio(Context& context);
+int cmd_sshare(Context& context);
 int cmd_squeue(Context& context);
 int cmd_sreport(Context& context);
 int cmd_srun(Context& context);

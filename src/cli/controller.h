@@ -49,6 +49,7 @@ class Controller {
   virtual Status update_reservation(const model::ReservationChange& change) = 0;
   virtual Status delete_reservation(const std::string& name) = 0;
   virtual Result<wire::PriorityTable> priorities() = 0;
+  virtual Result<wire::ShareTable> shares() = 0;
   virtual Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
                                 const std::vector<std::string>& changed) = 0;
   virtual Status reconfigure() = 0;

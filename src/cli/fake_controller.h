@@ -124,6 +124,7 @@ class FakeController : public Controller {
   }
   wire::ReservationTable reservation_table;
   wire::PriorityTable priority_table;
+  wire::ShareTable share_table;
   Result<wire::ReservationTable> reservations() override {
     if (down) return unreachable();
     return reservation_table;
@@ -149,6 +150,10 @@ class FakeController : public Controller {
   Result<wire::PriorityTable> priorities() override {
     if (down) return unreachable();
     return priority_table;
+  }
+  Result<wire::ShareTable> shares() override {
+    if (down) return unreachable();
+    return share_table;
   }
   Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
                         const std::vector<std::string>& fields) override {

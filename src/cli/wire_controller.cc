@@ -48,6 +48,7 @@ class WireController final : public Controller {
   }
   Status delete_reservation(const std::string& name) override { return client_.delete_reservation(name); }
   Result<wire::PriorityTable> priorities() override { return client_.priorities(); }
+  Result<wire::ShareTable> shares() override { return client_.shares(); }
   Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
                         const std::vector<std::string>& changed) override {
     return client_.edit_partition(how, partition, changed);

@@ -27,6 +27,7 @@ constexpr std::array kTable = {
     Row{"UpdateNode", Rule::Admin},
     Row{"GetReservations", Rule::Authenticated, Where::Any},
     Row{"GetPriorities", Rule::Authenticated, Where::Any},
+    Row{"GetShares", Rule::Authenticated, Where::Any},
     // Its users may delete one that says so; the controller looks.
     Row{"CreateReservation", Rule::Admin},
     Row{"UpdateReservation", Rule::Admin},

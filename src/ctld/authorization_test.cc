@@ -72,6 +72,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"UpdateReservation", "R"},
       {"DeleteReservation", "UR"},
       {"GetPriorities", "UR"},
+      {"GetShares", "UR"},
       {"UpdatePartition", "R"},
   };
   const std::map<char, Role> roles = {

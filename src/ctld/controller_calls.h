@@ -65,6 +65,7 @@ class ControllerCalls {
   void update_reservation(const Caller&, const v1::UpdateReservationRequest&, Answer<v1::Done>);
   void delete_reservation(const Caller&, const v1::DeleteReservationRequest&, Answer<v1::Done>);
   void get_priorities(const Caller&, const v1::GetPrioritiesRequest&, Answer<v1::GetPrioritiesReply>);
+  void get_shares(const Caller&, const v1::GetSharesRequest&, Answer<v1::GetSharesReply>);
   void update_partition(const Caller&, const v1::UpdatePartitionRequest&, Answer<v1::Done>);
   void reconfigure(const Caller&, const v1::ReconfigureRequest&, Answer<v1::Done>);
   void shutdown(const Caller&, const v1::ShutdownRequest&, Answer<v1::Done>);

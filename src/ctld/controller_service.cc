@@ -182,6 +182,11 @@ Unary* ControllerService::DeleteReservation(Context* context, const v1::DeleteRe
   return unary(context, "DeleteReservation", request, reply, &ControllerCalls::delete_reservation);
 }
 
+Unary* ControllerService::GetShares(Context* context, const v1::GetSharesRequest* request,
+                                    v1::GetSharesReply* reply) {
+  return unary(context, "GetShares", request, reply, &ControllerCalls::get_shares);
+}
+
 Unary* ControllerService::GetPriorities(Context* context, const v1::GetPrioritiesRequest* request,
                                         v1::GetPrioritiesReply* reply) {
   return unary(context, "GetPriorities", request, reply, &ControllerCalls::get_priorities);

@@ -36,6 +36,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* UpdateReservation(Context*, const v1::UpdateReservationRequest*, v1::Done*) override;
   Unary* DeleteReservation(Context*, const v1::DeleteReservationRequest*, v1::Done*) override;
   Unary* GetPriorities(Context*, const v1::GetPrioritiesRequest*, v1::GetPrioritiesReply*) override;
+  Unary* GetShares(Context*, const v1::GetSharesRequest*, v1::GetSharesReply*) override;
   Unary* UpdatePartition(Context*, const v1::UpdatePartitionRequest*, v1::Done*) override;
   Unary* Reconfigure(Context*, const v1::ReconfigureRequest*, v1::Done*) override;
   Unary* Shutdown(Context*, const v1::ShutdownRequest*, v1::Done*) override;

@@ -73,6 +73,7 @@ constexpr std::array kRows{
     row<v1::UpdateReservationRequest, v1::Done, &ControllerCalls::update_reservation>("UpdateReservation"),
     row<v1::DeleteReservationRequest, v1::Done, &ControllerCalls::delete_reservation>("DeleteReservation"),
     row<v1::GetPrioritiesRequest, v1::GetPrioritiesReply, &ControllerCalls::get_priorities>("GetPriorities"),
+    row<v1::GetSharesRequest, v1::GetSharesReply, &ControllerCalls::get_shares>("GetShares"),
     row<v1::UpdatePartitionRequest, v1::Done, &ControllerCalls::update_partition>("UpdatePartition"),
     row<v1::ReconfigureRequest, v1::Done, &ControllerCalls::reconfigure>("Reconfigure"),
     row<v1::ShutdownRequest, v1::Done, &ControllerCalls::shutdown>("Shutdown"),

@@ -58,6 +58,7 @@ Status AccountBook::link() {
   for (auto& list : children_) {
     std::ranges::sort(list, [&](std::uint32_t a, std::uint32_t b) {
       const Association &x = *associations_[a], &y = *associations_[b];
+      if (x.is_user() != y.is_user()) return x.is_user();
       return std::tie(x.user, x.account, x.partition, x.id) < std::tie(y.user, y.account, y.partition, y.id);
     });
   }

@@ -61,7 +61,7 @@ class AccountBook {
 
   const Association* find(std::uint32_t id) const;
   const Association* parent(const Association& of) const { return of.parent ? find(of.parent) : nullptr; }
-  // The children of each, by position in associations(); accounts before users, each in order of name.
+  // The children of each, by position in associations(); users before accounts, each in order of name.
   const std::vector<std::vector<std::uint32_t>>& children() const { return children_; }
   std::size_t position(std::uint32_t id) const;  // of one that is there
 

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/association.h"
 #include "model/cluster_config.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -133,6 +134,21 @@ struct PriorityTable {
   std::vector<PriorityRow> rows;
 };
 
+// What sshare shows; an account before what is below it.
+struct ShareRow {
+  model::Association association;
+  std::uint32_t depth = 0;
+  std::uint64_t raw_usage = 0;
+  double norm_shares = 0, norm_usage = 0, effective_usage = 0, level_fs = 0, factor = 0;
+  std::vector<std::uint64_t> run_seconds, used_seconds;  // by TRES
+};
+struct ShareTable {
+  std::string cluster;
+  bool multifactor = true, fair_tree = true;
+  std::vector<std::string> tres;
+  std::vector<ShareRow> rows;
+};
+
 enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
 
 class ControllerClient {
@@ -169,6 +185,7 @@ class ControllerClient {
   Status update_reservation(const model::ReservationChange& change);
   Status delete_reservation(const std::string& name);
   Result<PriorityTable> priorities();
+  Result<ShareTable> shares();
   // `changed` names the fields of `partition` that count.
   Status edit_partition(PartitionEdit how, const model::PartitionConfig& partition,
                         const std::vector<std::string>& changed);

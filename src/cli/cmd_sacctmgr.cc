@@ -285,7 +285,7 @@ int cmd_sacctmgr(Context& context) {
   if (line.version) return print_version(context);
   context.quiet = line.quiet;
   context.verbosity = line.verbose;
-  Sacctmgr s{context};
+  Sacctmgr s(context);
   s.immediate = line.immediate;
   s.no_header = line.no_header;
   s.read_only = line.read_only;

@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/fake_accounts.h"
 #include "cli/fake_cluster.h"
 #include "cli/read_file.h"
 #include "text/directives.h"
@@ -78,10 +79,15 @@ std::string run_line(std::string line, const std::string& directory) {
   context.input = ::open(input.c_str(), O_RDONLY);
   context.spur_version = "0.1.0";
   bool asked = false;
+  std::vector<std::string> account_calls;
   context.connect = [&]() -> Result<std::unique_ptr<Controller>> {
     asked = true;
     if (context.env("TEST_DOWN")) seen->down = true;
     return std::move(controller);
+  };
+  context.connect_accounts = [&]() -> Result<std::unique_ptr<Accounts>> {
+    asked = true;
+    return std::make_unique<FakeAccounts>(&account_calls);
   };
   context.now = [] { return kTestNow; };
   context.pause = [](seconds) {};
@@ -93,7 +99,8 @@ std::string run_line(std::string line, const std::string& directory) {
   prefixed(result, "|", without(out.text(), directory));
   prefixed(result, "!", without(err.text(), directory));
   if (asked)
-    for (const std::string& call : seen->calls) result.append("> ").append(call).append("\n");
+    for (const auto* calls : {&seen->calls, &account_calls})
+      for (const std::string& call : *calls) result.append("> ").append(call).append("\n");
   if (status != 0) result.append(fmt::format("= {}\n", status));
   return result;
 }

@@ -22,6 +22,8 @@ namespace spur::cli {
 enum class TableStyle : unsigned char { Padded, Parsable, Parsable2 };
 
 struct Sacctmgr {
+  explicit Sacctmgr(Context& given) : context(given) {}
+
   Context& context;
   bool immediate = false, no_header = false, read_only = false, with_associations = false, json = false;
   TableStyle style = TableStyle::Padded;

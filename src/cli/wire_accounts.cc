@@ -30,15 +30,14 @@ class WireAccounts final : public Accounts {
     request.set_from_us(to_micros(from));
     request.set_until_us(to_micros(until));
     std::vector<model::TransactionRecord> list;
-    SPUR_TRY(client_.stream("Accounts/GetTransactions", request.SerializeAsString(),
-                            [&](std::string_view bytes) -> Status {
-                              v1::TransactionRecords message;
-                              if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-                                return fail(ErrorCode::Corrupt, "The accounting service's answer cannot be read");
-                              for (const auto& row : message.transactions())
-                                SPUR_TRY(wire::from_proto(row, &list.emplace_back()));
-                              return {};
-                            }));
+    const auto take = [&](std::string_view bytes) -> Status {
+      v1::TransactionRecords message;
+      if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+        return fail(ErrorCode::Corrupt, "The accounting service's answer cannot be read");
+      for (const auto& row : message.transactions()) SPUR_TRY(wire::from_proto(row, &list.emplace_back()));
+      return {};
+    };
+    SPUR_TRY(client_.stream("Accounts/GetTransactions", request.SerializeAsString(), take));
     return list;
   }
 

@@ -68,28 +68,24 @@ io::AcctJobRow job_from(const SqlRow& row) {
   return out;
 }
 
-// One job may be asked for by three of its numbers, each of which has an index: one question for each.
-Question job_question(const io::AcctJobWish& wish, std::int64_t cluster) {
-  Question question{""};
-  const std::string columns[] = {"job", "array_job", "het_job"};
-  const std::size_t branches = wish.jobs.empty() ? 1 : 3;
-  for (std::size_t i = 0; i < branches; ++i) {
-    if (i > 0) question.add(" UNION ");
-    question.add(kJobColumns);
-    question.add("WHERE cluster = " + question.place(cluster));
-    if (!wish.jobs.empty()) {
-      question.add(" AND " + question.in(columns[i], wish.jobs));
-      // Lets the partial index be used.
-      if (i > 0) question.add(" AND " + columns[i] + " <> 0");
-    }
-    if (!wish.uids.empty()) question.add(" AND " + question.in("uid", wish.uids));
-    if (!wish.accounts.empty()) question.add(" AND " + question.in("account", wish.accounts));
-    if (is_set(wish.from)) question.add(" AND ended >= " + question.place(to_micros(wish.from)));
-    if (is_set(wish.until)) question.add(" AND submitted <= " + question.place(to_micros(wish.until)));
+// `number`: which of a job's numbers the list of jobs is compared with.
+Question job_question(const io::AcctJobWish& wish, std::int64_t cluster, const std::string& number) {
+  Question question(kJobColumns);
+  question.add("WHERE cluster = " + question.place(cluster));
+  if (!wish.jobs.empty()) {
+    question.add(" AND " + question.in(number, wish.jobs));
+    // Lets the partial index be used.
+    if (number != "job") question.add(" AND " + number + " <> 0");
   }
-  // By the number of a column: what is joined by UNION has no other name in common.
-  question.add(" ORDER BY 1, 3, 2");
+  if (!wish.uids.empty()) question.add(" AND " + question.in("uid", wish.uids));
+  if (!wish.accounts.empty()) question.add(" AND " + question.in("account", wish.accounts));
+  if (is_set(wish.from)) question.add(" AND ended >= " + question.place(to_micros(wish.from)));
+  if (is_set(wish.until)) question.add(" AND submitted <= " + question.place(to_micros(wish.until)));
   return question;
+}
+
+std::tuple<std::uint32_t, Time, std::uint32_t> key_of(const io::AcctJobRow& row) {
+  return {row.job, row.submitted, row.epoch};
 }
 
 }  // namespace
@@ -98,9 +94,26 @@ Status AccountingDatabase::jobs(const io::AcctJobWish& wish, const std::function
   return read([&](SqlConnection& connection) -> Status {
     SPUR_ASSIGN(const std::int64_t cluster, cluster_id(connection, wish.cluster));
     if (cluster == 0) return {};
-    const Question question = job_question(wish, cluster);
-    return connection.query(question.text(), question.values(),
-                            [&](const SqlRow& row) { return each(job_from(row)); });
+    if (wish.jobs.empty()) {
+      Question question = job_question(wish, cluster, "job");
+      // The sign keeps SQLite from reading all jobs just because they lie in this order.
+      question.add(" ORDER BY +job, +submitted, +epoch");
+      return connection.query(question.text(), question.values(),
+                              [&](const SqlRow& row) { return each(job_from(row)); });
+    }
+    // A job is asked for by any of its three numbers, each of which has an index: one question for each.
+    std::vector<io::AcctJobRow> rows;
+    for (const char* number : {"job", "array_job", "het_job"}) {
+      const Question question = job_question(wish, cluster, number);
+      SPUR_TRY(connection.query(question.text(), question.values(), [&](const SqlRow& row) {
+        rows.push_back(job_from(row));
+        return true;
+      }));
+    }
+    std::ranges::stable_sort(rows, {}, key_of);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if ((i == 0 || key_of(rows[i - 1]) != key_of(rows[i])) && !each(rows[i])) break;
+    return {};
   });
 }
 

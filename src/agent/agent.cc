@@ -154,6 +154,10 @@ void Agent::on(const model::ControllerDoneAck& ack) {
   if (it != runs_.end() && !it->second.running) forget(ack.run);
 }
 
+void Agent::on(const model::ControllerShutdown&) {
+  if (on_shutdown) on_shutdown();
+}
+
 void Agent::forget(const model::JobRun& run) {
   launcher_.forget(run);
   runs_.erase(run);

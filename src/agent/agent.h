@@ -47,6 +47,8 @@ class Agent {
   std::function<void(model::AgentHeartbeat&)> measure;
   // Told when a run is being ended (over = false) and when it is over; may stay empty.
   std::function<void(const model::JobRun&, bool over)> on_run_ends;
+  // The controller wants this agent to end; may stay empty.
+  std::function<void()> on_shutdown;
   // From the controller's last welcome; empty before it. Verifies step tickets.
   const std::string& controller_public_key() const { return controller_public_key_; }
   const std::string& cluster_name() const { return cluster_name_; }
@@ -72,6 +74,7 @@ class Agent {
   void on(const model::ControllerSignal& signal);
   void on(const model::ControllerSuspend& suspend);
   void on(const model::ControllerDoneAck& ack);
+  void on(const model::ControllerShutdown& shutdown);
   void say_hello();
   void report(const model::JobRun& run, Run& state);
   void forget(const model::JobRun& run);

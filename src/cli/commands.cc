@@ -7,9 +7,10 @@ namespace spur::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"sattach", cmd_sattach},   {"salloc", cmd_salloc},   {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast}, {"scancel", cmd_scancel},
-    {"scontrol", cmd_scontrol}, {"sgather", cmd_sgather}, {"sinfo", cmd_sinfo},   {"sprio", cmd_sprio},
-    {"squeue", cmd_squeue},     {"srun", cmd_srun},       {"sstat", cmd_sstat},
+    {"sattach", cmd_sattach}, {"salloc", cmd_salloc},     {"sbatch", cmd_sbatch}, {"sbcast", cmd_sbcast},
+    {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol}, {"sdiag", cmd_sdiag},   {"sgather", cmd_sgather},
+    {"sinfo", cmd_sinfo},     {"sprio", cmd_sprio},       {"squeue", cmd_squeue}, {"srun", cmd_srun},
+    {"sstat", cmd_sstat},
 };
 
 }  // namespace

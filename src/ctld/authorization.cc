@@ -34,6 +34,10 @@ constexpr std::array kTable = {
     Row{"UpdatePartition", Rule::Admin},
     Row{"Reconfigure", Rule::Admin},
     Row{"Shutdown", Rule::Admin},
+    // Anybody may look; the call refuses a reset to others than administrators.
+    Row{"GetStatistics", Rule::Authenticated},
+    Row{"SetDebug", Rule::Admin},
+    Row{"TopJobs", Rule::OwnerOrAdmin},
     Row{"Connect", Rule::Node},
 };
 

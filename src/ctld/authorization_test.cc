@@ -70,6 +70,9 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"DeleteReservation", "UR"},
       {"GetPriorities", "UR"},
       {"UpdatePartition", "R"},
+      {"GetStatistics", "UR"},
+      {"SetDebug", "R"},
+      {"TopJobs", "UR"},
   };
   const std::map<char, Role> roles = {
       {'A', Role::Anonymous}, {'U', Role::User}, {'R', Role::Admin}, {'N', Role::NodeAgent}};

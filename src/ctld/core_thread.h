@@ -26,6 +26,7 @@ class CoreThread {
     std::function<void(std::string)> log;
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
+    Statistics* statistics = nullptr;         // null: nothing is counted
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

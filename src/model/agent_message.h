@@ -131,7 +131,9 @@ struct ControllerSuspend {
 struct ControllerDoneAck {
   JobRun run;
 };
+// scontrol shutdown: the agent ends; what runs goes on.
+struct ControllerShutdown {};
 using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal,
-                                       ControllerSuspend, ControllerDoneAck>;
+                                       ControllerSuspend, ControllerDoneAck, ControllerShutdown>;
 
 }  // namespace spur::model

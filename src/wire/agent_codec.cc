@@ -164,6 +164,9 @@ static Status from_proto(const v1::ControllerDoneAck& p, model::ControllerDoneAc
   return {};
 }
 
+// Nothing but its kind.
+static void to_proto(const model::ControllerShutdown&, v1::ControllerShutdown*) {}
+
 namespace {
 
 // Which alternative of the oneof carries which struct.
@@ -196,6 +199,9 @@ auto* slot(v1::ControllerMessage* p, const model::ControllerSuspend&) {
 }
 auto* slot(v1::ControllerMessage* p, const model::ControllerDoneAck&) {
   return p->mutable_done_ack();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerShutdown&) {
+  return p->mutable_shutdown();
 }
 
 template <class Proto, class Message>
@@ -248,6 +254,9 @@ Status from_proto(const v1::ControllerMessage& p, model::ControllerMessage* m) {
       return from_proto(p.suspend(), &m->emplace<model::ControllerSuspend>());
     case v1::ControllerMessage::kDoneAck:
       return from_proto(p.done_ack(), &m->emplace<model::ControllerDoneAck>());
+    case v1::ControllerMessage::kShutdown:
+      m->emplace<model::ControllerShutdown>();
+      return {};
     case v1::ControllerMessage::KIND_NOT_SET:
       break;
   }

@@ -187,6 +187,10 @@ void Agent::tell_steps(const model::JobRun& run, Run& state) {
       model::AgentStepsEnded{run, state.steps_told, {state.steps.begin(), state.steps.begin() + count}});
 }
 
+void Agent::on(const model::ControllerShutdown&) {
+  if (on_shutdown) on_shutdown();
+}
+
 void Agent::forget(const model::JobRun& run) {
   launcher_.forget(run);
   if (on_forgotten) on_forgotten(run);

@@ -49,6 +49,8 @@ class Agent {
   std::function<void(const model::JobRun&, bool over)> on_run_ends;
   // The controller has the end of the run on record: nothing of it is needed any more.
   std::function<void(const model::JobRun&)> on_forgotten;
+  // The controller wants this agent to end; may stay empty.
+  std::function<void()> on_shutdown;
   // From the controller's last welcome; empty before it. Verifies step tickets.
   const std::string& controller_public_key() const { return controller_public_key_; }
   const std::string& cluster_name() const { return cluster_name_; }
@@ -82,6 +84,7 @@ class Agent {
   void on(const model::ControllerDoneAck& ack);
   void on(const model::ControllerStepsAck& ack);
   void tell_steps(const model::JobRun& run, Run& state);
+  void on(const model::ControllerShutdown& shutdown);
   void say_hello();
   void report(const model::JobRun& run, Run& state);
   void forget(const model::JobRun& run);

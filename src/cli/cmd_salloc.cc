@@ -251,6 +251,7 @@ int cmd_salloc(Context& context) {
                                 help_text(rows));
     return 0;
   }
+  if (request.gres_help) return print_gres_help(context);
   const std::vector<std::string>& command = lines->back().rest;
   context.quiet = request.quiet;
   context.verbosity = request.verbose;

@@ -225,6 +225,7 @@ int cmd_sbatch(Context& context) {
   std::vector<JobRequest> requests;
   if (const int status = fill_requests(context, table, *lines, script, std::move(request), requests); status != 0)
     return status;
+  if (std::ranges::any_of(requests, &JobRequest::gres_help)) return print_gres_help(context);
   std::vector<model::JobSpec> components;
   for (const JobRequest& one : requests) components.push_back(one.spec);
   const auto controller = context.controller();

@@ -339,8 +339,9 @@ TEST_F(Sbatch, OtherUsersAreForRoot) {
   const int status = run("--uid=0 ok.sh");
   if (::geteuid() == 0) {
     EXPECT_EQ(status, 0) << err_;
-    EXPECT_EQ(run("--uid=nobody ok.sh"), 1);
-    EXPECT_EQ(err_, "sbatch: error: --uid is not supported yet\n");
+    EXPECT_EQ(run("--uid=nobody --gid=nogroup ok.sh"), 0) << err_;
+    EXPECT_EQ(spec_.uid.value, 65534u);
+    EXPECT_EQ(spec_.gid.value, 65534u);
     EXPECT_EQ(run("--uid=nosuchuser ok.sh"), 255);
     EXPECT_EQ(err_, "sbatch: error: Invalid --uid specification\n");
   } else {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display.h"
 #include "cli/options.h"
@@ -18,8 +19,9 @@ namespace spur::cli {
 namespace {
 
 struct Flags {
-  bool all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false,
-       json = false;
+  bool all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false;
+  std::optional<DocumentStyle> document;  // --json, --yaml
+  ClusterList clusters;
   int verbose = 0;
 };
 using Value = std::string_view;
@@ -36,6 +38,17 @@ OptionStatus set_verbose(Flags& f, Value) {
   ++f.verbose;
   return {};
 }
+template <DocumentStyle::Kind Kind>
+OptionStatus set_document(Flags& f, Value v) {
+  auto style = parse_document_style(Kind, v);
+  if (!style) return std::unexpected(std::move(style).error());
+  f.document = *style;
+  return {};
+}
+OptionStatus set_clusters(Flags& f, Value v) {
+  f.clusters = parse_clusters(v);
+  return {};
+}
 OptionStatus accept(Flags&, Value) {
   return {};
 }
@@ -46,22 +59,22 @@ constexpr auto M = Takes::Maybe;
 // clang-format off
 constexpr Option<Flags> kOptions[] = {
     {{"all", 'a', N, nullptr, "equivalent to \"all\" command"}, flag<&Flags::all>, "SCONTROL_ALL"},
-    {{"clusters", 'M', V}, nullptr, "SLURM_CLUSTERS"},
+    {{"clusters", 'M', V, "cluster", "cluster to issue commands to: this one's name", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
     {{"details", 'd', N, nullptr, "equivalent to \"details\" command"}, flag<&Flags::details>},
-    {{"federation", 0, N}, nullptr, "SCONTROL_FEDERATION"},
-    {{"future", 'F', N}, nullptr, "SCONTROL_FUTURE"},
+    {{"federation", 0, N, nullptr, "report federated job information if a member of one (there is none)"}, accept, "SCONTROL_FEDERATION"},
+    {{"future", 'F', N, nullptr, "report information about nodes in FUTURE state (there are none)"}, accept, "SCONTROL_FUTURE"},
     {{"help", 'h', N, nullptr, "equivalent to \"help\" command"}, flag<&Flags::help>},
     {{"hide", 0, N, nullptr, "equivalent to \"hide\" command"}, clear_all},
-    {{"json", 0, M, "data_parser", "produce JSON output (nodes only yet)"}, flag<&Flags::json>},
+    {{"json", 0, M, "data_parser", "produce JSON output"}, set_document<DocumentStyle::Kind::Json>},
     {{"local", 0, N, nullptr, "report information only about the local cluster"}, accept, "SCONTROL_LOCAL"},
     {{"oneliner", 'o', N, nullptr, "equivalent to \"oneliner\" command"}, flag<&Flags::one_line>},
     {{"quiet", 'Q', N, nullptr, "equivalent to \"quiet\" command"}, flag<&Flags::quiet>},
-    {{"sibling", 0, N}, nullptr, "SCONTROL_SIBLING"},
+    {{"sibling", 0, N, nullptr, "report job information on each cluster of a federation (there is none)"}, accept, "SCONTROL_SIBLING"},
     {{"uid", 'u', V}},
     {{"usage", 0, N, nullptr, "display this help message"}, flag<&Flags::usage>},
     {{"verbose", 'v', N, nullptr, "equivalent to \"verbose\" command"}, set_verbose},
     {{"version", 'V', N, nullptr, "equivalent to \"version\" command"}, flag<&Flags::version>},
-    {{"yaml", 0, M}},
+    {{"yaml", 0, M, "data_parser", "produce YAML output"}, set_document<DocumentStyle::Kind::Yaml>},
 };
 // clang-format on
 
@@ -121,18 +134,6 @@ void do_reconfigure(Scontrol& run, const Words&) {
   }
 }
 
-void do_shutdown(Scontrol& run, const Words& words_given) {
-  if (!words_given.empty() && !text::equal_ignoring_case(words_given[0], "slurmctld") &&
-      !text::equal_ignoring_case(words_given[0], "controller")) {
-    run.fail("invalid shutdown argument: {}", words_given[0]);
-    return;
-  }
-  Controller* controller = run.controller();
-  if (controller == nullptr) return;
-  if (const Status done = controller->shutdown(); !done)
-    run.fail("slurm_shutdown error: {}", words_of_update(done.error()));
-}
-
 void do_completing(Scontrol& run, const Words&) {
   Controller* controller = run.controller();
   if (controller == nullptr) return;
@@ -162,16 +163,16 @@ constexpr Keyword kKeywords[] = {
     {"abort", 5, 0, 0, nullptr, nullptr},
     {"all", 3, 0, 0, do_all, "display information about all partitions,\nincluding hidden partitions"},
     {"assoc_mgr", 4, 0, kAny, nullptr, nullptr},
-    {"cancel_reboot", 3, 1, 1, nullptr, nullptr},
-    {"cluster", 3, 0, 1, nullptr, nullptr},
+    {"cancel_reboot", 3, 0, 1, scontrol_cancel_reboot, "cancel the pending reboot of nodes"},
+    {"cluster", 3, 0, 1, scontrol_cluster, "cluster to issue commands to"},
     {"completing", 3, 0, 0, do_completing, "display jobs in completing state along with\ntheir completing nodes"},
     {"create", 3, 1, kAny, scontrol_create, "create a new partition or reservation"},
     {"delete", 3, 1, kAny, scontrol_delete, "delete the specified partition or reservation"},
     {"details", 3, 0, 0, do_details, "evokes additional details from the \"show\" command"},
     {"errnumstr", 3, 1, 1, do_errnumstr, "given a Slurm error number, return a\ndescriptive string"},
     {"exit", 2, 0, 0, do_quit, "terminate scontrol"},
-    {"fsdampeningfactor", 3, 1, 1, nullptr, nullptr},
-    {"getaddrs", 4, 1, 1, nullptr, nullptr},
+    {"fsdampeningfactor", 3, 1, 1, scontrol_fsdampeningfactor, nullptr},
+    {"getaddrs", 4, 1, 1, scontrol_getaddrs, "get IP addresses of nodes"},
     {"help", 3, 0, 0, do_help, "print this description of use"},
     {"hide", 3, 0, 0, do_hide, "do not display information about hidden partitions"},
     {"hold", 3, 1, kAny, scontrol_hold, "prevent specified jobs from starting"},
@@ -183,25 +184,25 @@ constexpr Keyword kKeywords[] = {
     {"oneliner", 3, 0, 0, do_oneliner, "report output one record per line"},
     {"pidinfo", 3, 0, 1, scontrol_pidinfo, "tell of the job that a process of this node belongs to"},
     {"ping", 3, 0, 0, scontrol_ping, "print status of controllers"},
-    {"power", 3, 1, kAny, nullptr, nullptr},
+    {"power", 3, 1, kAny, scontrol_power, nullptr},
     {"quiet", 4, 0, 0, do_quiet, "print no messages other than error messages"},
     {"quit", 4, 0, 0, do_quit, "terminate this command"},
-    {"reboot", 3, 0, kAny, nullptr, nullptr},
+    {"reboot", 3, 0, kAny, scontrol_reboot, nullptr},
     {"reconfigure", 3, 0, 0, do_reconfigure, "re-read configuration files"},
     {"release", 3, 1, kAny, scontrol_release, "permit specified jobs to start (see hold)"},
     {"requeue", 3, 1, kAny, scontrol_requeue, "re-queue a batch job"},
     {"requeuehold", 8, 1, kAny, scontrol_requeuehold, "re-queue and hold a batch job"},
     {"resume", 3, 1, kAny, scontrol_resume, "resume previously suspended job (see suspend)"},
-    {"schedloglevel", 3, 1, 1, nullptr, nullptr},
+    {"schedloglevel", 3, 1, 1, scontrol_schedloglevel, nullptr},
     {"script", 3, 1, kAny, nullptr, nullptr},
-    {"setdebug", 4, 1, kAny, nullptr, nullptr},
-    {"setdebugflags", 9, 1, kAny, nullptr, nullptr},
+    {"setdebug", 4, 1, kAny, scontrol_setdebug, "set the log level of the controller"},
+    {"setdebugflags", 9, 1, kAny, scontrol_setdebugflags, nullptr},
     {"show", 3, 1, 2, scontrol_show, "display state of identified entity, default\nis all records"},
-    {"shutdown", 4, 0, 1, do_shutdown, "shut the controller down"},
+    {"shutdown", 4, 0, 1, scontrol_shutdown, "shut the daemons down, or with \"slurmctld\" the\ncontroller only"},
     {"suspend", 2, 1, kAny, scontrol_suspend, "suspend specified job (see resume)"},
     {"takeover", 4, 0, kAny, nullptr, nullptr},
-    {"token", 3, 0, kAny, nullptr, nullptr},
-    {"top", 3, 1, 1, nullptr, nullptr},
+    {"token", 3, 0, kAny, scontrol_token, nullptr},
+    {"top", 3, 1, 1, scontrol_top, "put jobs in front of all others of their user"},
     {"uhold", 5, 1, kAny, scontrol_uhold, "place user hold on specified jobs (see hold)"},
     {"update", 1, 1, kAny, scontrol_update, "update job, node, partition or reservation"},
     {"verbose", 4, 0, 0, do_verbose, "enable detailed logging"},
@@ -306,12 +307,17 @@ int cmd_scontrol(Context& context) {
   Flags flags;
   const auto rest = read_line<Flags>(context, kOptions, flags, Order::Anywhere, 1);
   if (!rest) return rest.error();
-  Scontrol run{context, {flags.one_line, flags.details}, flags.all, flags.quiet, flags.json};
+  Scontrol run{context, {flags.one_line, flags.details}, flags.all, flags.quiet, flags.document};
+  if (flags.document && flags.document->list) return list_document_styles(context);
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
   if (flags.version) return print_version(context);
   if (flags.help || flags.usage) {
     help(run);
     return 0;
+  }
+  if (!flags.clusters.names.empty()) {
+    Controller* controller = run.controller();
+    if (controller == nullptr || !is_this_cluster(context, *controller, flags.clusters)) return 1;
   }
   if (rest->empty()) {
     run_session(run);

@@ -3,12 +3,13 @@
 // filters and the controller's answer.
 #include <algorithm>
 
+#include "cli/api_documents.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display.h"
 #include "cli/node_filter.h"
 #include "cli/options.h"
 #include "cli/sinfo_groups.h"
-#include "cli/sinfo_json.h"
 #include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/time_limit.h"
@@ -20,14 +21,15 @@ namespace {
 struct Sinfo {
   bool all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false,
        by_node = false, reservations = false;
-  bool reasons = false, summarize = false, json = false, no_convert = false, help = false, usage = false,
-       version = false;
+  bool reasons = false, summarize = false, no_convert = false, help = false, usage = false, version = false;
   std::vector<std::string> partitions, nodes;
   bool nodes_given = false;
   std::optional<NodeStateFilter> states;
   std::optional<std::string> format, long_format, sort;
   std::optional<std::uint32_t> iterate;
   int verbose = 0;
+  std::optional<DocumentStyle> document;  // --json, --yaml
+  ClusterList clusters;
 };
 using Value = std::string_view;
 
@@ -72,6 +74,17 @@ OptionStatus set_sort(Sinfo& s, Value v) {
   s.sort = std::string(v);
   return {};
 }
+template <DocumentStyle::Kind Kind>
+OptionStatus set_document(Sinfo& s, Value v) {
+  auto style = parse_document_style(Kind, v);
+  if (!style) return std::unexpected(std::move(style).error());
+  s.document = *style;
+  return {};
+}
+OptionStatus set_clusters(Sinfo& s, Value v) {
+  s.clusters = parse_clusters(v);
+  return {};
+}
 OptionStatus set_iterate(Sinfo& s, Value v) {
   const auto value = text::parse_decimal32(v);
   if (!value || *value == 0) return bad_option(fmt::format("Error: invalid entry for --iterate={}", v), 1);
@@ -92,15 +105,15 @@ constexpr auto M = Takes::Maybe;
 // clang-format off
 constexpr Option<Sinfo> kOptions[] = {
     {{"all", 'a', N, nullptr, "show all partitions (including hidden and those\nnot accessible)"}, flag<&Sinfo::all>, "SINFO_ALL"},
-    {{"clusters", 'M', V}, nullptr, "SLURM_CLUSTERS"},
+    {{"clusters", 'M', V, "names", "clusters to issue commands to: this one's name, or all", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
     {{"dead", 'd', N, nullptr, "show only non-responding nodes"}, flag<&Sinfo::dead>},
     {{"exact", 'e', N, nullptr, "group nodes only on exact match of configuration"}, flag<&Sinfo::exact>},
-    {{"federation", 0, N}, nullptr, "SINFO_FEDERATION"},
-    {{"future", 'F', N}},
+    {{"federation", 0, N, nullptr, "report federated information if a member\nof one (there is none)"}, accept, "SINFO_FEDERATION"},
+    {{"future", 'F', N, nullptr, "report information about nodes in FUTURE state (there\nare none)"}, accept},
     {{"noheader", 'h', N, nullptr, "no headers on output"}, flag<&Sinfo::no_header>},
     {{"hide", 0, N, nullptr, "do not show hidden or non-accessible partitions"}, accept},
     {{"iterate", 'i', V, "seconds", "specify an iteration period"}, set_iterate},
-    {{"json", 0, M, "data_parser", "produce JSON output"}, flag<&Sinfo::json>},
+    {{"json", 0, M, "data_parser", "produce JSON output"}, set_document<DocumentStyle::Kind::Json>},
     {{"list-reasons", 'R', N, nullptr, "list reason nodes are down or drained"}, flag<&Sinfo::reasons>},
     {{"local", 0, N, nullptr, "show only local cluster"}, accept, "SINFO_LOCAL"},
     {{"long", 'l', N, nullptr, "long output - displays more information"}, flag<&Sinfo::long_form>},
@@ -117,7 +130,7 @@ constexpr Option<Sinfo> kOptions[] = {
     {{"summarize", 's', N, nullptr, "report state summary only"}, flag<&Sinfo::summarize>},
     {{"verbose", 'v', N, nullptr, "verbosity level"}, set_verbose},
     {{"version", 'V', N, nullptr, "output version information and exit"}, flag<&Sinfo::version>},
-    {{"yaml", 0, M}},
+    {{"yaml", 0, M, "data_parser", "produce YAML output"}, set_document<DocumentStyle::Kind::Yaml>},
     {{"help", 0, N, nullptr, "show this help message"}, flag<&Sinfo::help>},
     {{"usage", 0, N, nullptr, "display brief usage message"}, flag<&Sinfo::usage>},
 };
@@ -214,16 +227,32 @@ void print_line(Context& context, const text::Format& format, bool is_title, Cel
   context.out.write(line.append("\n"));
 }
 
+// Rows by partition and state, whatever columns were asked for; -N: by node.
+int show_document(Context& context, const wire::ClusterTable& table, const Sinfo& options) {
+  Sinfo plain;
+  plain.by_node = options.by_node;
+  const text::Format format = parse_format(plain, table);
+  GroupRules rules;
+  for (const text::FormatPiece& piece : format.pieces)
+    if (piece.column != text::FormatPiece::kText) rules.columns.push_back(&node_columns()[piece.column]);
+  rules.exact = options.exact;
+  rules.by_node = options.by_node;
+  rules.reasons_only = options.reasons;
+  std::vector<NodeGroup> groups = group_nodes(table, shown_partitions(options, table, options.all || context.is_root),
+                                              matching_nodes(options, table), rules);
+  sort_groups(groups, table, options.by_node ? "N" : "#P,-t");
+  context.out.write(sinfo_document(table, groups, *options.document, context));
+  return 0;
+}
+
 int show_once(Context& context, Controller& controller, const Sinfo& options) {
   const auto table = controller.cluster();
   if (!table) {
     context.plain("slurm_load_partitions: {}", words(table.error()));
     return 1;
   }
-  if (options.json) {
-    context.out.write(nodes_json(*table, matching_nodes(options, *table), context.program));
-    return 0;
-  }
+  if (options.document) return show_document(context, *table, options);
+  if (!options.no_header) print_cluster_line(context, options.clusters, table->cluster_name);
   if (options.long_form || options.iterate) context.out.print("{}\n", date_line(context.now()));
   const text::Format format = parse_format(options, *table);
   for (const std::string& unknown : format.unknown) {
@@ -296,12 +325,14 @@ int cmd_sinfo(Context& context) {
     context.error("Conflicting options, -a and -p, specified. Please choose one or the other.");
     return 1;
   }
+  if (options.document && options.document->list) return list_document_styles(context);
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
   const auto controller = context.controller();
   if (!controller) {
     context.plain("slurm_load_partitions: {}", words(controller.error()));
     return 1;
   }
+  if (!is_this_cluster(context, **controller, options.clusters)) return 1;
   for (;;) {
     const int status = options.reservations ? show_reservations(context, **controller, options)
                                             : show_once(context, **controller, options);

@@ -7,11 +7,12 @@
 #include <chrono>
 #include <ctime>
 
+#include "cli/api_documents.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/job_target.h"
 #include "cli/options.h"
 #include "cli/squeue_columns.h"
-#include "cli/squeue_json.h"
 #include "cli/squeue_sort.h"
 #include "cli/squeue_steps.h"
 #include "cli/users.h"
@@ -31,7 +32,10 @@ struct Squeue {
   wire::JobFilter filter;
   std::vector<std::string> qos, reservations, licenses;
   std::vector<std::string> unknown_users;
-  bool users_given = false, no_header = false, long_form = false, start = false, expand_arrays = false, json = false;
+  bool users_given = false, no_header = false, long_form = false, start = false, expand_arrays = false;
+  std::optional<DocumentStyle> document;  // --json, --yaml
+  ClusterList clusters;
+  bool all = false, by_partition = false;
   bool no_convert = false, me = false, not_me = false, only_state = false;
   std::optional<std::string> format, long_format, sort;
   std::optional<std::uint32_t> iterate;
@@ -58,6 +62,22 @@ OptionStatus filter_words(Squeue& s, Value v) {
 template <std::vector<std::string> Squeue::* Field>
 OptionStatus own_words(Squeue& s, Value v) {
   take_words(s.*Field, v);
+  return {};
+}
+
+template <DocumentStyle::Kind Kind>
+OptionStatus set_document(Squeue& s, Value v) {
+  auto style = parse_document_style(Kind, v);
+  if (!style) return std::unexpected(std::move(style).error());
+  s.document = *style;
+  return {};
+}
+OptionStatus set_clusters(Squeue& s, Value v) {
+  s.clusters = parse_clusters(v);
+  return {};
+}
+OptionStatus set_hide(Squeue& s, Value) {
+  s.all = false;
   return {};
 }
 
@@ -159,16 +179,16 @@ constexpr auto M = Takes::Maybe;
 // clang-format off
 constexpr Option<Squeue> kOptions[] = {
     {{"account", 'A', V, "account(s)", "comma separated list of accounts\nto view, default is all accounts"}, filter_words<&wire::JobFilter::accounts>, "SQUEUE_ACCOUNT"},
-    {{"all", 'a', N, nullptr, "display jobs in hidden partitions (always done)"}, accept, "SQUEUE_ALL"},
+    {{"all", 'a', N, nullptr, "display jobs in hidden partitions"}, flag<&Squeue::all>, "SQUEUE_ALL"},
     {{"array-unique", 0, N, nullptr, "display one unique pending job array\nelement per line (always done)"}, accept, "SQUEUE_ARRAY_UNIQUE"},
-    {{"clusters", 'M', V}, nullptr, "SLURM_CLUSTERS"},
+    {{"clusters", 'M', V, "cluster_name", "cluster to issue commands to: this one's name, or all", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
     {{"expand-patterns", 0, N, nullptr, "expand file name patterns (always done)"}, accept, "SQUEUE_EXPAND_PATTERNS"},
-    {{"federation", 0, N}, nullptr, "SQUEUE_FEDERATION"},
+    {{"federation", 0, N, nullptr, "report federated information if a member\nof one (there is none)"}, accept, "SQUEUE_FEDERATION"},
     {{"noheader", 'h', N, nullptr, "no headers on output"}, flag<&Squeue::no_header>},
-    {{"hide", 0, N}},
+    {{"hide", 0, N, nullptr, "do not display jobs in hidden partitions"}, set_hide},
     {{"iterate", 'i', V, "seconds", "specify an iteration period"}, set_iterate},
     {{"jobs", 'j', V, "job(s)", "comma separated list of jobs IDs\nto view, default is all"}, set_jobs},
-    {{"json", 0, M, "data_parser", "produce JSON output"}, flag<&Squeue::json>},
+    {{"json", 0, M, "data_parser", "produce JSON output"}, set_document<DocumentStyle::Kind::Json>},
     {{"local", 0, N, nullptr, "report information only about the local cluster"}, accept, "SQUEUE_LOCAL"},
     {{"long", 'l', N, nullptr, "long report"}, flag<&Squeue::long_form>},
     {{"licenses", 'L', V, "(license names)", "comma separated list of license names to view"}, own_words<&Squeue::licenses>, "SQUEUE_LICENSES"},
@@ -181,11 +201,11 @@ constexpr Option<Squeue> kOptions[] = {
     {{"format", 'o', V, "format", "format specification"}, set_format},
     {{"Format", 'O', V, "format", "format specification"}, set_long_format},
     {{"partition", 'p', V, "partition(s)", "comma separated list of partitions\nto view, default is all partitions"}, filter_words<&wire::JobFilter::partitions>, "SQUEUE_PARTITION"},
-    {{"priority", 'P', N}, nullptr, "SQUEUE_PRIORITY"},
+    {{"priority", 'P', N, nullptr, "a line for each partition that a pending job names"}, flag<&Squeue::by_partition>, "SQUEUE_PRIORITY"},
     {{"qos", 'q', V, "qos(s)", "comma separated list of qos's\nto view, default is all qos's"}, own_words<&Squeue::qos>, "SQUEUE_QOS"},
     {{"reservation", 'R', V, "name", "reservation to view, default is all"}, own_words<&Squeue::reservations>},
     {{"array", 'r', N, nullptr, "display one job array element per line"}, flag<&Squeue::expand_arrays>, "SQUEUE_ARRAY"},
-    {{"sibling", 0, N}, nullptr, "SQUEUE_SIBLING"},
+    {{"sibling", 0, N, nullptr, "report on each cluster of a federation (there is none)"}, accept, "SQUEUE_SIBLING"},
     {{"steps", 's', M, "step(s)", "comma separated list of job steps\nto view, default is all"}, set_steps},
     {{"sort", 'S', V, "fields", "comma separated list of fields to sort on"}, set_sort, "SQUEUE_SORT"},
     {{"start", 0, N, nullptr, "print expected start times of pending jobs"}, flag<&Squeue::start>},
@@ -193,7 +213,7 @@ constexpr Option<Squeue> kOptions[] = {
     {{"user", 'u', V, "user_name(s)", "comma separated list of users to view", "users"}, set_users, "SQUEUE_USERS"},
     {{"verbose", 'v', N, nullptr, "verbosity level"}, set_verbose},
     {{"version", 'V', N, nullptr, "output version information and exit"}, flag<&Squeue::version>},
-    {{"yaml", 0, M}},
+    {{"yaml", 0, M, "data_parser", "produce YAML output"}, set_document<DocumentStyle::Kind::Yaml>},
     {{"help", 0, N, nullptr, "show this help message"}, flag<&Squeue::help>},
     {{"usage", 0, N, nullptr, "display a brief summary of squeue options"}, flag<&Squeue::usage>},
 };
@@ -258,31 +278,44 @@ IndexSet tasks_asked_for(const model::Job& job, const wire::JobFilter& filter) {
   return filter.jobs.empty() ? *job.array_pending : asked.intersect(*job.array_pending);
 }
 
+// -P: a pending job once for each of its partitions (that was asked for).
+void add_by_partition(JobLine line, const Squeue& options, std::vector<JobLine>& lines) {
+  const auto& partitions = line.job->spec->partitions;
+  if (line.job->state != model::JobState::Pending || partitions.size() < 2) return lines.push_back(line);
+  for (const std::string& partition : partitions) {
+    if (!has_word(options.filter.partitions, partition)) continue;
+    line.partition = &partition;
+    lines.push_back(line);
+  }
+}
+
 std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options, std::size_t longest_array) {
   std::vector<JobLine> lines;
   lines.reserve(table.jobs.size());
   for (std::size_t i = 0; i < table.jobs.size(); ++i) {
     const model::Job& job = *table.jobs[i];
     if (!wanted(job, options)) continue;
-    JobLine line{&job,
-                 &table,
-                 i < table.expected_starts.size() ? table.expected_starts[i] : Time{},
-                 i < table.planned_nodes.size() ? &table.planned_nodes[i] : nullptr,
-                 std::nullopt,
-                 !options.no_convert,
-                 longest_array};
+    JobLine line{.job = &job,
+                 .table = &table,
+                 .expected_start = i < table.expected_starts.size() ? table.expected_starts[i] : Time{},
+                 .preemptable = i < table.preemptable.size() ? table.preemptable[i] : Time{},
+                 .planned_nodes = i < table.planned_nodes.size() ? &table.planned_nodes[i] : nullptr,
+                 .task = std::nullopt,
+                 .convert = !options.no_convert,
+                 .longest_array = longest_array};
+    const auto add = [&] { options.by_partition ? add_by_partition(line, options, lines) : lines.push_back(line); };
     if (!job.is_array_rest()) {
-      lines.push_back(line);
+      add();
       continue;
     }
     const IndexSet tasks = tasks_asked_for(job, options.filter);
     if (!options.expand_arrays && tasks == *job.array_pending) {
-      lines.push_back(line);
+      add();
       continue;
     }
     for (auto task = tasks.lowest(); task; task = tasks.next_after(*task)) {
       line.task = *task;
-      lines.push_back(line);
+      add();
     }
   }
   return lines;
@@ -354,10 +387,11 @@ int show_once(Context& context, Controller& controller, const Squeue& options, c
   std::size_t longest = 64;
   if (const auto given = context.env("SLURM_BITSTR_LEN")) longest = text::parse_decimal32(*given).value_or(64);
   std::vector<JobLine> lines = lines_of(table, options, longest);
-  if (options.json) {
-    context.out.write(jobs_json(lines, table, context.program));
+  if (options.document) {
+    context.out.write(jobs_document(lines, table, *options.document, context));
     return 0;
   }
+  print_cluster_line(context, options.clusters, table.cluster_name);
   if (!options.no_header) print_header(context, format);
   const std::string keys = options.sort.value_or(options.start ? "S" : "P,t,-p");
   if (const char bad = sort_lines(lines, keys)) {
@@ -369,9 +403,9 @@ int show_once(Context& context, Controller& controller, const Squeue& options, c
 }
 
 int show_steps(Context& context, Controller& controller, const Squeue& options) {
-  if (options.json) return report_unsupported(context, "--steps with --json");
   wire::JobFilter filter = options.filter;
   if (options.users_given && filter.users.empty()) filter.users = {Uid(~0u)};  // only names that nobody has
+  if (options.document) return show_steps_document(context, controller, filter, options.steps, *options.document);
   for (;;) {
     const int status = show_steps(context, controller, filter,
                                   {.picks = options.steps,
@@ -427,7 +461,9 @@ int cmd_squeue(Context& context) {
     options.users_given = true;
   }
   if (options.start) options.filter.states = {{model::JobState::Pending, 0}};
-  if (options.json && options.filter.states.empty()) options.filter.all_states = true;
+  // Who names a partition sees it.
+  options.filter.hide = !options.all && !context.is_root && options.filter.partitions.empty();
+  if (options.document && options.document->list) return list_document_styles(context);
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
 
   if (options.show_steps) {
@@ -443,6 +479,7 @@ int cmd_squeue(Context& context) {
     context.plain("slurm_load_jobs error: {}", words(controller.error()));
     return 1;
   }
+  if (!is_this_cluster(context, **controller, options.clusters)) return 1;
   if (const int status = check_nodes(context, **controller, options); status != 0) return status;
   for (;;) {
     const int status = show_once(context, **controller, options, format);

@@ -190,6 +190,7 @@ int cmd_srun(Context& context) {
         "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n");
     return 0;
   }
+  if (last.gres_help) return print_gres_help(context);
   if (components->back().program.empty()) {
     context.fatal("No command given to execute.");
     return 1;

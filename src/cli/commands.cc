@@ -7,12 +7,11 @@ namespace spur::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"sacctmgr", cmd_sacctmgr},
-    {"sacct", cmd_sacct},       {"sreport", cmd_sreport},
-    {"sattach", cmd_sattach},   {"salloc", cmd_salloc},   {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast}, {"scancel", cmd_scancel},
-    {"scontrol", cmd_scontrol}, {"sgather", cmd_sgather}, {"sinfo", cmd_sinfo},   {"sprio", cmd_sprio},
-    {"squeue", cmd_squeue},     {"srun", cmd_srun},       {"sstat", cmd_sstat},
-    {"sshare", cmd_sshare},
+    {"sacct", cmd_sacct},     {"sacctmgr", cmd_sacctmgr}, {"salloc", cmd_salloc},   {"sattach", cmd_sattach},
+    {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast},     {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol},
+    {"sdiag", cmd_sdiag},     {"sgather", cmd_sgather},   {"sinfo", cmd_sinfo},     {"sprio", cmd_sprio},
+    {"squeue", cmd_squeue},   {"sreport", cmd_sreport},   {"srun", cmd_srun},       {"sshare", cmd_sshare},
+    {"sstat", cmd_sstat},
 };
 
 }  // namespace

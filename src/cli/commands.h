@@ -19,6 +19,7 @@ int cmd_sbatch(Context& context);
 int cmd_sbcast(Context& context);
 int cmd_scancel(Context& context);
 int cmd_scontrol(Context& context);
+int cmd_sdiag(Context& context);
 int cmd_sgather(Context& context);
 int cmd_simulate(Context& context);
 int cmd_sinfo(Context& context);

@@ -53,7 +53,10 @@ class Controller {
   virtual Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
                                 const std::vector<std::string>& changed) = 0;
   virtual Status reconfigure() = 0;
-  virtual Status shutdown() = 0;
+  virtual Status shutdown(bool agents) = 0;
+  virtual Result<wire::ControllerStatistics> statistics(bool reset) = 0;
+  virtual Status set_debug(const std::string& level) = 0;
+  virtual Status top_jobs(const std::vector<JobId>& jobs) = 0;
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;

@@ -175,8 +175,24 @@ class FakeController : public Controller {
     calls.push_back("reconfigure");
     return {};
   }
-  Status shutdown() override {
-    calls.push_back("shutdown");
+  Status shutdown(bool agents) override {
+    calls.push_back(agents ? "shutdown all" : "shutdown");
+    return {};
+  }
+  Result<wire::ControllerStatistics> statistics(bool reset) override {
+    if (down) return unreachable();
+    if (reset) calls.push_back("reset statistics");
+    return controller_statistics;
+  }
+  wire::ControllerStatistics controller_statistics;
+  Status set_debug(const std::string& level) override {
+    calls.push_back("debug " + level);
+    return {};
+  }
+  Status top_jobs(const std::vector<JobId>& ids) override {
+    std::string call = "top";
+    for (const JobId id : ids) call += fmt::format(" {}", id.value);
+    calls.push_back(std::move(call));
     return {};
   }
   Result<model::JobPtr> wait_job(JobId id, bool until_final) override {

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "cli/job_option_values.h"
+#include "cli/login_environment.h"
 #include "cli/read_file.h"
 #include "text/decimal.h"
 #include "text/export_spec.h"
@@ -110,6 +111,16 @@ bool describes_a_job(std::string_view name) {
   return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+namespace {
+
+void set_entry(std::vector<std::string>& entries, const std::string& entry) {
+  const std::string_view name = name_of_entry(entry);
+  std::erase_if(entries, [&](const std::string& old) { return name_of_entry(old) == name; });
+  entries.push_back(entry);
+}
+
+}  // namespace
+
 OptionStatus capture_environment(const Context& context, JobRequest& request) {
   std::vector<std::string> own;
   for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry)
@@ -118,10 +129,23 @@ OptionStatus capture_environment(const Context& context, JobRequest& request) {
   auto wanted = text::parse_export(request.exported.value_or("ALL"));
   if (!wanted) return bad_option(wanted.error().message, 1);
   std::vector<std::string> entries = text::apply_export(*wanted, own);
+  if (request.login_environment) {
+    auto login = login_environment(request.run_as.value_or(Uid(::geteuid())), *request.login_environment);
+    if (!login) return bad_option(login.error().message, 1);
+    // What the login does not set stays, as far as it is the job's own: Slurm's variables and what --export names.
+    for (const std::string& entry : entries)
+      if (request.exported || name_of_entry(entry).starts_with("SLURM_") ||
+          name_of_entry(entry).starts_with("SBATCH_"))
+        set_entry(*login, entry);
+    entries = *std::move(login);
+    set_variable(entries, "SLURM_GET_USER_ENV", "1");
+  }
   if (request.export_file) {
     if (auto merged = merge_file(entries, *request.export_file); !merged) return merged;
   }
   // As sbatch of Slurm does: the node completes the environment with the user's own.
+  if (request.gpu_bind) set_variable(entries, "SLURM_GPU_BIND", *request.gpu_bind);
+  if (request.mem_bind) set_variable(entries, "SLURM_MEM_BIND", *request.mem_bind);
   if (wanted->wants_login_environment) set_variable(entries, "SLURM_GET_USER_ENV", "1");
   if (request.exported) set_variable(entries, "SLURM_EXPORT_ENV", *request.exported);
   set_variable(entries, "SLURM_SUBMIT_DIR", request.directory);
@@ -142,8 +166,8 @@ OptionStatus capture_process(const Context& context, JobRequest& request) {
   spec.rlimits = *std::move(limits);
   spec.submit_host = host_name();
   spec.session_id = static_cast<std::uint32_t>(std::max(::getsid(0), 0));
-  spec.uid = Uid(::geteuid());
-  spec.gid = Gid(::getegid());
+  spec.uid = request.run_as.value_or(Uid(::geteuid()));
+  spec.gid = request.run_as_group.value_or(Gid(::getegid()));
   spec.submit_line = context.program;
   for (const std::string& argument : context.arguments) spec.submit_line.append(" ").append(argument);
   return {};

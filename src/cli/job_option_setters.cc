@@ -79,6 +79,8 @@ OptionStatus set_dependency(Request& r, Value v) {
 }
 OptionStatus set_gres(Request& r, Value v) {
   r.gres_given = true;
+  r.gres_help = v == "help" || v == "list";
+  if (r.gres_help) return {};
   return take(r.gres, gres_request(v));
 }
 OptionStatus set_gpus(Request& r, Value v) {
@@ -375,14 +377,16 @@ OptionStatus set_uid(Request& r, Value v) {
   if (!r.is_root) return bad_option("--uid only permitted by root user");
   const auto uid = find_user(v);
   if (!uid) return invalid_specification("uid");
-  return *uid == kRootUid ? OptionStatus() : unsupported("--uid");
+  r.run_as = *uid;
+  return {};
 }
 
 OptionStatus set_gid(Request& r, Value v) {
   if (!r.is_root) return bad_option("--gid only permitted by root user");
   const auto gid = find_group(v);
   if (!gid) return invalid_specification("gid");
-  return gid->value == 0 ? OptionStatus() : unsupported("--gid");
+  r.run_as_group = *gid;
+  return {};
 }
 
 OptionStatus set_verbose(Request& r, Value v) {

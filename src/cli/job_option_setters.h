@@ -89,6 +89,14 @@ OptionStatus set_kill_on_invalid_dep(JobRequest& request, std::string_view value
 OptionStatus set_mail_type(JobRequest& request, std::string_view value);
 OptionStatus set_uid(JobRequest& request, std::string_view value);
 OptionStatus set_gid(JobRequest& request, std::string_view value);
+OptionStatus set_get_user_env(JobRequest& request, std::string_view value);
+OptionStatus set_acctg_freq(JobRequest& request, std::string_view value);
+OptionStatus set_profile(JobRequest& request, std::string_view value);
+OptionStatus set_no_kill(JobRequest& request, std::string_view value);
+OptionStatus set_burst_buffer_file(JobRequest& request, std::string_view value);
+OptionStatus set_always(JobRequest& request, std::string_view value);
+OptionStatus set_tres_per_task(JobRequest& request, std::string_view value);
+OptionStatus set_tres_bind(JobRequest& request, std::string_view value);
 OptionStatus set_verbose(JobRequest& request, std::string_view value);
 OptionStatus set_propagate(JobRequest& request, std::string_view value);
 OptionStatus set_distribution(JobRequest& request, std::string_view value);

@@ -27,11 +27,11 @@ constexpr unsigned kBoth = kSbatch | kSrun | kSalloc;  // that is, all
 // clang-format off
 constexpr JobOption kOptions[] = {
     {{{"account", 'A', V, "name", "charge job to specified account"}, set_text<&Spec::account>}, kBoth, "SBATCH_ACCOUNT", "SLURM_ACCOUNT"},
-    {{{"acctg-freq", 0, V}}, kBoth, "SBATCH_ACCTG_FREQ", "SLURM_ACCTG_FREQ"},
+    {{{"acctg-freq", 0, V, "<datatype>=<interval>", "accounting and profiling sampling intervals (checked;\nagents have one rate for all)"}, set_acctg_freq}, kBoth, "SBATCH_ACCTG_FREQ", "SLURM_ACCTG_FREQ"},
     {{{"array", 'a', V, "indexes", "job array index values"}, set_array}, kSbatch, "SBATCH_ARRAY_INX"},
     {{{"batch", 0, V}}, kSbatch, "SBATCH_BATCH"},
     {{{"bb", 0, V, "spec", "burst buffer specification, kept with the job"}, set_text<&Spec::burst_buffer>}, kBoth, nullptr, "SLURM_BURST_BUFFER"},
-    {{{"bbf", 0, V}}, kBoth},
+    {{{"bbf", 0, V, "file_name", "burst buffer specification file, kept with the job"}, set_burst_buffer_file}, kBoth},
     {{{"bcast", 0, M, "dest", "copy the program to the nodes (to dest) and run it\nfrom there"}, set_bcast}, kSrun, nullptr, "SLURM_BCAST"},
     {{{"bcast-exclude", 0, V, "paths", "directories whose shared objects stay with\n--send-libs, or NONE"}, set_bcast_exclude}, kSrun, nullptr, "SLURM_BCAST_EXCLUDE"},
     {{{"bell", 0, N, nullptr, "ring the terminal bell when the job is allocated"}, set_bell}, kSalloc, "SBATCH_BELL"},
@@ -81,9 +81,9 @@ constexpr JobOption kOptions[] = {
     {{{"external-launcher", 0, N}}, kSrun},
     {{{"extra", 0, V, "string", "arbitrary string kept with the job"}, set_text<&Spec::extra>}},
     {{{"extra-node-info", 'B', V, "S[:C[:T]]", "sockets per node, cores per socket and threads per\ncore that nodes must have"}, set_extra_node_info}},
-    {{{"get-user-env", 0, M}}, kSbatch, "SBATCH_GET_USER_ENV"},
+    {{{"get-user-env", 0, M, "secs", "use the environment that the user has after logging in"}, set_get_user_env}, kSbatch, "SBATCH_GET_USER_ENV"},
     {{{"gid", 0, V, "group_id", "group ID to run job as (user root only)"}, set_gid}},
-    {{{"gpu-bind", 0, V}}, kSbatch | kSalloc, "SBATCH_GPU_BIND"},
+    {{{"gpu-bind", 0, V, "type", "binding of tasks to GPUs in the job's steps"}, set_gpu_bind}, kSbatch | kSalloc, "SBATCH_GPU_BIND"},
     {{{"gpu-bind", 0, V, "type", "bind tasks to GPUs: none, single:<tasks>,\nper_task:<gpus>, map_gpu:<list>, mask_gpu:<list>"}, set_gpu_bind}, kSrun, nullptr, "SLURM_GPU_BIND"},
     {{{"gpu-freq", 0, V}}, kBoth, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ"},
     {{{"gpus", 'G', V, "n", "count of GPUs required for the job"}, set_gpus}, kBoth, "SBATCH_GPUS", "SLURM_GPUS"},
@@ -109,7 +109,7 @@ constexpr JobOption kOptions[] = {
     {{{"mail-user", 0, V, "user", "who to send email notification for job state\nchanges"}, set_text<&Spec::mail_user>}},
     {{{"mcs-label", 0, V}}},
     {{{"mem", 0, V, "MB", "minimum amount of real memory"}, set_mem}, kBoth, "SBATCH_MEM_PER_NODE", "SLURM_MEM_PER_NODE"},
-    {{{"mem-bind", 0, V}}, kSbatch | kSalloc, "SBATCH_MEM_BIND"},
+    {{{"mem-bind", 0, V, "type", "binding of memory to NUMA nodes in the job's steps"}, set_mem_bind}, kSbatch | kSalloc, "SBATCH_MEM_BIND"},
     {{{"mem-bind", 0, V, "type", "bind memory to NUMA nodes: none, rank, local,\nmap_mem:<list>, mask_mem:<list>; before it: prefer,\nquiet or verbose"}, set_mem_bind}, kSrun, nullptr, "SLURM_MEM_BIND"},
     {{{"mem-per-cpu", 0, V, "MB", "maximum amount of real memory per allocated cpu\nrequired by the job"}, set_mem_per_cpu}, kBoth, "SBATCH_MEM_PER_CPU", "SLURM_MEM_PER_CPU"},
     {{{"mem-per-gpu", 0, V, "MB", "real memory required per allocated GPU"}, set_mem_per_gpu}, kBoth, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU"},
@@ -122,7 +122,7 @@ constexpr JobOption kOptions[] = {
     {{{"no-bell", 0, N, nullptr, "do NOT ring the terminal bell"}, set_no_bell}, kSalloc, "SBATCH_NO_BELL"},
     {{{"no-shell", 0, N, nullptr, "keep the allocation without running anything in it"}, set_request_flag<&JobRequest::no_shell>}, kSalloc},
     {{{"no-allocate", 'Z', N}}, kSrun},
-    {{{"no-kill", 'k', M}}, kBoth, "SBATCH_NO_KILL", "SLURM_NO_KILL"},
+    {{{"no-kill", 'k', M, "off", "do not kill the job on node failure (only \"off\" yet)"}, set_no_kill}, kBoth, "SBATCH_NO_KILL", "SLURM_NO_KILL"},
     {{{"no-requeue", 0, N, nullptr, "if set, do not permit the job to be requeued"}, set_no_requeue}, kSbatch, "SBATCH_NO_REQUEUE"},
     {{{"nodefile", 'F', V, "filename", "request a specific list of hosts"}, set_nodefile}},
     {{{"nodelist", 'w', V, "hosts...", "request a specific list of hosts"}, set_nodelist}},
@@ -143,7 +143,7 @@ constexpr JobOption kOptions[] = {
     {{{"prefer", 0, V, "list", "features desired but not required by the job"}, set_text<&Spec::prefer>}, kBoth, "SBATCH_PREFER", "SLURM_PREFER"},
     {{{"preserve-env", 'E', N}}, kSrun},
     {{{"priority", 0, V, "value", "set the priority of the job to value"}, set_priority}},
-    {{{"profile", 0, V}}, kBoth, "SBATCH_PROFILE", "SLURM_PROFILE"},
+    {{{"profile", 0, V, "value", "profiles to write (checked; none are written)"}, set_profile}, kBoth, "SBATCH_PROFILE", "SLURM_PROFILE"},
     {{{"prolog", 0, V, "program", "run \"program\" before launching job step"}, set_request_text<&JobRequest::prolog>}, kSrun, nullptr, "SLURM_PROLOG"},
     {{{"propagate", 0, M, "rlimits", "propagate all [or specific list of] rlimits"}, set_propagate}},
     {{{"pty", 0, N, nullptr, "run task zero in pseudo terminal"}, set_request_flag<&JobRequest::pty>}, kSrun},
@@ -162,7 +162,7 @@ constexpr JobOption kOptions[] = {
     {{{"sockets-per-node", 0, V, "n", "number of sockets per node to allocate"}, set_sockets_per_node}},
     {{{"spread-job", 0, N, nullptr, "spread job across as many nodes as possible"}, set_flag<&Spec::spread_nodes>}, kBoth, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB"},
     {{{"spread-segments", 0, N}}, kBoth},
-    {{{"stepmgr", 0, N}}, kBoth},
+    {{{"stepmgr", 0, N, nullptr, "steps are managed on the job's own nodes (always done)"}, set_always}, kBoth},
     {{{"switches", 0, V, "max-switches{@max-time-to-wait}", "optimum switches and max time to wait for optimum"}, set_switches}, kBoth, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH"},
     {{{"task-epilog", 0, V, "program", "run \"program\" after each task"}, set_request_text<&JobRequest::task_epilog>}, kSrun, nullptr, "SLURM_TASK_EPILOG"},
     {{{"task-prolog", 0, V, "program", "run \"program\" before each task"}, set_request_text<&JobRequest::task_prolog>}, kSrun, nullptr, "SLURM_TASK_PROLOG"},
@@ -174,8 +174,8 @@ constexpr JobOption kOptions[] = {
     {{{"time-min", 0, V, "minutes", "minimum time limit (if distinct)"}, set_time_min}},
     {{{"tmp", 0, V, "MB", "minimum amount of temporary disk"}, set_tmp}},
     {{{"treewidth", 0, V}}, kSrun},
-    {{{"tres-bind", 0, V}}, kBoth, "SBATCH_TRES_BIND", "SLURM_TRES_BIND"},
-    {{{"tres-per-task", 0, V}}, kBoth, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK"},
+    {{{"tres-bind", 0, V, "...", "task to tres binding options: gres/gpu:<--gpu-bind>"}, set_tres_bind}, kBoth, "SBATCH_TRES_BIND", "SLURM_TRES_BIND"},
+    {{{"tres-per-task", 0, V, "list", "CPUs and devices of each task: cpu:2,gres/gpu:1"}, set_tres_per_task}, kBoth, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK"},
     {{{"uid", 0, V, "user_id", "user ID to run job as (user root only)"}, set_uid}, kSbatch | kSalloc},
     {{{"unbuffered", 'u', N, nullptr, "do not line-buffer stdout/err"}, set_request_flag<&JobRequest::unbuffered>}, kSrun, nullptr, "SLURM_UNBUFFEREDIO"},
     {{{"use-min-nodes", 0, N, nullptr, "if a range of node counts is given, prefer the\nsmaller count"}, set_flag<&Spec::fewest_nodes>}, kBoth, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES"},
@@ -249,6 +249,21 @@ std::uint32_t count_different(const std::string& hostlist) {
 }
 
 }  // namespace
+
+int print_gres_help(Context& context) {
+  const auto controller = context.controller();
+  const auto config =
+      controller ? (*controller)->config() : Result<model::ClusterConfig>(std::unexpected(controller.error()));
+  if (!config) {
+    context.error("{}", words(config.error()));
+    return 1;
+  }
+  context.out.write("Valid gres options are:\n");
+  for (const auto& [key, value] : config->shown)
+    if (key == "GresTypes" && value != "(null)")
+      for (const std::string_view name : text::split(value, ',')) context.out.print("{}[[:type]:count]\n", name);
+  return 0;
+}
 
 OptionStatus settle_distribution(const Context& context, JobRequest& request) {
   using Nodes = model::Distribution::Nodes;

@@ -41,6 +41,11 @@ struct JobRequest {
   bool core_spec_given = false, thread_spec_given = false;
   std::optional<std::uint32_t> plane_size;  // SLURM_DIST_PLANESIZE: of `-m plane`
 
+  std::optional<Uid> run_as;  // --uid, --gid: root submits for somebody
+  std::optional<Gid> run_as_group;
+  std::optional<seconds> login_environment;  // --get-user-env: how long it may take
+  bool gres_help = false;                    // --gres=help
+
   // sbatch
   bool parsable = false, wait = false, ignore_pbs = false;
   std::optional<std::string> wrap;
@@ -95,6 +100,9 @@ int apply_job_environment(Context& context, JobCommand command, JobRequest& requ
 // -m arbitrary and SLURM_HOSTFILE: the nodes of the tasks become the nodes asked for. Part of reconcile; for a step
 // it is all there is to settle.
 OptionStatus settle_distribution(const Context& context, JobRequest& request);
+
+// --gres=help: the names that there are; exit status 0, or what went wrong.
+int print_gres_help(Context& context);
 
 // What several options mean together, as Slurm settles it; may print a warning.
 OptionStatus reconcile(Context& context, JobRequest& request);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/document.h"
 #include "cli/scontrol_records.h"
 
 namespace spur::cli {
@@ -15,9 +16,9 @@ namespace spur::cli {
 struct Scontrol {
   Context& context;
   RecordStyle style;
-  bool all = false;    // hidden partitions too
-  bool quiet = false;  // -Q: no message for what went wrong, the exit status says it
-  bool json = false;
+  bool all = false;                       // hidden partitions too
+  bool quiet = false;                     // -Q: no message for what went wrong, the exit status says it
+  std::optional<DocumentStyle> document;  // --json, --yaml
   int exit_status = 0;
   bool quit = false;
 
@@ -52,6 +53,18 @@ void scontrol_liststeps(Scontrol& run, const Words& words);
 void scontrol_show_topology(Scontrol& run, const std::string& name);
 void scontrol_wait_job(Scontrol& run, const Words& words);
 void scontrol_ping(Scontrol& run, const Words& words);
+void scontrol_shutdown(Scontrol& run, const Words& words);
+void scontrol_setdebug(Scontrol& run, const Words& words);
+void scontrol_setdebugflags(Scontrol& run, const Words& words);
+void scontrol_schedloglevel(Scontrol& run, const Words& words);
+void scontrol_top(Scontrol& run, const Words& words);
+void scontrol_getaddrs(Scontrol& run, const Words& words);
+void scontrol_reboot(Scontrol& run, const Words& words);
+void scontrol_cancel_reboot(Scontrol& run, const Words& words);
+void scontrol_power(Scontrol& run, const Words& words);
+void scontrol_token(Scontrol& run, const Words& words);
+void scontrol_fsdampeningfactor(Scontrol& run, const Words& words);
+void scontrol_cluster(Scontrol& run, const Words& words);
 
 // "key=value" in two; an absent "=" gives an empty value and has_value false.
 struct KeyValue {
@@ -63,7 +76,7 @@ KeyValue split_pair(std::string_view word);
 void scontrol_create_reservation(Scontrol& run, const Words& words);
 void scontrol_update_reservation(Scontrol& run, const KeyValue& entity, const Words& pairs);
 void scontrol_show_reservation(Scontrol& run, const std::string& name);  // empty: all
-void scontrol_show_step(Scontrol& run, const std::string& name);  // empty: all
+void scontrol_show_step(Scontrol& run, const std::string& name);         // empty: all
 void scontrol_update_partition(Scontrol& run, const KeyValue& entity, const Words& pairs);
 
 // Slurm's words for a refused update: somebody else's job or node is "Invalid user id" there.

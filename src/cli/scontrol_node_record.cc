@@ -7,6 +7,7 @@
 #include "cli/record.h"
 #include "cli/scontrol_records.h"
 #include "cli/users.h"
+#include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/memory_size.h"
 #include "text/printable.h"
@@ -25,6 +26,35 @@ std::string or_all(const std::vector<std::string>& words) {
 std::string_view yes_no(bool value) {
   return value ? "YES" : "NO";
 }
+
+std::string partitions_of(const Node& node, const wire::ClusterTable& table) {
+  std::vector<std::string> names;
+  for (const Partition& partition : table.partitions)
+    if (std::ranges::binary_search(partition.nodes, node.index)) names.push_back(partition.config.name);
+  return join(names, ",");
+}
+
+std::string oversubscribe_text(const model::PartitionConfig& config) {
+  switch (config.oversubscribe) {
+    case model::OverSubscribe::No:
+      return "NO";
+    case model::OverSubscribe::Exclusive:
+      return "EXCLUSIVE";
+    case model::OverSubscribe::Yes:
+      return fmt::format("YES:{}", config.oversubscribe_count);
+    case model::OverSubscribe::Force:
+      return fmt::format("FORCE:{}", config.oversubscribe_count);
+  }
+  return "NO";
+}
+
+std::string memory_limit(const char* what, const std::optional<std::uint64_t>& per_cpu,
+                         const std::optional<std::uint64_t>& per_node) {
+  if (per_cpu) return fmt::format("{}MemPerCPU={}", what, *per_cpu);
+  return fmt::format("{}MemPerNode={}", what, per_node ? fmt::format("{}", *per_node) : "UNLIMITED");
+}
+
+}  // namespace
 
 // "127.0.0.1:6818" in two.
 std::pair<std::string, std::string> host_and_port(const std::string& address) {
@@ -51,47 +81,6 @@ std::string used_tres(const Node& node) {
     if (used > 0) text.append(fmt::format("{}gres/{}={}", text.empty() ? "" : ",", devices.gres, used));
   }
   return text;
-}
-
-std::string partitions_of(const Node& node, const wire::ClusterTable& table) {
-  std::vector<std::string> names;
-  for (const Partition& partition : table.partitions)
-    if (std::ranges::binary_search(partition.nodes, node.index)) names.push_back(partition.config.name);
-  return join(names, ",");
-}
-
-std::string oversubscribe_text(const model::PartitionConfig& config) {
-  switch (config.oversubscribe) {
-    case model::OverSubscribe::No:
-      return "NO";
-    case model::OverSubscribe::Exclusive:
-      return "EXCLUSIVE";
-    case model::OverSubscribe::Yes:
-      return fmt::format("YES:{}", config.oversubscribe_count);
-    case model::OverSubscribe::Force:
-      return fmt::format("FORCE:{}", config.oversubscribe_count);
-  }
-  return "NO";
-}
-
-std::string_view partition_state(model::PartitionState state) {
-  switch (state) {
-    case model::PartitionState::Up:
-      return "UP";
-    case model::PartitionState::Down:
-      return "DOWN";
-    case model::PartitionState::Drain:
-      return "DRAIN";
-    case model::PartitionState::Inactive:
-      return "INACTIVE";
-  }
-  return "UP";
-}
-
-std::string memory_limit(const char* what, const std::optional<std::uint64_t>& per_cpu,
-                         const std::optional<std::uint64_t>& per_node) {
-  if (per_cpu) return fmt::format("{}MemPerCPU={}", what, *per_cpu);
-  return fmt::format("{}MemPerNode={}", what, per_node ? fmt::format("{}", *per_node) : "UNLIMITED");
 }
 
 std::string partition_tres(const Partition& partition, const wire::ClusterTable& table) {
@@ -131,7 +120,19 @@ std::string partition_nodes(const Partition& partition, const wire::ClusterTable
   return text::compress_hostlist(names);
 }
 
-}  // namespace
+std::string_view partition_state(model::PartitionState state) {
+  switch (state) {
+    case model::PartitionState::Up:
+      return "UP";
+    case model::PartitionState::Down:
+      return "DOWN";
+    case model::PartitionState::Drain:
+      return "DRAIN";
+    case model::PartitionState::Inactive:
+      return "INACTIVE";
+  }
+  return "UP";
+}
 
 std::string node_record(const Node& node, const wire::ClusterTable& table, RecordStyle style) {
   const model::NodeHardware& hardware = node.hardware;
@@ -209,8 +210,18 @@ std::string partition_record(const Partition& partition, const wire::ClusterTabl
 
 std::string config_text(const model::ClusterConfig& config, Time as_of) {
   std::string text = fmt::format("Configuration data as of {}\n", moment(as_of, "Unknown"));
-  for (const auto& [key, value] : config.shown)
-    text.append(fmt::format("{:<23} = {}\n", key, or_null(printable(value))));
+  for (const auto& [key, value] : config.shown) {
+    if (key.empty()) {  // a heading
+      text.append(fmt::format("\n{}\n", printable(value)));
+      continue;
+    }
+    std::string shown = or_null(printable(value));
+    if (key == "PriorityFlags" && value.empty()) shown.clear();
+    // Whatever the file says, a moment reads as all moments do.
+    if (const auto seconds_of = text::parse_decimal(value); key == "BOOT_TIME" && seconds_of)
+      shown = moment(from_unix_seconds(static_cast<std::int64_t>(*seconds_of)), "Unknown");
+    text.append(fmt::format("{:<23} = {}\n", key, shown));
+  }
   return text;
 }
 

@@ -24,6 +24,16 @@ std::string job_record(const model::Job& job, const wire::JobTable& table, const
                        std::optional<std::uint32_t> task, RecordStyle style);
 std::string node_record(const model::Node& node, const wire::ClusterTable& table, RecordStyle style);
 std::string partition_record(const model::Partition& partition, const wire::ClusterTable& table, RecordStyle style);
+// Parts of them that other forms of the same answer show.
+std::pair<std::string, std::string> host_and_port(const std::string& address);
+std::string configured_tres(const model::NodeHardware& hardware);
+std::string used_tres(const model::Node& node);
+std::string partition_tres(const model::Partition& partition, const wire::ClusterTable& table);
+std::uint64_t partition_cpus(const model::Partition& partition, const wire::ClusterTable& table);
+std::string partition_nodes(const model::Partition& partition, const wire::ClusterTable& table);
+std::string_view partition_state(model::PartitionState state);
+// "cpu=2,gres/gpu=1" of a reservation; empty: it holds none.
+std::string reservation_tres(const wire::ReservationRow& row);
 std::string config_text(const model::ClusterConfig& config, Time as_of);
 
 }  // namespace spur::cli

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <optional>
 
+#include "cli/api_documents.h"
 #include "cli/display.h"
 #include "cli/record.h"
 #include "cli/scontrol.h"
@@ -281,20 +282,6 @@ std::string licenses_text(const std::vector<model::LicenseRequest>& list) {
   return or_null(out);
 }
 
-std::string tres_text(const wire::ReservationRow& row) {
-  std::string out = row.cpu_count > 0 ? fmt::format("cpu={}", row.cpu_count) : "";
-  std::vector<std::pair<std::string, std::size_t>> devices;
-  for (const model::ReservedNode& node : row.reservation.nodes)
-    for (const model::DeviceGrant& grant : node.devices) {
-      const std::string name = grant.type.empty() ? grant.gres : grant.gres + ":" + grant.type;
-      auto at = std::ranges::find(devices, name, &std::pair<std::string, std::size_t>::first);
-      if (at == devices.end()) at = devices.insert(at, {name, 0});
-      at->second += grant.indices.size();
-    }
-  for (const auto& [name, count] : devices) out += fmt::format("{}gres/{}={}", out.empty() ? "" : ",", name, count);
-  return or_null(out);
-}
-
 std::string record_of(const wire::ReservationRow& row, Time now, const RecordStyle& style) {
   const model::Reservation& r = row.reservation;
   const model::Occurrence at = model::occurrence(r, now);
@@ -306,7 +293,7 @@ std::string record_of(const wire::ReservationRow& row, Time now, const RecordSty
               row.node_count, row.core_count, or_null(text::printable(r.features)),
               or_null(text::printable(r.partition)), model::flags_text(r));
   for (const auto& [node, cores] : row.partial) record.line("  NodeName={} CoreIDs={}", node, cores);
-  record.line("TRES={}", tres_text(row));
+  record.line("TRES={}", or_null(reservation_tres(row)));
   record.line("Users={} Groups={} Accounts={} Licenses={} State={} BurstBuffer={}", names_text(r.users),
               names_text(r.groups), names_text(r.accounts), licenses_text(r.licenses),
               at.start <= now && now < at.end ? "ACTIVE" : "INACTIVE", or_null(text::printable(r.burst_buffer)));
@@ -318,6 +305,20 @@ std::string record_of(const wire::ReservationRow& row, Time now, const RecordSty
 }
 
 }  // namespace
+
+std::string reservation_tres(const wire::ReservationRow& row) {
+  std::string out = row.cpu_count > 0 ? fmt::format("cpu={}", row.cpu_count) : "";
+  std::vector<std::pair<std::string, std::size_t>> devices;
+  for (const model::ReservedNode& node : row.reservation.nodes)
+    for (const model::DeviceGrant& grant : node.devices) {
+      const std::string name = grant.type.empty() ? grant.gres : grant.gres + ":" + grant.type;
+      auto at = std::ranges::find(devices, name, &std::pair<std::string, std::size_t>::first);
+      if (at == devices.end()) at = devices.insert(at, {name, 0});
+      at->second += grant.indices.size();
+    }
+  for (const auto& [name, count] : devices) out += fmt::format("{}gres/{}={}", out.empty() ? "" : ",", name, count);
+  return out;
+}
 
 void scontrol_create_reservation(Scontrol& run, const Words& words_given) {
   ReservationChange change;
@@ -347,18 +348,21 @@ void scontrol_update_reservation(Scontrol& run, const KeyValue& entity, const Wo
 }
 
 void scontrol_show_reservation(Scontrol& run, const std::string& name) {
-  if (run.json) return run.fail("scontrol: error: show reservation --json is not supported yet");
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   const auto table = controller->reservations();
   if (!table) return run.fail("slurm_load_reservations error: {}", words(table.error()));
-  bool any = false;
-  for (const wire::ReservationRow& row : table->rows) {
-    if (!name.empty() && row.reservation.name != name) continue;
-    run.context.out.write(record_of(row, table->as_of, run.style));
-    any = true;
+  std::vector<const wire::ReservationRow*> shown;
+  for (const wire::ReservationRow& row : table->rows)
+    if (name.empty() || row.reservation.name == name) shown.push_back(&row);
+  if (run.document) {
+    if (shown.empty() && !name.empty()) run.exit_status = 1;
+    const auto reply = controller->ping(0);
+    return run.context.out.write(reservations_document(*table, reply ? reply->cluster_name : std::string(), shown,
+                                                       *run.document, run.context));
   }
-  if (any) return;
+  for (const wire::ReservationRow* row : shown) run.context.out.write(record_of(*row, table->as_of, run.style));
+  if (!shown.empty()) return;
   if (!name.empty()) run.exit_status = 1;
   if (!run.quiet)
     run.context.out.write(name.empty() ? "No reservations in the system\n"

@@ -3,12 +3,12 @@
 // `scontrol show hostnames` inside jobs, by the thousand.
 #include <algorithm>
 
+#include "cli/api_documents.h"
 #include "cli/display.h"
 #include "cli/job_target.h"
 #include "cli/options.h"
 #include "cli/read_file.h"
 #include "cli/scontrol.h"
-#include "cli/sinfo_json.h"
 #include "model/distribution.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
@@ -83,8 +83,19 @@ void print_jobs(Scontrol& run, const wire::JobTable& table, const state::JobTarg
   if (!run.quiet) run.context.out.print("Job {} not found\n", shown);
 }
 
+void print_jobs_document(Scontrol& run, const wire::JobTable& table) {
+  std::vector<JobLine> lines;
+  for (std::size_t i = 0; i < table.jobs.size(); ++i)
+    lines.push_back({.job = table.jobs[i].get(),
+                     .table = &table,
+                     .expected_start = i < table.expected_starts.size() ? table.expected_starts[i] : Time{},
+                     .preemptable = i < table.preemptable.size() ? table.preemptable[i] : Time{},
+                     .planned_nodes = i < table.planned_nodes.size() ? &table.planned_nodes[i] : nullptr,
+                     .task = std::nullopt});
+  run.context.out.write(jobs_document(lines, table, *run.document, run.context));
+}
+
 void show_job(Scontrol& run, const std::string& id) {
-  if (run.json) return run.fail("scontrol: error: show job --json is not supported yet (squeue --json is)");
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   std::vector<std::string> ids = split_job_list(id);
@@ -92,6 +103,7 @@ void show_job(Scontrol& run, const std::string& id) {
   for (const std::string& one : ids) {
     wire::JobFilter filter;
     filter.all_states = true;
+    filter.hide = !run.all && !run.context.is_root && one.empty();
     std::optional<state::JobTarget> target;
     if (!one.empty()) {
       target = parse_job_target(one);
@@ -107,6 +119,7 @@ void show_job(Scontrol& run, const std::string& id) {
                table ? std::string(slurm_message(ErrorCode::InvalidJobId)) : words(table.error()));
       continue;
     }
+    if (run.document) return print_jobs_document(run, *table);
     print_jobs(run, *table, target ? &*target : nullptr, one);
   }
 }
@@ -116,7 +129,9 @@ void show_node(Scontrol& run, const std::string& list) {
   if (controller == nullptr) return;
   const auto table = controller->cluster();
   if (!table) return run.fail("slurm_load_node error: {}", words(table.error()));
-  std::vector<bool> wanted(table->nodes.size(), list.empty());
+  std::vector<const model::Node*> nodes;
+  if (list.empty())
+    for (const model::NodePtr& node : table->nodes) nodes.push_back(node.get());
   if (!list.empty()) {
     const auto names = text::expand_hostlist(list);
     if (!names) return run.fail("slurm_load_node error: {}", slurm_message(ErrorCode::InvalidNode));
@@ -124,35 +139,39 @@ void show_node(Scontrol& run, const std::string& list) {
       const auto found =
           std::ranges::find_if(table->nodes, [&](const model::NodePtr& node) { return node->name == name; });
       if (found != table->nodes.end()) {
-        wanted[static_cast<std::size_t>(found - table->nodes.begin())] = true;
-        if (!run.json) run.context.out.write(node_record(**found, *table, run.style));
+        nodes.push_back(found->get());
+        if (!run.document) run.context.out.write(node_record(**found, *table, run.style));
         continue;
       }
       run.exit_status = 1;
-      if (!run.quiet) run.context.out.print("Node {} not found\n", name);
+      if (!run.quiet && !run.document) run.context.out.print("Node {} not found\n", name);
     }
   }
-  if (run.json) return run.context.out.write(nodes_json(*table, wanted, run.context.program));
+  if (run.document) return run.context.out.write(nodes_document(*table, nodes, *run.document, run.context));
   if (!list.empty()) return;
-  for (const model::NodePtr& node : table->nodes) run.context.out.write(node_record(*node, *table, run.style));
-  if (table->nodes.empty() && !run.quiet) run.context.out.write("No nodes in the system\n");
+  for (const model::Node* node : nodes) run.context.out.write(node_record(*node, *table, run.style));
+  if (nodes.empty() && !run.quiet) run.context.out.write("No nodes in the system\n");
 }
 
 void show_partition(Scontrol& run, const std::string& name) {
-  if (run.json) return run.fail("scontrol: error: show partition --json is not supported yet");
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   const auto table = controller->cluster();
   if (!table) return run.fail("slurm_load_partitions error: {}", words(table.error()));
-  bool any = false;
+  std::vector<const model::Partition*> shown;
   for (const model::Partition& partition : table->partitions) {
     if ((!run.all && !run.context.is_root && !is_visible(partition)) ||
         (!name.empty() && partition.config.name != name))
       continue;
-    run.context.out.write(partition_record(partition, *table, run.style));
-    any = true;
+    shown.push_back(&partition);
   }
-  if (any) return;
+  if (run.document) {
+    if (shown.empty() && !name.empty()) run.exit_status = 1;
+    return run.context.out.write(partitions_document(*table, shown, *run.document, run.context));
+  }
+  for (const model::Partition* partition : shown)
+    run.context.out.write(partition_record(*partition, *table, run.style));
+  if (!shown.empty()) return;
   if (!name.empty()) run.exit_status = 1;
   if (!run.quiet)
     run.context.out.write(name.empty() ? "No partitions in the system\n"
@@ -184,16 +203,22 @@ void show_licenses(Scontrol& run, const std::string& name) {
       {model::JobState::Running, 0}, {model::JobState::Suspended, 0}, {std::nullopt, model::kCompleting}};
   const auto table = controller->jobs(filter);
   if (!table) return run.fail("slurm_load_licenses error: {}", words(table.error()));
+  std::vector<LicenseOf> shown;
   for (const auto& license : config->licenses) {
     if (!name.empty() && license.name != name) continue;
     std::uint64_t used = 0;
     for (const model::JobPtr& job : table->jobs)
       for (const model::LicenseRequest& taken : job->spec->licenses)
         if (taken.name == license.name) used += taken.count;
-    run.context.out.print("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n",
-                          text::printable(license.name), run.style.one_line ? " " : "\n    ", license.count, used,
-                          license.count - std::min<std::uint64_t>(used, license.count));
+    shown.push_back({license.name, license.count, used, 0});
   }
+  if (run.document)
+    return run.context.out.write(
+        licenses_document(shown, table->cluster_name, table->as_of, *run.document, run.context));
+  for (const LicenseOf& license : shown)
+    run.context.out.print("LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n",
+                          text::printable(license.name), run.style.one_line ? " " : "\n    ", license.total,
+                          license.used, license.total - std::min(license.used, license.total));
   if (config->licenses.empty() && !run.quiet) run.context.out.write("No licenses configured in Slurm.\n");
 }
 
@@ -307,11 +332,24 @@ void scontrol_ping(Scontrol& run, const Words&) {
   if (controller == nullptr) return;
   // One controller may have several addresses (its socket and its port): each host is named once.
   std::vector<std::string> known;
+  std::vector<PingOf> pings;
+  std::string cluster;
   for (std::size_t i = 0; i < controller->controller_count(); ++i) {
+    const Time before = run.context.now();
     const auto reply = controller->ping(i);
     if (!reply || std::ranges::find(known, reply->host) != known.end()) continue;
-    run.context.out.print("Slurmctld({}) at {} is UP\n", reply->is_leader ? "primary" : "backup", reply->host);
+    if (!run.document)
+      run.context.out.print("Slurmctld({}) at {} is UP\n", reply->is_leader ? "primary" : "backup", reply->host);
     known.push_back(reply->host);
+    pings.push_back({reply->host, true, reply->is_leader, (run.context.now() - before).count()});
+    cluster = reply->cluster_name;
+  }
+  if (run.document) {
+    if (pings.empty()) {
+      pings.push_back({"localhost", false, true, 0});
+      run.exit_status = 1;
+    }
+    return run.context.out.write(pings_document(pings, cluster, *run.document, run.context));
   }
   if (!known.empty()) return;
   run.exit_status = 1;

@@ -8,6 +8,7 @@
 #include "cli/display.h"
 #include "cli/record.h"
 #include "cli/scontrol.h"
+#include "cli/squeue_steps.h"
 #include "cli/steps.h"
 #include "model/distribution.h"
 #include "text/decimal.h"
@@ -90,7 +91,6 @@ bool read_target(Scontrol& run, const std::string& text, PidTarget& out) {
 }  // namespace
 
 void scontrol_show_step(Scontrol& run, const std::string& name) {
-  if (run.json) return run.fail("scontrol: error: show step --json is not supported yet");
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   std::vector<StepPick> picks;
@@ -104,6 +104,10 @@ void scontrol_show_step(Scontrol& run, const std::string& name) {
     if (known && known->unknown_job)
       return run.fail("slurm_get_job_steps error: {}", slurm_message(ErrorCode::InvalidJobId));
     filter.jobs.clear();  // components and tasks of an array have ids of their own
+  }
+  if (run.document) {
+    run.exit_status = show_steps_document(run.context, *controller, filter, picks, *run.document);
+    return;
   }
   const auto steps = running_steps(*controller, filter);
   if (!steps) return run.fail("slurm_get_job_steps error: {}", words(steps.error()));

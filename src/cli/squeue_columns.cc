@@ -191,7 +191,7 @@ std::string over_subscribe(Line l) {
   return oversubscribe_word(spec(l));
 }
 std::string partition(Line l) {
-  return job_partition(*l.job);
+  return l.partition ? *l.partition : job_partition(*l.job);
 }
 std::string preempt_time(Line l) {
   return moment(l.job->preempt_at, "N/A");

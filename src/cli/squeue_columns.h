@@ -18,8 +18,10 @@ struct JobLine {
   const model::Job* job = nullptr;
   const wire::JobTable* table = nullptr;
   Time expected_start;
+  Time preemptable{};                          // from when on it may be preempted; not set: not known
   const std::string* planned_nodes = nullptr;  // where it is expected to start; null: not known
   std::optional<std::uint32_t> task;           // set where the line stands for one task of an array's rest
+  const std::string* partition = nullptr;      // -P: the one of several that the line is about; null: all
   bool convert = true;                         // units of memory may change (not with --noconvert)
   std::size_t longest_array = 64;              // SLURM_BITSTR_LEN
 };

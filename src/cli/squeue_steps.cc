@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/squeue_steps.h"
+#include "cli/api_documents.h"
 
 #include <fmt/format.h>
 
@@ -142,6 +143,21 @@ int show_steps(Context& context, Controller& controller, const wire::JobFilter& 
   if (list.with_date) context.out.print("{}\n", date_line(now));
   if (!list.no_header) print_line(context, format, nullptr);
   for (const StepLine* line : order) print_line(context, format, line);
+  return 0;
+}
+
+int show_steps_document(Context& context, Controller& controller, const wire::JobFilter& filter,
+                        const std::vector<StepPick>& picks, DocumentStyle style) {
+  const auto steps = running_steps(controller, filter);
+  const auto reply = steps ? controller.ping(0) : Result<wire::PingReply>(std::unexpected(steps.error()));
+  if (!steps) {
+    context.plain("slurm_get_job_steps error: {}", words(steps.error()));
+    return 1;
+  }
+  std::vector<StepOf> rows;
+  for (const RunningStep& step : *steps)
+    if (among(step, picks)) rows.push_back({&step, reply ? reply->cluster_name : std::string(), context.now()});
+  context.out.write(steps_document(rows, reply ? reply->cluster_name : std::string(), context.now(), style, context));
   return 0;
 }
 

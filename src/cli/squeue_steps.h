@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/document.h"
 #include "cli/steps.h"
 
 namespace spur::cli {
@@ -19,5 +20,9 @@ struct StepList {
 
 // Complains about what is no column, and goes on without it. Returns the exit status.
 int show_steps(Context& context, Controller& controller, const wire::JobFilter& filter, const StepList& list);
+
+// The same as JSON or YAML.
+int show_steps_document(Context& context, Controller& controller, const wire::JobFilter& filter,
+                        const std::vector<StepPick>& picks, DocumentStyle style);
 
 }  // namespace spur::cli

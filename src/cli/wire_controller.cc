@@ -54,7 +54,10 @@ class WireController final : public Controller {
     return client_.edit_partition(how, partition, changed);
   }
   Status reconfigure() override { return client_.reconfigure(); }
-  Status shutdown() override { return client_.shutdown(); }
+  Status shutdown(bool agents) override { return client_.shutdown(agents); }
+  Result<wire::ControllerStatistics> statistics(bool reset) override { return client_.statistics(reset); }
+  Status set_debug(const std::string& level) override { return client_.set_debug(level); }
+  Status top_jobs(const std::vector<JobId>& jobs) override { return client_.top_jobs(jobs); }
   Result<model::JobPtr> wait_job(JobId job, bool until_final) override { return client_.wait_job(job, until_final); }
   Status complete_allocation(JobId job, model::ExitStatus exit) override {
     return client_.complete_allocation(job, exit);

@@ -85,6 +85,12 @@ std::string scheduler_parameters(const Source& s) {
   return null_if_empty(out);
 }
 
+std::string priority_flags(const Source& s) {
+  std::string out;
+  for (const std::string& flag : s.cluster.priority.flags) out += (out.empty() ? "" : ",") + flag;
+  return out;
+}
+
 std::string preempt_type(const Source& s) {
   switch (s.cluster.preempt.by) {
     case model::PreemptBy::Nothing:
@@ -133,6 +139,7 @@ constexpr Row kRows[] = {
     {"BatchStartTimeout", "10 sec", " sec"},
     {"BcastExclude", "/lib,/usr/lib,/lib64,/usr/lib64"},
     {"BcastParameters", "(null)"},
+    {"BOOT_TIME", ""},                   // the controller fills it in
     {"BurstBufferType", "(null)"},
     {"CertgenParameters", "(null)"},
     {"CertgenType", "(null)"},
@@ -162,6 +169,7 @@ constexpr Row kRows[] = {
     {"GpuFreqDef", "(null)"},
     {"GroupUpdateForce", "1"},
     {"GroupUpdateTime", "600 sec", " sec"},
+    {"HASH_VAL", "Match"},               // one file is read, once
     {"HashPlugin", "hash/k12"},
     {"HealthCheckInterval", "0 sec", " sec"},
     {"HealthCheckNodeState", "ANY"},
@@ -204,6 +212,8 @@ constexpr Row kRows[] = {
     {"MinJobAge", "", "", [](const Source& s) { return secs(s.cluster.min_job_age); }},
     {"MpiDefault", "", "", [](const Source& s) { return s.daemon.mpi_default.empty() ? "none" : s.daemon.mpi_default; }},
     {"MpiParams", "(null)"},
+    {"MULTIPLE_SLURMD", "Yes"},
+    {"NEXT_JOB_ID", ""},                 // the controller fills it in
     {"NodeFeaturesPlugins", "(null)"},
     {"OverTimeLimit", "", "", [](const Source& s) { return fmt::format("{} min", s.cluster.over_time_limit.count() / 60); }},
     {"PluginDir", "(null)"},
@@ -220,10 +230,10 @@ constexpr Row kRows[] = {
     {"PriorityDecayHalfLife", "", "", [](const Source& s) -> std::string { return text::format_clock(s.cluster.priority.half_life); }},
     {"PriorityCalcPeriod", "", "", [](const Source& s) -> std::string { return text::format_clock(s.cluster.priority.calc_period); }},
     {"PriorityFavorSmall", "", "", [](const Source& s) -> std::string { return s.cluster.priority.favor_small ? "yes" : "no"; }},
-    {"PriorityFlags", ""},
+    {"PriorityFlags", "", "", priority_flags},
     {"PriorityMaxAge", "", "", [](const Source& s) { return text::format_clock(s.cluster.age_full); }},
-    {"PriorityType", "", "", [](const Source& s) -> std::string { return s.cluster.priority.multifactor ? "priority/multifactor" : "priority/basic"; }},
     {"PriorityUsageResetPeriod", "NONE"},
+    {"PriorityType", "", "", [](const Source& s) -> std::string { return s.cluster.priority.multifactor ? "priority/multifactor" : "priority/basic"; }},
     {"PriorityWeightAge", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.age_weight); }},
     {"PriorityWeightAssoc", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.assoc_weight); }},
     {"PriorityWeightFairShare", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.fairshare_weight); }},
@@ -343,6 +353,58 @@ void program_rows(std::string_view name, const DaemonConfig& daemon, Pairs& out)
     if (key == name) out.emplace_back(fmt::format("{}[{}]", name, i++), value);
 }
 
+std::string percent(std::uint64_t thousandths) {
+  return fmt::format("{}.{}%", thousandths / 1000, thousandths % 1000 / 100);
+}
+
+bool uses_cgroups(const DaemonConfig& daemon) {
+  if (daemon.cgroup.disabled) return false;
+  for (const char* key : {"TaskPlugin", "ProctrackType"})
+    if (const std::string* plugins = daemon.find_kept(key); plugins && plugins->find("/cgroup") != std::string::npos)
+      return true;
+  return daemon.cgroup.cores.value_or(false) || daemon.cgroup.ram.value_or(false);
+}
+
+// A heading is a row without a name.
+void cgroup_rows(const DaemonConfig& daemon, Pairs& out) {
+  const CgroupConfig& cgroup = daemon.cgroup;
+  const auto yes = [](const std::optional<bool>& flag) { return flag.value_or(false) ? "yes" : "no"; };
+  out.emplace_back("", "Cgroup Support Configuration:");
+  out.emplace_back("AllowedRAMSpace", percent(cgroup.allowed_ram));
+  out.emplace_back("AllowedSwapSpace", percent(cgroup.allowed_swap));
+  out.emplace_back("CgroupMountpoint", "/sys/fs/cgroup");
+  out.emplace_back("CgroupPlugin", "cgroup/v2");
+  out.emplace_back("ConstrainCores", yes(cgroup.cores));
+  out.emplace_back("ConstrainDevices", yes(cgroup.devices));
+  out.emplace_back("ConstrainRAMSpace", yes(cgroup.ram));
+  out.emplace_back("ConstrainSwapSpace", yes(cgroup.swap));
+  out.emplace_back("EnableControllers", "yes");
+  out.emplace_back("IgnoreSystemd", "yes");
+  out.emplace_back("IgnoreSystemdOnFailure", "yes");
+  out.emplace_back("MaxRAMPercent", percent(cgroup.max_ram));
+  out.emplace_back("MaxSwapPercent", percent(cgroup.max_swap));
+  out.emplace_back("MinRAMSpace", fmt::format("{}MB", cgroup.min_ram_mib));
+  out.emplace_back("SignalChildrenProcesses", "yes");
+}
+
+// mpi.conf, which has no meaning here: what Slurm does without one.
+void mpi_rows(Pairs& out) {
+  static constexpr std::pair<const char*, const char*> kMpi[] = {{"", "MPI Plugins Configuration:"},
+                                                                 {"PMIxCliTmpDirBase", "(null)"},
+                                                                 {"PMIxCollFence", "(null)"},
+                                                                 {"PMIxDebug", "0"},
+                                                                 {"PMIxDirectConn", "yes"},
+                                                                 {"PMIxDirectConnEarly", "no"},
+                                                                 {"PMIxDirectConnUCX", "no"},
+                                                                 {"PMIxDirectSameArch", "no"},
+                                                                 {"PMIxEnv", "(null)"},
+                                                                 {"PMIxFenceBarrier", "no"},
+                                                                 {"PMIxNetDevicesUCX", "(null)"},
+                                                                 {"PMIxTimeout", "300"},
+                                                                 {"PMIxTlsUCX", "(null)"}};
+  for (const auto& [name, value] : kMpi) out.emplace_back(name, value);
+}
+
 std::string with_unit(const std::string& value, std::string_view unit) {
   const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   return is_number ? value + std::string(unit) : value;
@@ -371,6 +433,8 @@ Pairs shown_config(const model::ClusterConfig& cluster, const DaemonConfig& daem
     else
       out.emplace_back(row.name, row.otherwise);
   }
+  if (uses_cgroups(daemon)) cgroup_rows(daemon, out);
+  mpi_rows(out);
   return out;
 }
 

@@ -36,6 +36,10 @@ constexpr std::array kTable = {
     Row{"Reconfigure", Rule::Admin},
     Row{"Shutdown", Rule::Admin, Where::Any},
     Row{"FetchSnapshot", Rule::Admin, Where::Any},
+    // Anybody may look; the call refuses a reset to others than administrators.
+    Row{"GetStatistics", Rule::Authenticated, Where::Any},
+    Row{"SetDebug", Rule::Admin, Where::Any},
+    Row{"TopJobs", Rule::OwnerOrAdmin},
     Row{"Connect", Rule::Node},
 };
 

@@ -74,6 +74,9 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"GetPriorities", "UR"},
       {"GetShares", "UR"},
       {"UpdatePartition", "R"},
+      {"GetStatistics", "UR"},
+      {"SetDebug", "R"},
+      {"TopJobs", "UR"},
   };
   const std::map<char, Role> roles = {
       {'A', Role::Anonymous}, {'U', Role::User}, {'R', Role::Admin}, {'N', Role::NodeAgent}};

@@ -122,7 +122,10 @@ void Controller::on_applied(const std::vector<state::Effect>& effects) {
 
 void Controller::note_changes() {
   const auto changes = cluster_->take_changes();
+  const auto before = std::exchange(before_, nullptr);
   for (const JobId id : changes.jobs) {
+    if (doors_.statistics && before)
+      doors_.statistics->job_changed(model::find_job(before->view, id), model::find_job(cluster_->view(), id));
     clocks_.update(cluster_->view(), id);
     if (waiters_.empty()) continue;
     answer_waiters(id);
@@ -138,8 +141,15 @@ void Controller::note_changes() {
 }
 
 void Controller::publish() {
+  if (doors_.statistics && !before_) before_ = picture_;
   picture_ = std::make_shared<const Picture>(Picture{cluster_->view(), expected_starts_, ready_});
   doors_.publish(picture_);
+}
+
+void Controller::shut_agents_down() {
+  cluster_->view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+    doors_.agents.send(node->name, model::ControllerShutdown{});
+  });
 }
 
 // ---- planning: one plan at a time; the next one sees the starts of the last one applied.

@@ -22,6 +22,7 @@
 #include "ctld/job_clocks.h"
 #include "ctld/plan_pace.h"
 #include "ctld/reservation_request.h"
+#include "ctld/statistics.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "io/controller_hooks.h"
@@ -77,6 +78,7 @@ class Controller {
     std::function<void(std::uint64_t number, std::function<void()> then)> when_accounted = {};
     std::function<void(const state::Cluster&)> on_lead = {};  // before the first request is taken
     std::function<void()> on_step_down = {};
+    Statistics* statistics = nullptr;         // null: nothing is counted
   };
   using DoneReply = std::function<void(Status)>;
 
@@ -126,6 +128,8 @@ class Controller {
   void on_agent_message(const std::string& node, const model::AgentMessage& message);
   void on_agent_connected(const std::string& node);
   void on_agent_disconnected(const std::string& node);
+  // Tells every agent that has a link to end; jobs go on.
+  void shut_agents_down();
   void set_public_key(std::string key) { dispatcher_.controller_public_key = std::move(key); }
 
   // The accounting database has all records up to this number.
@@ -176,6 +180,7 @@ class Controller {
   JobClocks clocks_;
   sched::SubmitChecker submit_check_;
   std::shared_ptr<const Picture> picture_;
+  std::shared_ptr<const Picture> before_;  // the one that changes are counted against
   std::shared_ptr<const ExpectedStarts> expected_starts_;
   struct Waiter {
     Until until;

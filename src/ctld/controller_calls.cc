@@ -45,6 +45,10 @@ Result<std::shared_ptr<model::JobSpec>> take_spec(const v1::JobSpec& from, const
   SPUR_TRY(wire::from_proto(from, spec.get()));
   spec->uid = caller.uid;
   spec->gid = caller.gid;
+  if (caller.uid == kRootUid) {  // may submit for anybody
+    spec->uid = Uid{from.uid()};
+    spec->gid = Gid{from.gid()};
+  }
   if (spec->switches > 0)
     spec->switch_wait_seconds =
         static_cast<std::uint32_t>(std::chrono::duration_cast<seconds>(sched::leaf_wait(view, *spec)).count());
@@ -215,6 +219,8 @@ Result<std::shared_ptr<JobChunks>> ControllerCalls::list_jobs(const Caller& call
   wire::JobFilter filter;
   SPUR_TRY(wire::from_proto(request, &filter));
   const auto picture = core_.picture();
+  if (filter.hide && !caller.is_admin())
+    filter.hidden = hidden_partitions(picture->view, caller.uid, caller.gid, options_.groups_of);
   return std::make_shared<JobChunks>(picture, filter, caller, now(picture->view));
 }
 
@@ -231,7 +237,13 @@ void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest&, A
 
 void ControllerCalls::get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply> answer) {
   v1::GetConfigReply reply;
-  wire::to_proto(*core_.picture()->view.config, reply.mutable_config());
+  const auto picture = core_.picture();
+  model::ClusterConfig config = *picture->view.config;
+  for (auto& [key, value] : config.shown) {  // what no file says
+    if (key == "BOOT_TIME") value = std::to_string(to_unix_seconds(options_.started));
+    if (key == "NEXT_JOB_ID") value = std::to_string(picture->view.next_job_id);
+  }
+  wire::to_proto(config, reply.mutable_config());
   answer(std::move(reply));
 }
 
@@ -341,8 +353,9 @@ void ControllerCalls::reconfigure(const Caller& caller, const v1::ReconfigureReq
   });
 }
 
-void ControllerCalls::shutdown(const Caller& caller, const v1::ShutdownRequest&, Answer<v1::Done> answer) {
-  change(caller, std::move(answer), [this](Controller&, const Caller&, auto reply) {
+void ControllerCalls::shutdown(const Caller& caller, const v1::ShutdownRequest& request, Answer<v1::Done> answer) {
+  change(caller, std::move(answer), [this, agents = request.agents()](Controller& c, const Caller&, auto reply) {
+    if (agents) c.shut_agents_down();
     reply({});
     options_.shutdown();
   });

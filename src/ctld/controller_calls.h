@@ -25,6 +25,9 @@ class ControllerCalls {
     // Reads the configuration files again. On the core thread; slow is fine, rare is certain.
     std::function<Result<model::ClusterConfig>()> reload;
     std::function<void()> shutdown;
+    // Makes the log say more or less until the configuration is read again.
+    std::function<Status(std::string_view level)> set_debug{};
+    Statistics* statistics = nullptr;  // null: GetStatistics is refused
     // Signs a ticket that lets the job's owner run steps in it.
     std::function<Result<std::string>(const model::Job&)> sign_ticket;
     // The host's users and groups; asked on the thread of the call.
@@ -72,6 +75,19 @@ class ControllerCalls {
   void wait_job(const Caller&, const v1::WaitJobRequest&, Answer<v1::WaitJobReply>);
   void complete_allocation(const Caller&, const v1::CompleteAllocationRequest&, Answer<v1::Done>);
   void step_ticket(const Caller&, const v1::StepTicketRequest&, Answer<v1::StepTicketReply>);
+  void get_statistics(const Caller&, const v1::GetStatisticsRequest&, Answer<v1::GetStatisticsReply>);
+  void set_debug(const Caller&, const v1::SetDebugRequest&, Answer<v1::Done>);
+  void top_jobs(const Caller&, const v1::TopJobsRequest&, Answer<v1::Done>);
+  // Counts the call and how long its answer takes.
+  template <class Reply>
+  Answer<Reply> counted(std::string_view method, const Caller& caller, Answer<Reply> answer) {
+    if (!options_.statistics || !options_.now) return answer;
+    return
+        [this, method, uid = caller.uid, began = options_.now(), answer = std::move(answer)](Result<Reply> result) {
+          options_.statistics->call(method, uid, options_.now() - began);
+          answer(std::move(result));
+        };
+  }
   // The one call with many answers; the caller pulls them.
   Result<std::shared_ptr<JobChunks>> list_jobs(const Caller&, const v1::ListJobsRequest&);
 

@@ -72,10 +72,10 @@ Unary* ControllerService::unary(Context* context, std::string_view method, const
   if (auto caller = admit(context, method); !caller) {
     reactor->Finish(rpc_status(context, caller.error()));
   } else {
-    (calls_.*call)(*caller, *request, [=](Result<Reply> result) {
+    (calls_.*call)(*caller, *request, calls_.counted<Reply>(method, *caller, [=](Result<Reply> result) {
       if (result) *reply = std::move(*result);
       reactor->Finish(result ? grpc::Status::OK : rpc_status(context, result.error()));
-    });
+    }));
   }
   return reactor;
 }
@@ -213,6 +213,19 @@ Unary* ControllerService::CompleteAllocation(Context* context, const v1::Complet
 Unary* ControllerService::StepTicket(Context* context, const v1::StepTicketRequest* request,
                                      v1::StepTicketReply* reply) {
   return unary(context, "StepTicket", request, reply, &ControllerCalls::step_ticket);
+}
+
+Unary* ControllerService::GetStatistics(Context* context, const v1::GetStatisticsRequest* request,
+                                        v1::GetStatisticsReply* reply) {
+  return unary(context, "GetStatistics", request, reply, &ControllerCalls::get_statistics);
+}
+
+Unary* ControllerService::SetDebug(Context* context, const v1::SetDebugRequest* request, v1::Done* reply) {
+  return unary(context, "SetDebug", request, reply, &ControllerCalls::set_debug);
+}
+
+Unary* ControllerService::TopJobs(Context* context, const v1::TopJobsRequest* request, v1::Done* reply) {
+  return unary(context, "TopJobs", request, reply, &ControllerCalls::top_jobs);
 }
 
 }  // namespace spur::ctld

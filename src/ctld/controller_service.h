@@ -40,6 +40,9 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* UpdatePartition(Context*, const v1::UpdatePartitionRequest*, v1::Done*) override;
   Unary* Reconfigure(Context*, const v1::ReconfigureRequest*, v1::Done*) override;
   Unary* Shutdown(Context*, const v1::ShutdownRequest*, v1::Done*) override;
+  Unary* GetStatistics(Context*, const v1::GetStatisticsRequest*, v1::GetStatisticsReply*) override;
+  Unary* SetDebug(Context*, const v1::SetDebugRequest*, v1::Done*) override;
+  Unary* TopJobs(Context*, const v1::TopJobsRequest*, v1::Done*) override;
   Unary* WaitJob(Context*, const v1::WaitJobRequest*, v1::WaitJobReply*) override;
   Unary* CompleteAllocation(Context*, const v1::CompleteAllocationRequest*, v1::Done*) override;
   Unary* StepTicket(Context*, const v1::StepTicketRequest*, v1::StepTicketReply*) override;

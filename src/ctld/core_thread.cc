@@ -71,7 +71,8 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
         doors_.outbox->when_spooled(number, std::move(then));
       } : std::function<void(std::uint64_t, std::function<void()>)>{},
       .on_lead = doors_.on_lead,
-      .on_step_down = doors_.on_step_down});
+      .on_step_down = doors_.on_step_down,
+      .statistics = doors_.statistics});
 }
 
 CoreThread::~CoreThread() {
@@ -88,6 +89,14 @@ void CoreThread::plan(const Picture& picture, Time now, PlanKind kind) {
     doors_.log(fmt::format("debug: a full cycle looked at {} jobs, {} of them one by one, and starts {}, in {} us",
                            plan->looked_at, plan->tested, plan->starts.size(),
                            (doors_.clock.monotonic() - begin).count()));
+  if (doors_.statistics)
+    doors_.statistics->cycle({.full = plan->full,
+                              .took = doors_.clock.monotonic() - begin,
+                              .looked_at = plan->looked_at,
+                              .tested = plan->tested,
+                              .queue = picture.view.pending.size(),
+                              .starts = plan->starts,
+                              .at = now});
   const std::uint64_t lost = std::exchange(lost_track_, engine_.lost_track());
   post([this, plan, again = lost != lost_track_, times = lost_track_](Controller& controller) {
     if (again)

@@ -31,6 +31,7 @@ class CoreThread {
     // This controller leads from now on, or leads no more; on the core thread.
     std::function<void(const state::Cluster&)> on_lead = {};
     std::function<void()> on_step_down = {};
+    Statistics* statistics = nullptr;         // null: nothing is counted
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

@@ -27,6 +27,12 @@ bool partition_matches(const model::Job& job, const std::vector<std::string>& wa
                      [&](const auto& name) { return matches(wanted, name); });
 }
 
+bool is_hidden(const model::Job& job, const std::vector<std::string>& hidden) {
+  const auto among = [&](const std::string& name) { return std::ranges::find(hidden, name) != hidden.end(); };
+  if (hidden.empty()) return false;
+  return job.allocation ? among(job.allocation->partition) : std::ranges::all_of(job.spec->partitions, among);
+}
+
 bool state_matches(const model::Job& job, const wire::JobFilter& filter) {
   if (filter.all_states) return true;
   if (filter.states.empty()) return !model::is_final(job.state) || (job.flags & model::kCompleting);
@@ -74,7 +80,7 @@ std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobF
     if (const auto* node = model::find_node(view, name)) nodes.insert(node->index.value);
   std::vector<model::JobPtr> out;
   const auto consider = [&](const model::JobPtr& job) {
-    if (state_matches(*job, filter) && matches(filter.users, job->spec->uid) &&
+    if (state_matches(*job, filter) && !is_hidden(*job, filter.hidden) && matches(filter.users, job->spec->uid) &&
         partition_matches(*job, filter.partitions) && matches(filter.accounts, job->spec->account) &&
         matches(filter.names, job->spec->name) && node_matches(*job, nodes, !filter.nodes.empty()))
       out.push_back(job);

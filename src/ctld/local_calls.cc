@@ -11,7 +11,8 @@ namespace spur::ctld {
 namespace {
 
 using ReplyPtr = std::shared_ptr<LocalReply>;
-using Handle = void (*)(ControllerCalls&, const model::Caller&, std::string_view message, ReplyPtr);
+using Handle = void (*)(ControllerCalls&, std::string_view method, const model::Caller&, std::string_view message,
+                        ReplyPtr);
 
 void end(LocalReply& reply, const Status& status) {
   std::string bytes;
@@ -28,18 +29,20 @@ Result<std::shared_ptr<Message>> parse(std::string_view bytes) {
 }
 
 template <auto Method, class Request, class Reply>
-void handle(ControllerCalls& calls, const model::Caller& caller, std::string_view message, ReplyPtr reply) {
+void handle(ControllerCalls& calls, std::string_view method, const model::Caller& caller, std::string_view message,
+            ReplyPtr reply) {
   auto request = parse<Request>(message);
   if (!request) return end(*reply, std::unexpected(request.error()));
   const Request& given = **request;
   // The answer keeps the request alive for as long as it may be needed.
-  (calls.*Method)(caller, given, [request = std::move(*request), reply](Result<Reply> result) {
+  const auto answer = [request = std::move(*request), reply](Result<Reply> result) {
     if (!result) return end(*reply, std::unexpected(std::move(result.error())));
     std::string bytes;
     wire::append_local_message(result->SerializeAsString(), &bytes);
     wire::append_local_end({}, &bytes);
     reply->send_last(bytes);
-  });
+  };
+  (calls.*Method)(caller, given, calls.counted<Reply>(method, caller, answer));
 }
 
 struct LocalRow {
@@ -79,6 +82,9 @@ constexpr std::array kRows{
     row<v1::ShutdownRequest, v1::Done, &ControllerCalls::shutdown>("Shutdown"),
     row<v1::CompleteAllocationRequest, v1::Done, &ControllerCalls::complete_allocation>("CompleteAllocation"),
     row<v1::StepTicketRequest, v1::StepTicketReply, &ControllerCalls::step_ticket>("StepTicket"),
+    row<v1::GetStatisticsRequest, v1::GetStatisticsReply, &ControllerCalls::get_statistics>("GetStatistics"),
+    row<v1::SetDebugRequest, v1::Done, &ControllerCalls::set_debug>("SetDebug"),
+    row<v1::TopJobsRequest, v1::Done, &ControllerCalls::top_jobs>("TopJobs"),
     row<v1::WaitJobRequest, v1::WaitJobReply, &ControllerCalls::wait_job>("WaitJob"),
 };
 
@@ -96,7 +102,7 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
       std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == request->method; });
   if (row == kRows.end())
     return end(*reply, fail(ErrorCode::NotSupported, "there is no call " + std::string(request->method)));
-  row->handle(calls_, *caller, request->message, std::move(reply));
+  row->handle(calls_, row->method, *caller, request->message, std::move(reply));
 }
 
 void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message, LocalReply& reply) {

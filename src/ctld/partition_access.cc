@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "text/hostlist.h"
 
@@ -70,6 +71,21 @@ Status check_partition_access(const model::View& view, const model::JobSpec& spe
     if (!status && first_error) first_error = std::move(status);
   }
   return open && !all ? Status{} : first_error;
+}
+
+std::vector<std::string> hidden_partitions(const model::View& view, Uid uid, Gid gid, const GroupsOf& groups_of) {
+  std::vector<std::string> hidden;
+  if (uid == kRootUid) return hidden;
+  std::optional<std::vector<std::string>> groups;
+  for (const model::Partition& partition : *view.partitions) {
+    const auto& allowed = partition.config.allow_groups;
+    if (!partition.config.hidden && allowed.empty()) continue;
+    if (!allowed.empty() && !groups) groups = groups_of ? groups_of(uid, gid) : std::vector<std::string>{};
+    const bool open =
+        allowed.empty() || std::ranges::any_of(*groups, [&](const auto& group) { return has(allowed, group); });
+    if (partition.config.hidden || !open) hidden.push_back(partition.config.name);
+  }
+  return hidden;
 }
 
 }  // namespace spur::ctld

@@ -18,4 +18,7 @@ using GroupsOf = std::function<std::vector<std::string>(Uid, Gid)>;
 // Of several partitions one is enough, unless EnforcePartLimits=ALL. Root passes AllowGroups, as in Slurm.
 Status check_partition_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of);
 
+// Partitions that are not shown to a user unless he asks for all: hidden ones, and those not for his groups.
+std::vector<std::string> hidden_partitions(const model::View& view, Uid uid, Gid gid, const GroupsOf& groups_of);
+
 }  // namespace spur::ctld

@@ -337,7 +337,8 @@ class Spurctld {
                                   .on_step_down =
                                       [this] {
                                         if (outbox_) outbox_->follow();
-                                      }});
+                                      },
+                                  .statistics = &statistics_});
       return core_->start(loaded_.cluster, public_key);
     });
   }
@@ -359,6 +360,17 @@ class Spurctld {
     if (const auto late = needs_restart(loaded_, *fresh); !late.empty())
       log_.warning("changed in the configuration, but in force only after a restart: {}", late);
     return std::move(fresh->cluster);
+  }
+
+  // As far as the next reading of the configuration.
+  Status set_debug(std::string_view level) {
+    SPUR_ASSIGN(const auto parsed, config::parse_log_level(level));
+    const auto& log = loaded_.daemon.controller_log;
+    auto targets = log_targets(log, log.file, options_);
+    targets.level = static_cast<os::LogLevel>(parsed);
+    SPUR_TRY(log_.set_targets(targets));
+    log_.info("debug level is now {}", config::name_of(parsed));
+    return {};
   }
 
   void make_verifier(const std::string& public_key) {
@@ -419,30 +431,33 @@ class Spurctld {
   Status serve() {
     const auto& daemon = loaded_.daemon;
     calls_ = std::make_unique<ctld::ControllerCalls>(
-        *core_, ctld::ControllerCalls::Options{.host = group_ ? group_->name() : short_hostname(),
-                                               .version = kVersion,
-                                               .started = clock_.now(),
-                                               .reload = [this] { return load_again(); },
-                                               .shutdown =
-                                                   [this] {
-                                                     stop_requested_ = true;
-                                                     ::kill(::getpid(), SIGTERM);
-                                                   },
-                                               .sign_ticket =
-                                                   [this](const model::Job& job) {
-                                                     io::CredentialClaims claims;
-                                                     claims.kind = io::CredentialKind::StepTicket;
-                                                     claims.uid = job.spec->uid;
-                                                     claims.gid = job.spec->gid;
-                                                     claims.audience = "steps";
-                                                     claims.job = job.id;
-                                                     claims.epoch = job.epoch;
-                                                     return signer_->sign(claims, clock_.now());
-                                                   },
-                                               .names = {.user = os::user_by_name, .members = os::members_of_group},
-                                               .groups_of = os::group_names_of,
-                                               .following = following(),
-                                               .now = [this] { return clock_.now(); }});
+        *core_,
+        ctld::ControllerCalls::Options{.host = group_ ? group_->name() : short_hostname(),
+                                       .version = kVersion,
+                                       .started = clock_.now(),
+                                       .reload = [this] { return load_again(); },
+                                       .shutdown =
+                                           [this] {
+                                             stop_requested_ = true;
+                                             ::kill(::getpid(), SIGTERM);
+                                           },
+                                       .set_debug = [this](std::string_view level) { return set_debug(level); },
+                                       .statistics = &statistics_,
+                                       .sign_ticket =
+                                           [this](const model::Job& job) {
+                                             io::CredentialClaims claims;
+                                             claims.kind = io::CredentialKind::StepTicket;
+                                             claims.uid = job.spec->uid;
+                                             claims.gid = job.spec->gid;
+                                             claims.audience = "steps";
+                                             claims.job = job.id;
+                                             claims.epoch = job.epoch;
+                                             return signer_->sign(claims, clock_.now());
+                                           },
+                                       .names = {.user = os::user_by_name, .members = os::members_of_group},
+                                       .groups_of = os::group_names_of,
+                                       .following = following(),
+                                       .now = [this] { return clock_.now(); }});
     service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
     agent_service_ = std::make_unique<ctld::AgentLinks::Service>(
@@ -492,6 +507,7 @@ class Spurctld {
   config::Loaded loaded_;
   io::Clock& clock_;
   os::Log& log_;
+  ctld::Statistics statistics_{clock_.now()};
   os::PidFile pid_file_;
   std::string cluster_name_;
   std::function<bool()> stopped_;

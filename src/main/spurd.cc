@@ -182,6 +182,10 @@ class Spurd {
                                                                  .found = machine.hardware,
                                                                  .boot_time = machine.boot_time},
                                             clock_, *launcher_, *link_);
+    agent_->on_shutdown = [this] {
+      log_.info("the controller was told to shut all down");
+      ::kill(::getpid(), SIGTERM);
+    };
     agent_->measure = [this](model::AgentHeartbeat& beat) {
       const auto load = os::sample_load();
       beat.load_hundredths = load.load_hundredths;

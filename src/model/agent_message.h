@@ -146,7 +146,9 @@ struct ControllerStepsAck {
   JobRun run;
   std::uint64_t count = 0;  // so many of its ended steps are on record
 };
-using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal,
-                                       ControllerSuspend, ControllerDoneAck, ControllerStepsAck>;
+// scontrol shutdown: the agent ends; what runs goes on.
+struct ControllerShutdown {};
+using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal, ControllerSuspend,
+                                       ControllerDoneAck, ControllerStepsAck, ControllerShutdown>;
 
 }  // namespace spur::model

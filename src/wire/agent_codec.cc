@@ -182,6 +182,8 @@ static Status from_proto(const v1::ControllerStepsAck& p, model::ControllerSteps
   SPUR_STEPS_ACK_FIELDS(SPUR_FROM)
   return {};
 }
+// Nothing but its kind.
+static void to_proto(const model::ControllerShutdown&, v1::ControllerShutdown*) {}
 
 namespace {
 
@@ -221,6 +223,9 @@ auto* slot(v1::ControllerMessage* p, const model::ControllerSuspend&) {
 }
 auto* slot(v1::ControllerMessage* p, const model::ControllerDoneAck&) {
   return p->mutable_done_ack();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerShutdown&) {
+  return p->mutable_shutdown();
 }
 
 template <class Proto, class Message>
@@ -277,6 +282,9 @@ Status from_proto(const v1::ControllerMessage& p, model::ControllerMessage* m) {
       return from_proto(p.done_ack(), &m->emplace<model::ControllerDoneAck>());
     case v1::ControllerMessage::kStepsAck:
       return from_proto(p.steps_ack(), &m->emplace<model::ControllerStepsAck>());
+    case v1::ControllerMessage::kShutdown:
+      m->emplace<model::ControllerShutdown>();
+      return {};
     case v1::ControllerMessage::KIND_NOT_SET:
       break;
   }

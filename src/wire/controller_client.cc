@@ -273,6 +273,54 @@ Result<model::ClusterConfig> ControllerClient::config() {
   return config;
 }
 
+namespace {
+
+ControllerStatistics::Cycles cycles(const v1::GetStatisticsReply::Cycles& p) {
+  return {.count = p.count(),
+          .last_us = p.last_us(),
+          .max_us = p.max_us(),
+          .sum_us = p.sum_us(),
+          .depth_last = p.depth_last(),
+          .depth_sum = p.depth_sum(),
+          .tried_last = p.tried_last(),
+          .tried_sum = p.tried_sum(),
+          .queue_last = p.queue_last(),
+          .queue_sum = p.queue_sum(),
+          .starts = p.starts(),
+          .starts_ever = p.starts_ever(),
+          .het_starts_ever = p.het_starts_ever(),
+          .starts_last = p.starts_last(),
+          .last_at = from_micros(p.last_at_us())};
+}
+
+}  // namespace
+
+Result<ControllerStatistics> ControllerClient::statistics(bool reset) {
+  v1::GetStatisticsRequest request;
+  request.set_reset(reset);
+  v1::GetStatisticsReply reply;
+  SPUR_TRY(channel_->ask("GetStatistics", request, &reply));
+  ControllerStatistics out{.as_of = from_micros(reply.as_of_us()),
+                           .since = from_micros(reply.since_us()),
+                           .submitted = reply.submitted(),
+                           .started = reply.started(),
+                           .completed = reply.completed(),
+                           .cancelled = reply.cancelled(),
+                           .failed = reply.failed(),
+                           .pending = reply.pending(),
+                           .running = reply.running(),
+                           .quick = cycles(reply.quick()),
+                           .full = cycles(reply.full()),
+                           .by_method = {},
+                           .by_user = {},
+                           .cluster_name = reply.cluster_name(),
+                           .clock_us = reply.clock_us()};
+  for (const auto& row : reply.by_method())
+    out.by_method.push_back({row.method(), Uid{row.uid()}, row.count(), row.total_us()});
+  for (const auto& row : reply.by_user()) out.by_user.push_back({{}, Uid{row.uid()}, row.count(), row.total_us()});
+  return out;
+}
+
 // Anybody may ask this, so it works without a credential, and shows a controller that runs where the auth socket does
 // not.
 Result<PingReply> ControllerClient::ping(std::size_t controller_number) {
@@ -454,8 +502,22 @@ Status ControllerClient::reconfigure() {
   return channel_->order("Reconfigure", v1::ReconfigureRequest{});
 }
 
-Status ControllerClient::shutdown() {
-  return channel_->order("Shutdown", v1::ShutdownRequest{});
+Status ControllerClient::shutdown(bool agents) {
+  v1::ShutdownRequest request;
+  request.set_agents(agents);
+  return channel_->order("Shutdown", request);
+}
+
+Status ControllerClient::set_debug(const std::string& level) {
+  v1::SetDebugRequest request;
+  request.set_level(level);
+  return channel_->order("SetDebug", request);
+}
+
+Status ControllerClient::top_jobs(const std::vector<JobId>& jobs) {
+  v1::TopJobsRequest request;
+  for (const JobId job : jobs) request.add_jobs(job.value);
+  return channel_->order("TopJobs", request);
 }
 
 Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {

@@ -19,6 +19,7 @@
 #include "model/reservation_change.h"
 #include "model/view.h"
 #include "state/command.h"
+#include "wire/controller_statistics.h"
 
 namespace spur::wire {
 
@@ -39,7 +40,9 @@ struct JobFilter {                     // empty: all
   std::vector<model::StateFilter>
       states;  // empty: squeue's default (pending, running, suspended, completing, configuring)
   bool all_states = false;
-  bool with_script = false;  // also scripts and environments; only of own jobs, or as admin
+  bool hide = false;                  // jobs of partitions that are hidden from the caller are left out
+  std::vector<std::string> hidden{};  // ... these; the controller fills it in
+  bool with_script = false;           // also scripts and environments; only of own jobs, or as admin
 };
 struct JobTable {
   Time as_of;
@@ -190,7 +193,12 @@ class ControllerClient {
   Status edit_partition(PartitionEdit how, const model::PartitionConfig& partition,
                         const std::vector<std::string>& changed);
   Status reconfigure();
-  Status shutdown();
+  // `agents`: those of all nodes too.
+  Status shutdown(bool agents = false);
+  // With `reset` the controller counts anew from now on.
+  Result<ControllerStatistics> statistics(bool reset);
+  Status set_debug(const std::string& level);
+  Status top_jobs(const std::vector<JobId>& jobs);
   // Blocks (past `timeout`, reconnecting) until the job has started or is final.
   Result<model::JobPtr> wait_job(JobId job, bool until_final);
   Status complete_allocation(JobId job, model::ExitStatus exit);

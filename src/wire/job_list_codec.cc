@@ -11,7 +11,7 @@ namespace spur::wire {
 // clang-format off
 #define SPUR_JOB_FILTER_FIELDS(F) \
   F(MSGS, jobs) F(IDS, users) F(TEXTS, partitions) F(TEXTS, accounts) F(TEXTS, names) F(TEXTS, nodes) \
-  F(MSGS, states) F(PLAIN, all_states) F(PLAIN, with_script)
+  F(MSGS, states) F(PLAIN, all_states) F(PLAIN, with_script) F(PLAIN, hide)
 // clang-format on
 void to_proto(const JobFilter& m, v1::ListJobsRequest* p){SPUR_JOB_FILTER_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ListJobsRequest& p, JobFilter* m) {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verbs about the controller itself and about what most clusters do not have: shutdown, setdebug, top, getaddrs,
+// reboot, power, token, takeover. What needs a part that Spur has not is refused in Slurm's words for a cluster
+// without it.
+#include <algorithm>
+
+#include "cli/clusters.h"
+#include "cli/display.h"
+#include "cli/job_target.h"
+#include "cli/scontrol.h"
+#include "text/decimal.h"
+#include "text/hostlist.h"
+#include "text/words.h"
+
+namespace spur::cli {
+namespace {
+
+// By Slurm's numbers.
+constexpr const char* kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
+                                   "debug", "debug2", "debug3", "debug4", "debug5"};
+
+constexpr const char* kDebugFlags[] = {
+    "Accrue",           "Agent",      "AuditRPCs",    "AuditTLS",     "Backfill", "BackfillMap", "BurstBuffer",
+    "Cgroup",           "ConMgr",     "CPU_Bind",     "CpuFrequency", "Data",     "DBD_Agent",   "Dependency",
+    "Elasticsearch",    "Energy",     "Federation",   "Gres",         "Hetjob",   "Gang",        "GLOB_SILENCE",
+    "JobAccountGather", "JobComp",    "JobContainer", "License",      "Network",  "NetworkRaw",  "NodeFeatures",
+    "NO_CONF_HASH",     "Power",      "Priority",     "Profile",      "Protocol", "Reservation", "Route",
+    "Script",           "SelectType", "Steps",        "Switch",       "TLS",      "TraceJobs",   "Triggers"};
+
+}  // namespace
+
+void scontrol_shutdown(Scontrol& run, const Words& words_given) {
+  const bool controller_only = !words_given.empty();
+  if (controller_only && !text::equal_ignoring_case(words_given[0], "slurmctld") &&
+      !text::equal_ignoring_case(words_given[0], "controller"))
+    return run.fail("invalid shutdown argument:{}", words_given[0]);
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->shutdown(!controller_only); !done)
+    run.fail("slurm_shutdown error: {}", words_of_update(done.error()));
+}
+
+void scontrol_setdebug(Scontrol& run, const Words& words_given) {
+  std::string level = words_given[0];
+  if (const auto number = text::parse_decimal32(level)) {
+    if (*number >= std::size(kLevels)) return run.fail("invalid debug level: {}", level);
+    level = kLevels[*number];
+  } else if (std::ranges::none_of(kLevels,
+                                  [&](const char* known) { return text::equal_ignoring_case(level, known); })) {
+    return run.fail("invalid debug level: {}", level);
+  }
+  if (words_given.size() > 1)
+    return run.fail(
+        "scontrol: error: setdebug of nodes is not supported yet: their agents keep the level of the "
+        "configuration");
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->set_debug(level); !done)
+    run.fail("slurm_set_debug_level error: {}",
+             done.error().code == ErrorCode::PermissionDenied ? "Permission denied" : words(done.error()));
+}
+
+void scontrol_setdebugflags(Scontrol& run, const Words& words_given) {
+  for (const std::string& word : words_given) {
+    const bool known = std::ranges::any_of(kDebugFlags, [&](const char* flag) {
+      return text::equal_ignoring_case(std::string_view(word).substr(word.empty() ? 0 : 1), flag);
+    });
+    if (word.empty() || (word[0] != '+' && word[0] != '-') || !known)
+      return run.fail("invalid debug flag: {}\nUsage: setdebugflags [+|-]NAME", word);
+  }
+  run.fail("scontrol: error: setdebugflags is not supported: the log has levels only (scontrol setdebug)");
+}
+
+// There is no log of the scheduler's own.
+void scontrol_schedloglevel(Scontrol& run, const Words& words_given) {
+  const std::string& level = words_given[0];
+  if (level != "0" && level != "1" && !text::equal_ignoring_case(level, "enable") &&
+      !text::equal_ignoring_case(level, "disable"))
+    return run.fail("invalid schedlog level: {}", level);
+  run.fail("slurm_set_schedlog_level error: Requested operation is presently disabled");
+}
+
+void scontrol_top(Scontrol& run, const Words& words_given) {
+  std::vector<JobId> jobs;
+  for (const std::string& word : split_job_list(words_given[0])) {
+    const auto number = text::parse_decimal32(word);
+    if (!number || *number == 0) return run.fail("Invalid job id specified for job {}", words_given[0]);
+    jobs.emplace_back(*number);
+  }
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->top_jobs(jobs); !done)
+    run.fail("{} for job {}", words(done.error()), words_given[0]);
+}
+
+void scontrol_getaddrs(Scontrol& run, const Words& words_given) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto table = controller->cluster();
+  if (!table) return run.fail("slurm_get_node_alias_addrs error: {}", words(table.error()));
+  const auto names = text::expand_hostlist(words_given[0]);
+  if (!names) return run.fail("Invalid hostlist: {}", words_given[0]);
+  for (const std::string& name : *names) {
+    const auto found =
+        std::ranges::find_if(table->nodes, [&](const model::NodePtr& node) { return node->name == name; });
+    if (found == table->nodes.end()) return run.fail("slurm_get_node_alias_addrs error: Invalid node name specified");
+    const auto [host, port] = host_and_port((*found)->address);
+    if (host.empty()) {
+      run.fail("{}: no agent has registered", name);
+      continue;
+    }
+    run.context.out.print("{}: {}:{}\n", name, host, port);
+  }
+}
+
+// Agents do not restart their hosts: there is no RebootProgram to do it.
+void scontrol_reboot(Scontrol& run, const Words& words_given) {
+  std::size_t at = 0;
+  while (at < words_given.size() && (text::equal_ignoring_case(words_given[at], "asap") ||
+                                     text::starts_with_ignoring_case(words_given[at], "nextstate=") ||
+                                     text::starts_with_ignoring_case(words_given[at], "reason=")))
+    ++at;
+  if (at == words_given.size()) return run.fail("Missing node list. Specify ALL|<NodeList>");
+  run.fail("scontrol: error: RebootProgram isn't defined");
+  run.fail("scontrol_reboot_nodes error: Unspecified error");
+}
+
+// No node waits for a reboot.
+void scontrol_cancel_reboot(Scontrol& run, const Words& words_given) {
+  if (words_given.empty()) return run.fail("missing argument for keyword:cancel_reboot");
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto table = controller->cluster();
+  const auto names = text::expand_hostlist(words_given[0]);
+  if (!table) return run.fail("slurm_update error: {}", words(table.error()));
+  const auto is_node = [&](const std::string& name) {
+    return std::ranges::any_of(table->nodes, [&](const model::NodePtr& node) { return node->name == name; });
+  };
+  if (!names || !std::ranges::all_of(*names, is_node))
+    return run.fail("slurm_update error: {}", slurm_message(ErrorCode::InvalidNode));
+  run.fail("slurm_update error: Invalid node state specified");
+}
+
+// Nodes are not switched on and off.
+void scontrol_power(Scontrol& run, const Words& words_given) {
+  const std::string& how = words_given[0];
+  if (!text::equal_ignoring_case(how, "up") && !text::equal_ignoring_case(how, "down"))
+    return run.fail("invalid power argument: {}", how);
+  if (words_given.size() < 2) return run.fail("too few arguments for keyword:power");
+  run.fail("slurm_update error: Requested operation is presently disabled");
+}
+
+// Tokens are for REST.
+void scontrol_token(Scontrol& run, const Words& words_given) {
+  for (const std::string& word : words_given) {
+    const KeyValue pair = split_pair(word);
+    if (text::equal_ignoring_case(pair.key, "lifespan") || text::equal_ignoring_case(pair.key, "username")) continue;
+    return run.fail("Invalid option: `{}`", word);
+  }
+  run.fail("Error fetching token");
+}
+
+void scontrol_fsdampeningfactor(Scontrol& run, const Words& words_given) {
+  const auto factor = text::parse_decimal32(words_given[0]);
+  if (!factor || *factor == 0 || *factor > 65535) return run.fail("invalid dampening factor: {}", words_given[0]);
+  run.fail("scontrol: error: fsdampeningfactor is not supported: set FairShareDampeningFactor in the configuration");
+}
+
+// One cluster: nothing, or its own name, goes back to it.
+void scontrol_cluster(Scontrol& run, const Words& words_given) {
+  if (words_given.empty()) return;
+  Controller* controller = run.controller();
+  if (controller != nullptr && !is_this_cluster(run.context, *controller, parse_clusters(words_given[0])))
+    run.exit_status = 1;
+}
+
+}  // namespace spur::cli

@@ -72,6 +72,8 @@ class Controller {
     std::function<void(std::string)> log;
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
     std::function<void(const model::View&)> on_lead = {};  // before the first request is taken
+    // A snapshot is due after this much journal; replaying that much takes a fraction of a second.
+    std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;
   };
   using DoneReply = std::function<void(Status)>;
 

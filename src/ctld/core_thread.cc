@@ -64,7 +64,8 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .fatal = doors_.fatal,
       .log = doors_.log,
       .programs = doors_.programs,
-      .on_lead = doors_.on_lead});
+      .on_lead = doors_.on_lead,
+      .snapshot_bytes = doors_.snapshot_bytes});
 }
 
 CoreThread::~CoreThread() {

@@ -27,6 +27,7 @@ class CoreThread {
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
     std::function<void(const model::View&)> on_lead = {};  // this controller leads from now on; on the core thread
+    std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;  // of journal between snapshots
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

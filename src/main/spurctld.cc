@@ -283,7 +283,8 @@ class Spurctld {
                                   .log = [this](const std::string& line) { log_line(line); },
                                   .fatal = [this](const Error& error) { die(error); },
                                   .programs = programs_.get(),
-                                  .on_lead = [this](const model::View& view) { trust_nodes(view); }});
+                                  .on_lead = [this](const model::View& view) { trust_nodes(view); },
+                                  .snapshot_bytes = std::uint64_t{loaded_.daemon.snapshot_mib} << 20});
       return core_->start(loaded_.cluster, public_key);
     });
   }

@@ -73,6 +73,7 @@ struct DaemonConfig {
   std::vector<std::string> controller_listen{"[::]:6817"};              // "[::]" is both address families
   std::string state_dir = "/var/spool/spur";
   EtcdConfig etcd;
+  std::uint32_t snapshot_mib = 64;  // of journal, after which the state is written anew and the journal cut
 
   std::uint16_t agent_port = kAgentPort;  // where the node's own Port does not say otherwise
   std::string agent_listen = "[::]";      // host part only, see agent_listen_address()

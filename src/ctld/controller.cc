@@ -15,9 +15,6 @@
 namespace spur::ctld {
 namespace {
 
-// A snapshot is due after this much journal; replaying that much takes a fraction of a second.
-constexpr std::uint64_t kSnapshotBytes = 64u << 20;
-
 // Commands after which waiting jobs may have become able to start.
 bool frees_or_adds_work(const state::Command& command) {
   return !std::holds_alternative<state::StartJob>(command) && !std::holds_alternative<state::SetReasons>(command) &&
@@ -313,7 +310,7 @@ Duration Controller::next_timer() const {
 // ---- snapshots: encoded elsewhere from shared, immutable records; stored by the journal.
 
 void Controller::maybe_snapshot() {
-  if (snapshotting_ || commits_.bytes_since_snapshot() + followed_bytes_ < kSnapshotBytes) return;
+  if (snapshotting_ || commits_.bytes_since_snapshot() + followed_bytes_ < doors_.snapshot_bytes) return;
   snapshotting_ = true;
   followed_bytes_ = 0;
   commits_.reset_snapshot_counter();

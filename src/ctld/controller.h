@@ -79,6 +79,8 @@ class Controller {
     std::function<void(const state::Cluster&)> on_lead = {};  // before the first request is taken
     std::function<void()> on_step_down = {};
     Statistics* statistics = nullptr;         // null: nothing is counted
+    // A snapshot is due after this much journal; replaying that much takes a fraction of a second.
+    std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;
   };
   using DoneReply = std::function<void(Status)>;
 

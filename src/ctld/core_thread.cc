@@ -72,7 +72,8 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       } : std::function<void(std::uint64_t, std::function<void()>)>{},
       .on_lead = doors_.on_lead,
       .on_step_down = doors_.on_step_down,
-      .statistics = doors_.statistics});
+      .statistics = doors_.statistics,
+      .snapshot_bytes = doors_.snapshot_bytes});
 }
 
 CoreThread::~CoreThread() {

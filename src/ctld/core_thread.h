@@ -32,6 +32,7 @@ class CoreThread {
     std::function<void(const state::Cluster&)> on_lead = {};
     std::function<void()> on_step_down = {};
     Statistics* statistics = nullptr;         // null: nothing is counted
+    std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;  // of journal between snapshots
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

@@ -368,7 +368,7 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
 void Dispatcher::on(const std::string& node, const model::AgentStepsEnded& ended) {
   hooks_.propose_repeated(state::StepsEnded{ended.run.job, ended.run.epoch, ended.steps},
                           [this, node, run = ended.run, count = ended.first + ended.steps.size()](const auto& outcome) {
-                            if (!was_full(outcome)) agents_.send(node, model::ControllerStepsAck{run, count});
+                            if (!not_committed(outcome)) agents_.send(node, model::ControllerStepsAck{run, count});
                           });
 }
 

@@ -338,7 +338,8 @@ class Spurctld {
                                       [this] {
                                         if (outbox_) outbox_->follow();
                                       },
-                                  .statistics = &statistics_});
+                                  .statistics = &statistics_,
+                                  .snapshot_bytes = std::uint64_t{loaded_.daemon.snapshot_mib} << 20});
       return core_->start(loaded_.cluster, public_key);
     });
   }

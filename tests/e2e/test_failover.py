@@ -95,23 +95,23 @@ class Failover(unittest.TestCase):
 
     def test_a_member_without_its_snapshot_gets_the_state_from_another(self):
         """So much is submitted that the log in etcd is cut; one that begins before the cut asks the others."""
-        with HaCluster(nodes=1, failover_ms=2000) as c:
+        with HaCluster(nodes=1, failover_ms=2000, controller="snapshot_mb = 1") as c:
             def submit(count):
                 leader = c.leader()
                 c.run(BIN / "spur-submit-load", "--count", count, "--in-flight", 64, timeout=200,
                       env={"SPUR_CONTROLLER_ADDR": f"{c.address(leader)}:{c.port}",
-                           "SPUR_AUTH_SOCKET": f"{c.dir}/{leader}/auth.sock", "FILLER": "x" * 12000})
+                           "SPUR_AUTH_SOCKET": f"{c.dir}/{leader}/auth.sock"})
             snapshots = [c.dir / name / "snapshot.bin" for name in NAMES]
-            submit(6000)
+            submit(40000)
             wait_until(lambda: all(s.exists() for s in snapshots), 60, "all have a snapshot")
-            submit(6000)  # with the leader's second one the log is cut
+            submit(40000)  # with the leader's second one the log is cut
             victim = next(n for n in NAMES if n != c.leader())
             c.kill(victim, signal.SIGTERM)
             (c.dir / victim / "snapshot.bin").unlink()
             c.start_one(victim)
             here = {"SPUR_CONTROLLER_ADDR": f"{c.address(victim)}:{c.port}"}
             wait_until(lambda: c.role(victim), 60, f"{victim} is back")
-            wait_until(lambda: len(c.out("squeue", "-h", "-o", "%i", env=here).split()) == 12000, 60, "it has all jobs")
+            wait_until(lambda: len(c.out("squeue", "-h", "-o", "%i", env=here).split()) == 80000, 60, "it has all jobs")
             self.assertIn("asking the other controllers", c.log(victim))
 
     def test_wrong_surroundings_are_told(self):

@@ -293,32 +293,31 @@ class Spurctld {
   Status serve() {
     const auto& daemon = loaded_.daemon;
     calls_ = std::make_unique<ctld::ControllerCalls>(
-        *core_,
-        ctld::ControllerCalls::Options{.host = short_hostname(),
-                                       .version = kVersion,
-                                       .started = clock_.now(),
-                                       .reload = [this] { return load_again(); },
-                                       .shutdown =
-                                           [this] {
-                                             stop_requested_ = true;
-                                             ::kill(::getpid(), SIGTERM);
-                                           },
-                                       .set_debug = [this](std::string_view level) { return set_debug(level); },
-                                       .statistics = &statistics_,
-                                       .sign_ticket =
-                                           [this](const model::Job& job) {
-                                             io::CredentialClaims claims;
-                                             claims.kind = io::CredentialKind::StepTicket;
-                                             claims.uid = job.spec->uid;
-                                             claims.gid = job.spec->gid;
-                                             claims.audience = "steps";
-                                             claims.job = job.id;
-                                             claims.epoch = job.epoch;
-                                             return signer_->sign(claims, clock_.now());
-                                           },
-                                       .names = {.user = os::user_by_name, .members = os::members_of_group},
-                                       .groups_of = os::group_names_of,
-                                       .now = [this] { return clock_.now(); }});
+        *core_, ctld::ControllerCalls::Options{.host = short_hostname(),
+                                               .version = kVersion,
+                                               .started = clock_.now(),
+                                               .reload = [this] { return load_again(); },
+                                               .shutdown =
+                                                   [this] {
+                                                     stop_requested_ = true;
+                                                     ::kill(::getpid(), SIGTERM);
+                                                   },
+                                               .set_debug = [this](auto level) { return set_debug(level); },
+                                               .statistics = &statistics_,
+                                               .sign_ticket =
+                                                   [this](const model::Job& job) {
+                                                     io::CredentialClaims claims;
+                                                     claims.kind = io::CredentialKind::StepTicket;
+                                                     claims.uid = job.spec->uid;
+                                                     claims.gid = job.spec->gid;
+                                                     claims.audience = "steps";
+                                                     claims.job = job.id;
+                                                     claims.epoch = job.epoch;
+                                                     return signer_->sign(claims, clock_.now());
+                                                   },
+                                               .names = {.user = os::user_by_name, .members = os::members_of_group},
+                                               .groups_of = os::group_names_of,
+                                               .now = [this] { return clock_.now(); }});
     service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
     agent_service_ = std::make_unique<ctld::AgentLinks::Service>(links_, *core_, *identify_);

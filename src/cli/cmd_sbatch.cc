@@ -203,6 +203,11 @@ int cmd_sbatch(Context& context) {
     return 0;
   }
 
+  // Needs no script.
+  if (const GivenOption* gres = find_given(table, *lines, "gres");
+      gres && (gres->value == "help" || gres->value == "list"))
+    return print_gres_help(context);
+
   JobRequest request;
   request.now = context.now();
   request.is_root = ::geteuid() == 0;

@@ -200,7 +200,7 @@ constexpr Keyword kKeywords[] = {
     {"show", 3, 1, 2, scontrol_show, "display state of identified entity, default\nis all records"},
     {"shutdown", 4, 0, 1, scontrol_shutdown, "shut the daemons down, or with \"slurmctld\" the\ncontroller only"},
     {"suspend", 2, 1, kAny, scontrol_suspend, "suspend specified job (see resume)"},
-    {"takeover", 4, 0, kAny, nullptr, nullptr},
+    {"takeover", 4, 0, 1, scontrol_takeover, nullptr},
     {"token", 3, 0, kAny, scontrol_token, nullptr},
     {"top", 3, 1, 1, scontrol_top, "put jobs in front of all others of their user"},
     {"uhold", 5, 1, kAny, scontrol_uhold, "place user hold on specified jobs (see hold)"},
@@ -305,6 +305,9 @@ bool abbreviates(std::string_view word, std::string_view keyword, std::size_t le
 
 int cmd_scontrol(Context& context) {
   Flags flags;
+  // Behind this word "-name" is no option.
+  if (const auto at = std::ranges::find(context.arguments, "setdebugflags"); at != context.arguments.end())
+    context.arguments.insert(at, "--");
   const auto rest = read_line<Flags>(context, kOptions, flags, Order::Anywhere, 1);
   if (!rest) return rest.error();
   Scontrol run{context, {flags.one_line, flags.details}, flags.all, flags.quiet, flags.document};

@@ -461,8 +461,9 @@ int cmd_squeue(Context& context) {
     options.users_given = true;
   }
   if (options.start) options.filter.states = {{model::JobState::Pending, 0}};
-  // Who names a partition sees it.
-  options.filter.hide = !options.all && !context.is_root && options.filter.partitions.empty();
+  // Who names a partition or a job sees it.
+  options.filter.hide =
+      !options.all && !context.is_root && options.filter.partitions.empty() && options.filter.jobs.empty();
   if (options.document && options.document->list) return list_document_styles(context);
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
 

@@ -63,6 +63,7 @@ void scontrol_reboot(Scontrol& run, const Words& words);
 void scontrol_cancel_reboot(Scontrol& run, const Words& words);
 void scontrol_power(Scontrol& run, const Words& words);
 void scontrol_token(Scontrol& run, const Words& words);
+void scontrol_takeover(Scontrol& run, const Words& words);
 void scontrol_fsdampeningfactor(Scontrol& run, const Words& words);
 void scontrol_cluster(Scontrol& run, const Words& words);
 

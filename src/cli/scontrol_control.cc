@@ -66,7 +66,7 @@ void scontrol_setdebugflags(Scontrol& run, const Words& words_given) {
       return text::equal_ignoring_case(std::string_view(word).substr(word.empty() ? 0 : 1), flag);
     });
     if (word.empty() || (word[0] != '+' && word[0] != '-') || !known)
-      return run.fail("invalid debug flag: {}\nUsage: setdebugflags [+|-]NAME", word);
+      return run.fail("invalid debug flag: {}", word), run.fail("Usage: setdebugflags [+|-]NAME");
   }
   run.fail("scontrol: error: setdebugflags is not supported: the log has levels only (scontrol setdebug)");
 }
@@ -158,6 +158,22 @@ void scontrol_token(Scontrol& run, const Words& words_given) {
     return run.fail("Invalid option: `{}`", word);
   }
   run.fail("Error fetching token");
+}
+
+// Standbys take over by themselves; which one is not for scontrol to say yet.
+void scontrol_takeover(Scontrol& run, const Words& words_given) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto config = controller->config();
+  if (!config) return run.fail("slurm_takeover error: {}", words(config.error()));
+  const auto hosts = static_cast<std::uint32_t>(
+      std::ranges::count_if(config->shown, [](const auto& row) { return row.first.starts_with("SlurmctldHost["); }));
+  const std::uint32_t index =
+      words_given.empty() ? 1 : text::parse_decimal32(words_given[0]).value_or(0);  // a word that is no number is 0
+  if (!words_given.empty() && (index == 0 || index >= hosts))
+    return run.fail("takeover: invalid backup controller index ({})", index);
+  run.fail("slurm_takeover error: {}",
+           hosts < 2 ? "there is no backup controller" : "taking over by command is not supported yet");
 }
 
 void scontrol_fsdampeningfactor(Scontrol& run, const Words& words_given) {

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/allocation.h"
 #include "cli/display.h"
 #include "cli/job_option_values.h"
 #include "cli/read_file.h"
@@ -29,6 +30,7 @@
 #include "cli/step_runner.h"
 #include "text/export_spec.h"
 #include "text/hostlist.h"
+#include "text/repeat.h"
 #include "text/words.h"
 
 namespace spur::cli {
@@ -392,6 +394,18 @@ int refuse(Context& context, JobId job, const Error& error) {
   return 1;
 }
 
+// What srun -v says of the job; programs look for this line.
+void announce_job(Context& context, Controller& controller, JobId id, const std::vector<std::string>& nodes) {
+  if (context.verbosity == 0) return;
+  const auto job = look_at_job(controller, id);
+  if (!job || !(*job)->allocation) return;
+  std::vector<std::uint32_t> cpus;
+  for (const model::NodeGrant& grant : (*job)->allocation->nodes)
+    cpus.push_back(static_cast<std::uint32_t>(grant.cpus.size()));
+  context.info("jobid {}: nodes({}):`{}', cpu counts: {}", id.value, nodes.size(), text::compress_hostlist(nodes),
+               text::repeat_text(cpus));
+}
+
 std::expected<Prepared, int> prepare(Context& context, Controller& controller, const StepOrder& order) {
   const JobRequest& request = *order.request;
   const JobId job = order.job;
@@ -406,6 +420,7 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
     return std::unexpected(1);
   }
   if (ticket->nodes.empty() || ticket->addresses.empty()) return refused({ErrorCode::NodesBusy, {}});
+  announce_job(context, controller, job, ticket->nodes);
   const auto size = step_size(request);
   if (!size) return refused(size.error());
   auto layout = lay_out_step(ticket->nodes, ticket->tasks_per_node, *size);

@@ -239,8 +239,13 @@ void ControllerCalls::get_config(const Caller&, const v1::GetConfigRequest&, Ans
   v1::GetConfigReply reply;
   const auto picture = core_.picture();
   model::ClusterConfig config = *picture->view.config;
+  const std::string debug_level = [this] {
+    std::lock_guard lock(debug_mutex_);
+    return debug_level_;
+  }();
   for (auto& [key, value] : config.shown) {  // what no file says
     if (key == "BOOT_TIME") value = std::to_string(to_unix_seconds(options_.started));
+    if (key == "SlurmctldDebug" && !debug_level.empty()) value = debug_level;
     if (key == "NEXT_JOB_ID") value = std::to_string(picture->view.next_job_id);
   }
   wire::to_proto(config, reply.mutable_config());
@@ -349,6 +354,10 @@ void ControllerCalls::reconfigure(const Caller& caller, const v1::ReconfigureReq
   change(caller, std::move(answer), [this](Controller& c, const Caller& who, auto reply) {
     auto config = options_.reload();
     if (!config) return reply(std::unexpected(config.error()));
+    {
+      std::lock_guard lock(debug_mutex_);
+      debug_level_.clear();
+    }
     c.reconfigure(who, std::move(*config), std::move(reply));
   });
 }

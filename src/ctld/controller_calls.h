@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "ctld/core_thread.h"
@@ -111,6 +112,8 @@ class ControllerCalls {
 
   CoreThread& core_;
   Options options_;
+  mutable std::mutex debug_mutex_;
+  std::string debug_level_;  // as set by a call; empty: as configured
 };
 
 }  // namespace spur::ctld

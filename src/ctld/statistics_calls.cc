@@ -102,6 +102,10 @@ void ControllerCalls::get_statistics(const Caller& caller, const v1::GetStatisti
 void ControllerCalls::set_debug(const Caller&, const v1::SetDebugRequest& request, Answer<v1::Done> answer) {
   if (!options_.set_debug) return answer(fail(ErrorCode::NotSupported, "this controller's log has one level"));
   auto done = options_.set_debug(request.level());
+  if (done) {
+    std::lock_guard lock(debug_mutex_);
+    debug_level_ = request.level();
+  }
   done ? answer(v1::Done{}) : answer(std::unexpected(std::move(done.error())));
 }
 

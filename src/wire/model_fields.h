@@ -157,6 +157,16 @@ SPUR_STRUCT(model::ControllerEnd, run, kill, why)
 SPUR_STRUCT(model::ControllerSignal, run, signal, batch_only, steps_only)
 SPUR_STRUCT(model::ControllerSuspend, run, resume)
 SPUR_STRUCT(model::ControllerDoneAck, run)
+// Nothing but its kind.
+inline std::tuple<> of(model::ControllerShutdown&) {
+  return {};
+}
+inline std::tuple<> of(const model::ControllerShutdown&) {
+  return {};
+}
+inline std::string_view names_of(const model::ControllerShutdown&) {
+  return {};
+}
 SPUR_STRUCT(state::JobTarget, id, tasks, het_offset)
 SPUR_STRUCT(state::SetConfig, config)
 SPUR_STRUCT(state::SubmitJob, spec, token, more)

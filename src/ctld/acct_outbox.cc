@@ -262,9 +262,7 @@ Status AcctOutbox::converse(grpc::ClientContext& context) {
     std::uint64_t spooled = 0;
     {
       std::unique_lock lock(mutex_);
-      const auto ready = [&] {
-        return stopping_ || !connected_ || (spooled_ > sent && chunks_out < kChunksAhead);
-      };
+      const auto ready = [&] { return stopping_ || !connected_ || (spooled_ > sent && chunks_out < kChunksAhead); };
       more_.wait_for(lock, kTellEvery, ready);
       if (stopping_ || !connected_) break;
       spooled = spooled_;

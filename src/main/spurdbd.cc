@@ -72,16 +72,26 @@ Options parse(int argc, char** argv) {
                           {nullptr, 0, nullptr, 0}};
   Options out;
   for (int c; (c = getopt_long(argc, argv, "Df:vL:Vh", known, nullptr)) != -1;) {
-    if (c == 'D') out.foreground = true;
-    else if (c == 'f') out.config = optarg;
-    else if (c == 'v') ++out.verbose;
-    else if (c == 'L') out.log_file = optarg;
-    else if (c == kStateDir) out.state_dir = optarg;
-    else if (c == kListen) out.listen = optarg;
-    else if (c == kDatabase) out.database_url = optarg;
-    else if (c == kMigrate) out.migrate = true;
-    else if (c == kDryRun) out.dry_run = true;
-    else if (c == kArchive) out.archive = optarg;
+    if (c == 'D')
+      out.foreground = true;
+    else if (c == 'f')
+      out.config = optarg;
+    else if (c == 'v')
+      ++out.verbose;
+    else if (c == 'L')
+      out.log_file = optarg;
+    else if (c == kStateDir)
+      out.state_dir = optarg;
+    else if (c == kListen)
+      out.listen = optarg;
+    else if (c == kDatabase)
+      out.database_url = optarg;
+    else if (c == kMigrate)
+      out.migrate = true;
+    else if (c == kDryRun)
+      out.dry_run = true;
+    else if (c == kArchive)
+      out.archive = optarg;
     else if (c == kLogLevel) {
       const auto level = config::parse_log_level(optarg);
       if (!level) {
@@ -173,8 +183,8 @@ class Spurdbd {
     SPUR_TRY(open_database());
     SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(daemon.state_dir + "/dbd.key"));
     own_key_ = key.public_key();
-    signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), loaded_.cluster.cluster_name,
-                                                         short_hostname());
+    signer_ =
+        std::make_unique<os::HostCredentialSigner>(std::move(key), loaded_.cluster.cluster_name, short_hostname());
     verifier_ = std::make_unique<HostKeys>(*this);
     identify_ = std::make_unique<acct::Identify>(
         clock_, *verifier_,
@@ -195,8 +205,8 @@ class Spurdbd {
       SPUR_ASSIGN(const auto clusters, store_->clusters());
       for (const auto& cluster : clusters) {
         SPUR_ASSIGN(const auto gone, store_->purge_jobs(cluster.name, before, [&](const auto& jobs) {
-                      return put_into_archive(cluster.name, jobs);
-                    }));
+          return put_into_archive(cluster.name, jobs);
+        }));
         if (gone > 0) log_.info("cluster {}: {} jobs that ended long ago have left the database", cluster.name, gone);
       }
       return {};
@@ -288,17 +298,18 @@ class Spurdbd {
 
   Status serve() {
     const auto& daemon = loaded_.daemon;
-    service_ = std::make_unique<acct::AccountingService>(acct::AccountingService::Doors{
-        .store = *store_,
-        .clock = clock_,
-        .identify = *identify_,
-        .log = [this](const std::string& line) { log_line(line); },
-        .version = kVersion,
-        .feed = nullptr,
-        .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); }});
+    service_ = std::make_unique<acct::AccountingService>(
+        acct::AccountingService::Doors{.store = *store_,
+                                       .clock = clock_,
+                                       .identify = *identify_,
+                                       .log = [this](const std::string& line) { log_line(line); },
+                                       .version = kVersion,
+                                       .feed = nullptr,
+                                       .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); }});
     const std::string socket = config::accounting_socket(daemon);
     ::unlink(socket.c_str());  // the directory's lock says that nobody else serves it
-    SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get()}));
+    SPUR_ASSIGN(server_,
+                acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get()}));
     SPUR_ASSIGN(auth_, os::AuthSocket::open({.path = config::accounting_auth_socket(daemon), .may_attest = {}},
                                             *signer_, clock_));
     log_.info("spurdbd {} is ready: {}, schema {}, port {}", kVersion, store_->kind(), store_->schema(),

@@ -7,10 +7,10 @@ namespace spur::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"sacct", cmd_sacct},       {"sreport", cmd_sreport},
-    {"sattach", cmd_sattach},   {"salloc", cmd_salloc},   {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast}, {"scancel", cmd_scancel},
-    {"scontrol", cmd_scontrol}, {"sgather", cmd_sgather}, {"sinfo", cmd_sinfo},   {"sprio", cmd_sprio},
-    {"squeue", cmd_squeue},     {"srun", cmd_srun},       {"sstat", cmd_sstat},
+    {"sacct", cmd_sacct},     {"sreport", cmd_sreport}, {"sattach", cmd_sattach}, {"salloc", cmd_salloc},
+    {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast},   {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol},
+    {"sgather", cmd_sgather}, {"sinfo", cmd_sinfo},     {"sprio", cmd_sprio},     {"squeue", cmd_squeue},
+    {"srun", cmd_srun},       {"sstat", cmd_sstat},
 };
 
 }  // namespace

@@ -221,8 +221,7 @@ Result<AccountingEndpoints> accounting_options(const std::string& path) {
   if (const std::string own = accounting_auth_socket(daemon); is_socket(own)) out.auth_socket = own;
   out.addresses = split_list(environment("SPUR_ACCOUNTING_ADDR"));
   if (!out.addresses.empty()) return out;
-  if (!loaded.cluster.accounting)
-    return fail(ErrorCode::RequestDisabled, "Slurm accounting storage is disabled");
+  if (!loaded.cluster.accounting) return fail(ErrorCode::RequestDisabled, "Slurm accounting storage is disabled");
   if (const std::string socket = accounting_socket(daemon); is_socket(socket))
     out.addresses.push_back("unix:" + socket);
   out.addresses.push_back(accounting_address(daemon));

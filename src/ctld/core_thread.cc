@@ -64,12 +64,15 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .fatal = doors_.fatal,
       .log = doors_.log,
       .programs = doors_.programs,
-      .account = doors_.outbox ? [this](Time born, std::vector<state::OutboxRecord> records) {
-        doors_.outbox->add(born, std::move(records));
-      } : std::function<void(Time, std::vector<state::OutboxRecord>)>{},
-      .when_accounted = doors_.outbox ? [this](std::uint64_t number, std::function<void()> then) {
-        doors_.outbox->when_spooled(number, std::move(then));
-      } : std::function<void(std::uint64_t, std::function<void()>)>{}});
+      .account =
+          doors_.outbox
+              ? [this](Time born,
+                       std::vector<state::OutboxRecord> records) { doors_.outbox->add(born, std::move(records)); }
+              : std::function<void(Time, std::vector<state::OutboxRecord>)>{},
+      .when_accounted =
+          doors_.outbox ? [this](std::uint64_t number,
+                                 std::function<void()> then) { doors_.outbox->when_spooled(number, std::move(then)); }
+                        : std::function<void(std::uint64_t, std::function<void()>)>{}});
 }
 
 CoreThread::~CoreThread() {

@@ -353,10 +353,11 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
 
 // Only a note for accounting: of a run that is not known any more there is nothing to note.
 void Dispatcher::on(const std::string& node, const model::AgentStepsEnded& ended) {
-  hooks_.propose_repeated(state::StepsEnded{ended.run.job, ended.run.epoch, ended.steps},
-                          [this, node, run = ended.run, count = ended.first + ended.steps.size()](const auto& outcome) {
-                            if (!was_full(outcome)) agents_.send(node, model::ControllerStepsAck{run, count});
-                          });
+  hooks_.propose_repeated(
+      state::StepsEnded{ended.run.job, ended.run.epoch, ended.steps},
+      [this, node, run = ended.run, count = ended.first + ended.steps.size()](const auto& outcome) {
+        if (!was_full(outcome)) agents_.send(node, model::ControllerStepsAck{run, count});
+      });
 }
 
 void Dispatcher::check_leases(Duration now) {

@@ -284,7 +284,8 @@ class Spurctld {
                                   .programs = programs_.get(),
                                   .outbox = outbox_.get()});
       SPUR_TRY(core_->start(loaded_.cluster, public_key));
-      if (outbox_) core_->post([this](ctld::Controller& controller) { outbox_->lead(controller.cluster().outbox()); });
+      if (outbox_)
+        core_->post([this](ctld::Controller& controller) { outbox_->lead(controller.cluster().outbox()); });
       return {};
     });
   }

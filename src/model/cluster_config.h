@@ -163,7 +163,7 @@ struct ClusterConfig {
   bool accept_unknown_nodes =
       false;  // no node is declared: whoever registers joins, and partitions with nodes ALL have it
   bool config_overrides = false;  // SlurmdParameters=config_overrides: declared hardware wins over found
-  bool accounting = false;  // events go to an accounting service (AccountingStorageType)
+  bool accounting = false;        // events go to an accounting service (AccountingStorageType)
   bool keep_scripts = false, keep_environments = false;  // ... with those of jobs (AccountingStoreFlags)
   // The lines of `scontrol show config`, in its order (config/show.cc).
   std::vector<std::pair<std::string, std::string>> shown;

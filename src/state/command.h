@@ -212,11 +212,11 @@ struct OutboxAcked {
   std::uint64_t number = 0;
 };
 
-using Command = std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob,
-                             RequeueJob, SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost,
-                             NodeResponding, UpdateNode, PurgeJobs, CreateReservation, UpdateReservation,
-                             DeleteReservation, ReservationsDue, SetQos, SetFairShares, PreemptJobs, PreemptionDue,
-                             StepsEnded, OutboxAcked>;
+using Command =
+    std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob, RequeueJob,
+                 SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost, NodeResponding, UpdateNode,
+                 PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation, ReservationsDue, SetQos,
+                 SetFairShares, PreemptJobs, PreemptionDue, StepsEnded, OutboxAcked>;
 
 // The unit of the journal: one stamp, some commands, applied in order.
 struct Batch {

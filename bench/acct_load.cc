@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Load on the parts of accounting, for bench/run. Prints one number.
-//   spur-acct-load absorb DIR JOBS PER_SECOND  records of job ends into the outbox's spool at that pace: how many of them
+//   spur-acct-load absorb DIR JOBS PER_SECOND  records of job ends into the outbox's spool at that pace: how many of
+//   them
 //                                              per second were on disk, from the first to the last
 //   spur-acct-load drain URL JOBS              the same records into the database, as spurdbd does: jobs per second
 //   spur-acct-load fill URL JOBS USERS         a database with so many jobs over twelve months: jobs per second
@@ -70,11 +71,14 @@ model::JobPtr job_of(std::uint32_t id, std::uint32_t users, std::int64_t submitt
   job->cpus_allocated = 8;
   auto allocation = std::make_shared<model::Allocation>();
   allocation->partition = "gpu";
-  allocation->nodes.push_back({.node = NodeIndex{id % 2000}, .cpus = {0, 1, 2, 3, 4, 5, 6, 7}, .memory_mib = 64'000,
-                               .tasks = 1, .devices = {}});
+  allocation->nodes.push_back({.node = NodeIndex{id % 2000},
+                               .cpus = {0, 1, 2, 3, 4, 5, 6, 7},
+                               .memory_mib = 64'000,
+                               .tasks = 1,
+                               .devices = {}});
   job->allocation = std::move(allocation);
-  job->usage = std::make_shared<const model::Usage>(model::Usage{.user_cpu_us = id * 1000ull, .system_cpu_us = id,
-                                                                .max_rss_kib = 123'456});
+  job->usage = std::make_shared<const model::Usage>(
+      model::Usage{.user_cpu_us = id * 1000ull, .system_cpu_us = id, .max_rss_kib = 123'456});
   return job;
 }
 

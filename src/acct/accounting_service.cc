@@ -17,8 +17,8 @@ constexpr std::size_t kRowsPerMessage = 500;
 // Rows that matched, sent in messages of some hundred, each with its steps.
 class RowSender {
  public:
-  RowSender(io::AccountingStore& store, const v1::AcctJobQuery& query, const model::Caller& caller, std::string cluster,
-            grpc::ServerWriter<v1::AcctJobRows>* writer)
+  RowSender(io::AccountingStore& store, const v1::AcctJobQuery& query, const model::Caller& caller,
+            std::string cluster, grpc::ServerWriter<v1::AcctJobRows>* writer)
       : store_(store), query_(query), caller_(caller), cluster_(std::move(cluster)), writer_(writer) {}
 
   // Without duplicates only the last run of a job counts: rows come by id and time.

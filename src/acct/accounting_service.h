@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Accounting service over gRPC: controllers' streams (attach.cc) and questions. A call blocks its thread while the
-// database works.
+// The Accounting service over gRPC: controllers' streams (attach.cc) and questions. A call blocks its thread while
+// the database works.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,8 @@ class AccountingService final : public v1::Accounting::Service {
   grpc::Status Ping(grpc::ServerContext*, const v1::AcctPingRequest*, v1::AcctPingReply*) override;
   using Stream = grpc::ServerReaderWriter<v1::AcctToController, v1::AcctToDatabase>;
   grpc::Status Attach(grpc::ServerContext*, Stream*) override;
-  grpc::Status QueryJobs(grpc::ServerContext*, const v1::AcctJobQuery*, grpc::ServerWriter<v1::AcctJobRows>*) override;
+  grpc::Status QueryJobs(grpc::ServerContext*, const v1::AcctJobQuery*,
+                         grpc::ServerWriter<v1::AcctJobRows>*) override;
   grpc::Status QueryEvents(grpc::ServerContext*, const v1::AcctEventQuery*,
                            grpc::ServerWriter<v1::AcctEventRows>*) override;
   grpc::Status QueryUsage(grpc::ServerContext*, const v1::AcctUsageQuery*, v1::AcctUsageReply*) override;

@@ -25,7 +25,8 @@ std::string encode_archive(const std::string& cluster, const std::vector<io::Acc
 Result<std::vector<ArchivedJob>> decode_archive(std::string_view bytes) {
   std::vector<ArchivedJob> out;
   const auto damaged = [&] {
-    return fail(ErrorCode::Corrupt, fmt::format("this is no archive of jobs, or it is damaged behind job {}", out.size()));
+    return fail(ErrorCode::Corrupt,
+                fmt::format("this is no archive of jobs, or it is damaged behind job {}", out.size()));
   };
   while (!bytes.empty()) {
     if (bytes.size() < 4) return damaged();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that leave the database, and come back: an archive is a row of AcctJobRow messages, each with its length (32 bits,
-// little-endian) in front.
+// Jobs that leave the database, and come back: an archive is a row of AcctJobRow messages, each with its length (32
+// bits, little-endian) in front.
 #pragma once
 
 #include <string>

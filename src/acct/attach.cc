@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A controller's stream. A chunk is acknowledged when the database has committed it, together with its last number; so
-// a stream that breaks anywhere goes on where the database is. While the database is away nothing more is read: the
-// backlog is the controller's, on its disk.
+// A controller's stream. A chunk is acknowledged when the database has committed it, together with its last number;
+// so a stream that breaks anywhere goes on where the database is. While the database is away nothing more is read:
+// the backlog is the controller's, on its disk.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -41,8 +41,8 @@ auto AccountingService::until_done(grpc::ServerContext* context, Work&& work) ->
     }
     if (!may_pass(result.error().code) || stopping_ || context->IsCancelled()) return result;
     if (result.error().message != said)
-      doors_.log(fmt::format("error: the database does not take records, and is tried again: {}",
-                             result.error().message));
+      doors_.log(
+          fmt::format("error: the database does not take records, and is tried again: {}", result.error().message));
     said = result.error().message;
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);

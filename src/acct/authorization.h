@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may call what of spurdbd: one row per RPC, and none means: nobody. Who calls is known from the credential alone.
+// Who may call what of spurdbd: one row per RPC, and none means: nobody. Who calls is known from the credential
+// alone.
 #pragma once
 
 #include <functional>

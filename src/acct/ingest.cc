@@ -44,8 +44,7 @@ void take_job(const v1::AcctJob& job, io::AcctChunk& chunk, Places& places) {
 }
 
 void take_step(const v1::AcctStep& step, io::AcctChunk& chunk, Places& places) {
-  auto& row =
-      slot(chunk.steps, places.steps, StepKey{step.job(), step.submitted_us(), step.epoch(), step.step()});
+  auto& row = slot(chunk.steps, places.steps, StepKey{step.job(), step.submitted_us(), step.epoch(), step.step()});
   row.job = step.job();
   row.epoch = step.epoch();
   row.submitted = from_micros(step.submitted_us());
@@ -55,7 +54,8 @@ void take_step(const v1::AcctStep& step, io::AcctChunk& chunk, Places& places) {
 
 }  // namespace
 
-Result<io::AcctChunk> make_chunk(const std::string& cluster, Time born, const std::vector<std::string_view>& records) {
+Result<io::AcctChunk> make_chunk(const std::string& cluster, Time born,
+                                 const std::vector<std::string_view>& records) {
   io::AcctChunk chunk;
   chunk.cluster = cluster;
   chunk.born = born;
@@ -76,17 +76,20 @@ Result<io::AcctChunk> make_chunk(const std::string& cluster, Time born, const st
         take_step(record.step(), chunk, places);
         break;
       case v1::AcctRecord::kNode:
-        chunk.events.push_back({record.node().node(), from_micros(record.node().at_us()), {},
-                                record.node().state().empty(), record.node().SerializeAsString()});
+        chunk.events.push_back({record.node().node(),
+                                from_micros(record.node().at_us()),
+                                {},
+                                record.node().state().empty(),
+                                record.node().SerializeAsString()});
         break;
       case v1::AcctRecord::kClusterTres:
-        chunk.events.push_back({"", from_micros(record.cluster_tres().at_us()), {}, false,
-                                record.cluster_tres().SerializeAsString()});
+        chunk.events.push_back(
+            {"", from_micros(record.cluster_tres().at_us()), {}, false, record.cluster_tres().SerializeAsString()});
         break;
       case v1::AcctRecord::kReservation: {
         const auto& reservation = record.reservation();
-        const std::int64_t end = reservation.deleted() ? std::min(reservation.end_us(), reservation.at_us())
-                                                       : reservation.end_us();
+        const std::int64_t end =
+            reservation.deleted() ? std::min(reservation.end_us(), reservation.at_us()) : reservation.end_us();
         chunk.reservations.push_back({reservation.name(), from_micros(reservation.start_us()), from_micros(end),
                                       reservation.SerializeAsString()});
         break;

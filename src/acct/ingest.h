@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the records of an outbox to rows of the database. Of several records of the same run of a job in one chunk only
-// the last is written: that is what makes a backlog drain fast.
+// From the records of an outbox to rows of the database. Of several records of the same run of a job in one chunk
+// only the last is written: that is what makes a backlog drain fast.
 #pragma once
 
 #include <string>

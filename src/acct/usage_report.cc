@@ -18,9 +18,7 @@ struct Window {
     if (!is_set(begin)) return 0;
     const Time last = std::min({is_set(end) ? end : now, until, now});
     const Time first = std::max(begin, from);
-    return last > first
-               ? static_cast<std::uint64_t>(std::chrono::duration_cast<seconds>(last - first).count())
-               : 0;
+    return last > first ? static_cast<std::uint64_t>(std::chrono::duration_cast<seconds>(last - first).count()) : 0;
   }
 };
 

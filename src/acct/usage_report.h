@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over a time window, for sreport: what each user of each account used of every resource, and how the cluster's own
-// resources were spent. Straight from the rows of jobs and events, to the second. Pure but for the door.
+// Sums over a time window, for sreport: what each user of each account used of every resource, and how the cluster's
+// own resources were spent. Straight from the rows of jobs and events, to the second. Pure but for the door.
 #pragma once
 
 #include <string>

@@ -183,8 +183,7 @@ void Agent::step_ended(const model::JobRun& run, model::StepEnd end) {
 void Agent::tell_steps(const model::JobRun& run, Run& state) {
   state.next_steps = clock_.monotonic() + kRepeat;
   const auto count = static_cast<std::ptrdiff_t>(std::min(state.steps.size(), kStepsAtOnce));
-  controller_.send(
-      model::AgentStepsEnded{run, state.steps_told, {state.steps.begin(), state.steps.begin() + count}});
+  controller_.send(model::AgentStepsEnded{run, state.steps_told, {state.steps.begin(), state.steps.begin() + count}});
 }
 
 void Agent::on(const model::ControllerShutdown&) {

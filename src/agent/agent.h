@@ -71,9 +71,9 @@ class Agent {
     bool running = true;
     model::AgentJobDone done;  // valid when !running
     Duration next_report{0};
-    std::vector<model::StepEnd> steps;  // that ended and that the controller has not got
-    std::uint64_t steps_told = 0;       // those that it has got before them
-    Duration next_steps{0};             // when they are told again
+    std::vector<model::StepEnd> steps;                      // that ended and that the controller has not got
+    std::uint64_t steps_told = 0;                           // those that it has got before them
+    Duration next_steps{0};                                 // when they are told again
     std::shared_ptr<const model::ControllerLaunch> launch;  // null for runs recovered without one
   };
   void on(const model::ControllerWelcome& welcome);

@@ -24,16 +24,18 @@ int cmd_accounting(Context& context) {
     context.error("spurdbd does not answer: {}", words(ok.error()));
     return 1;
   }
-  context.out.write(text::printable(
-      fmt::format("spurdbd {}, {}, schema {}", reply.version(), reply.database(), reply.schema())) + "\n");
-  context.out.write(fmt::format("{:<15} {:<20} {:<9} {:>12} {:>10}\n", "CLUSTER", "CONTROLLER", "CONNECTED", "RECORDS",
-                                "WAITING"));
+  context.out.write(
+      text::printable(fmt::format("spurdbd {}, {}, schema {}", reply.version(), reply.database(), reply.schema())) +
+      "\n");
+  context.out.write(
+      fmt::format("{:<15} {:<20} {:<9} {:>12} {:>10}\n", "CLUSTER", "CONTROLLER", "CONNECTED", "RECORDS", "WAITING"));
   for (const auto& cluster : reply.clusters())
-    context.out.write(text::printable(fmt::format("{:<15} {:<20} {:<9} {:>12} {:>10}", cluster.name(),
-                                                  fmt::format("{}:{}", cluster.control_host(), cluster.control_port()),
-                                                  cluster.connected() ? "yes" : "no", cluster.have(),
-                                                  cluster.connected() ? fmt::format("{}", cluster.waiting()) : "?")) +
-                      "\n");
+    context.out.write(
+        text::printable(fmt::format("{:<15} {:<20} {:<9} {:>12} {:>10}", cluster.name(),
+                                    fmt::format("{}:{}", cluster.control_host(), cluster.control_port()),
+                                    cluster.connected() ? "yes" : "no", cluster.have(),
+                                    cluster.connected() ? fmt::format("{}", cluster.waiting()) : "?")) +
+        "\n");
   return 0;
 }
 

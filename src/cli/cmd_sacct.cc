@@ -71,11 +71,11 @@ OptionStatus set_accounts(Sacct& s, Value value) {
     if (!word.empty()) s.query.add_accounts(std::string(word));
   return {};
 }
-#define SPUR_LIST(name, add)                                 \
-  OptionStatus name(Sacct& s, Value value) {                 \
-    for (const auto word : text::split(value, ','))          \
-      if (!word.empty()) s.query.add(std::string(word));     \
-    return {};                                               \
+#define SPUR_LIST(name, add)                             \
+  OptionStatus name(Sacct& s, Value value) {             \
+    for (const auto word : text::split(value, ','))      \
+      if (!word.empty()) s.query.add(std::string(word)); \
+    return {};                                           \
   }
 SPUR_LIST(set_partitions, add_partitions)
 SPUR_LIST(set_qos, add_qos)
@@ -120,8 +120,7 @@ OptionStatus set_states(Sacct& s, Value value) {
     const auto filter = model::parse_state(word);
     if (!filter)
       return std::unexpected(BadOption{fmt::format("unrecognized job state value '{}'", word), 1, {}, true});
-    if (!filter->state)
-      return bad_option(fmt::format("--state={} is not supported yet", word), 1);
+    if (!filter->state) return bad_option(fmt::format("--state={} is not supported yet", word), 1);
     s.query.add_states(static_cast<std::uint32_t>(*filter->state));
   }
   return {};
@@ -336,10 +335,11 @@ Lines lines_of(const v1::AcctJobQuery& query, const v1::AcctJob& job) {
   if (query.jobs().empty()) return out;
   out.job = out.all_steps = false;
   for (const auto& target : query.jobs()) {
-    const bool meant = target.has_array_task() ? job.array_job() == target.job() && job.array_task() == target.array_task()
-                       : target.has_het_offset()
-                           ? job.het_job() == target.job() && job.het_offset() == target.het_offset()
-                           : job.job() == target.job() || job.array_job() == target.job() || job.het_job() == target.job();
+    const bool meant =
+        target.has_array_task() ? job.array_job() == target.job() && job.array_task() == target.array_task()
+        : target.has_het_offset()
+            ? job.het_job() == target.job() && job.het_offset() == target.het_offset()
+            : job.job() == target.job() || job.array_job() == target.job() || job.het_job() == target.job();
     if (!meant) continue;
     if (target.has_step())
       out.steps.push_back(target.step());
@@ -378,9 +378,9 @@ void print_texts(Context& context, const Sacct& options, const std::vector<v1::A
     if (!options.script) std::ranges::replace(text, '\0', '\n');
     if (text.empty()) text = "NONE\n";
     if (!text.ends_with('\n')) text += '\n';
-    const std::string title = options.script ? fmt::format("{} for {}", what, sacct_job_id(row.job()))
-                                             : fmt::format("{} for {} (must be batch to display)", what,
-                                                           sacct_job_id(row.job()));
+    const std::string title =
+        options.script ? fmt::format("{} for {}", what, sacct_job_id(row.job()))
+                       : fmt::format("{} for {} (must be batch to display)", what, sacct_job_id(row.job()));
     context.out.write(fmt::format("{}\n{}\n{}", title, std::string(80, '-'), text));
   }
 }
@@ -419,8 +419,12 @@ int show(Context& context, Sacct& options, const std::vector<ChosenSacctColumn>&
     return 1;
   }
   if (options.script || options.environment) return print_texts(context, options, *rows), 0;
-  SacctStyle style{.now = context.now(), .no_convert = options.no_convert, .unit = options.unit,
-                   .allocations = options.allocations, .cut_from = {}, .cut_until = {}};
+  SacctStyle style{.now = context.now(),
+                   .no_convert = options.no_convert,
+                   .unit = options.unit,
+                   .allocations = options.allocations,
+                   .cut_from = {},
+                   .cut_until = {}};
   if (options.truncate) {
     style.cut_from = from_micros(options.query.from_us());
     style.cut_until = options.query.until_us() ? from_micros(options.query.until_us()) : style.now;

@@ -49,10 +49,11 @@ OptionStatus ignore(Sreport&, Value) {
 OptionStatus set_unit(Sreport& s, Value value) {
   // Slurm takes beginnings; the ones of percentages are asked for first.
   static constexpr std::pair<std::string_view, Unit> kUnits[] = {
-      {"secper", Unit::SecPer}, {"minper", Unit::MinPer}, {"hourper", Unit::HourPer}, {"percent", Unit::Percent},
+      {"secper", Unit::SecPer},   {"minper", Unit::MinPer},   {"hourper", Unit::HourPer}, {"percent", Unit::Percent},
       {"seconds", Unit::Seconds}, {"minutes", Unit::Minutes}, {"hours", Unit::Hours}};
   for (const auto& [name, unit] : kUnits)
-    if (!value.empty() && value.size() <= name.size() && text::equal_ignoring_case(name.substr(0, value.size()), value)) {
+    if (!value.empty() && value.size() <= name.size() &&
+        text::equal_ignoring_case(name.substr(0, value.size()), value)) {
       const bool short_form = value.size() <= 3 || (value.size() <= 4 && name.starts_with("hour"));
       if (short_form && (unit == Unit::SecPer || unit == Unit::MinPer || unit == Unit::HourPer)) continue;
       s.unit = unit;
@@ -211,7 +212,8 @@ class Report {
         const std::uint64_t all = total_of(row);
         Cells cells{row.cluster()};
         if (named) cells.push_back(tres);
-        for (const std::uint64_t part : {row.allocated(), row.down(), row.planned_down(), row.idle(), row.reserved(), all})
+        for (const std::uint64_t part :
+             {row.allocated(), row.down(), row.planned_down(), row.idle(), row.reserved(), all})
           cells.push_back(amount(options_.unit, part, all));
         print_line(context_, options_, columns, cells);
       }
@@ -298,8 +300,8 @@ class Report {
   void title(const std::string& words, bool with_seconds) {
     if (options_.no_header) return;
     const std::string what = show_tres_name() ? "TRES" : "CPU";
-    context_.out.write(fmt::format("{0}\n{1} {2} - {3}{4}\nUsage reported in {5} {6}\n{0}\n", std::string(80, '-'), words,
-                                   moment(from_, ""), moment(until_ - seconds(1), ""),
+    context_.out.write(fmt::format("{0}\n{1} {2} - {3}{4}\nUsage reported in {5} {6}\n{0}\n", std::string(80, '-'),
+                                   words, moment(from_, ""), moment(until_ - seconds(1), ""),
                                    with_seconds ? fmt::format(" ({} secs)", span()) : "", what,
                                    unit_words(options_.unit)));
   }
@@ -337,7 +339,8 @@ class Report {
   void account_rows(const std::vector<Column>& columns, const std::string& tres) {
     std::map<std::pair<std::string, std::string>, std::map<std::string, std::uint64_t>> accounts;
     for (const auto& row : reply_.rows())
-      if (row.tres() == tres && is_wanted(row)) accounts[{row.cluster(), row.account()}][login_of(row)] += row.seconds();
+      if (row.tres() == tres && is_wanted(row))
+        accounts[{row.cluster(), row.account()}][login_of(row)] += row.seconds();
     for (const auto& [key, logins] : accounts) {
       std::uint64_t sum = 0;
       for (const auto& [login, secs] : logins) sum += secs;
@@ -392,9 +395,9 @@ class Report {
       auto& list = sums[{row.cluster(), job.account()}];
       list.resize(classes);
       list[static_cast<std::size_t>(at)] +=
-          options_.print_count ? 1
-                               : static_cast<std::uint64_t>(std::chrono::duration_cast<seconds>(ran).count()) *
-                                     job.cpus_allocated();
+          options_.print_count
+              ? 1
+              : static_cast<std::uint64_t>(std::chrono::duration_cast<seconds>(ran).count()) * job.cpus_allocated();
     });
   }
 
@@ -423,14 +426,22 @@ Status take_words(Sreport& options, const std::vector<std::string>& words) {
       return name.size() >= least && name.size() <= whole.size() &&
              text::equal_ignoring_case(whole.substr(0, name.size()), name);
     };
-    if (is("start", 1)) options.start = std::string(value);
-    else if (is("end", 2)) options.end = std::string(value);
-    else if (is("clusters", 2)) options.clusters = list(value);
-    else if (is("accounts", 2)) options.accounts = list(value);
-    else if (is("users", 1)) options.users = list(value);
-    else if (is("all_clusters", 3)) options.all_clusters = true;
-    else if (is("printjobcount", 2)) options.print_count = true;
-    else if (is("flatview", 2)) options.flat = true;
+    if (is("start", 1))
+      options.start = std::string(value);
+    else if (is("end", 2))
+      options.end = std::string(value);
+    else if (is("clusters", 2))
+      options.clusters = list(value);
+    else if (is("accounts", 2))
+      options.accounts = list(value);
+    else if (is("users", 1))
+      options.users = list(value);
+    else if (is("all_clusters", 3))
+      options.all_clusters = true;
+    else if (is("printjobcount", 2))
+      options.print_count = true;
+    else if (is("flatview", 2))
+      options.flat = true;
     else if (is("topcount", 2)) {
       const auto count = text::parse_decimal32(value);
       if (!count || *count == 0) return fail(ErrorCode::InvalidArgument, fmt::format("Bad TopCount: {}", value));

@@ -178,7 +178,9 @@ std::string eligible(Line l) {
 // How long the job could have run and did not.
 seconds waited(const v1::AcctJob& job, const SacctStyle& style) {
   if (!job.eligible_us()) return seconds(0);
-  const std::int64_t until = job.started_us() ? job.started_us() : job.ended_us() ? job.ended_us() : to_micros(style.now);
+  const std::int64_t until = job.started_us() ? job.started_us()
+                             : job.ended_us() ? job.ended_us()
+                                              : to_micros(style.now);
   return std::chrono::duration_cast<seconds>(Duration(std::max<std::int64_t>(until - job.eligible_us(), 0)));
 }
 std::string reserved(Line l) {
@@ -244,8 +246,9 @@ std::string peak_task(Line l) {
 std::string usage_in(Line l, std::uint32_t share) {
   const auto& u = usage_of(l);
   return fmt::format("cpu={},energy=0,fs/disk={},mem={},pages={},vmem={}",
-                     clock(seconds((u.user_cpu_us() + u.system_cpu_us()) / share / 1'000'000)), u.read_bytes() / share,
-                     bytes(l, u.max_rss_kib() * 1024), u.major_faults() / share, bytes(l, u.max_vsize_kib() * 1024));
+                     clock(seconds((u.user_cpu_us() + u.system_cpu_us()) / share / 1'000'000)),
+                     u.read_bytes() / share, bytes(l, u.max_rss_kib() * 1024), u.major_faults() / share,
+                     bytes(l, u.max_vsize_kib() * 1024));
 }
 std::string usage_in_total(Line l) {
   return usage_in(l, 1);
@@ -310,9 +313,9 @@ std::string db_index(const v1::AcctJob& job) {
 std::string restarts(const v1::AcctJob& job) {
   return fmt::format("{}", job.restarts());
 }
-#define SPUR_TEXT(name, field)                 \
-  std::string name(const v1::AcctJob& job) {   \
-    return job.field();                        \
+#define SPUR_TEXT(name, field)               \
+  std::string name(const v1::AcctJob& job) { \
+    return job.field();                      \
   }
 SPUR_TEXT(admin_comment, admin_comment)
 SPUR_TEXT(comment, comment)

@@ -83,7 +83,9 @@ void add_step(Json& json, const v1::AcctJob& job, const v1::AcctStep& step, cons
       .field("id", fmt::format("{}.{}", job.job(), sacct_step_name(step.step())))
       .field("name", step.name())
       .close_object();
-  json.open_object("task").field("distribution", step.step() >= model::kBatchStep ? "Unknown" : "Block").close_object();
+  json.open_object("task")
+      .field("distribution", step.step() >= model::kBatchStep ? "Unknown" : "Block")
+      .close_object();
   json.open_object("tres");
   for (const char* kind : {"requested", "consumed"}) {
     json.open_object(kind);
@@ -137,11 +139,10 @@ void add_identity(Json& json, const v1::AcctJobRow& row, const std::string& user
 
 void add_request(Json& json, const v1::AcctJob& job) {
   json.open_object("required").field("CPUs", job.cpus_requested());
-  json.number("memory_per_cpu", job.has_memory_per_cpu_mib() ? std::optional<std::uint64_t>(job.memory_per_cpu_mib())
-                                                             : std::nullopt);
-  json.number("memory_per_node", job.has_memory_per_node_mib()
-                                     ? std::optional<std::uint64_t>(job.memory_per_node_mib())
-                                     : std::nullopt);
+  json.number("memory_per_cpu",
+              job.has_memory_per_cpu_mib() ? std::optional<std::uint64_t>(job.memory_per_cpu_mib()) : std::nullopt);
+  json.number("memory_per_node",
+              job.has_memory_per_node_mib() ? std::optional<std::uint64_t>(job.memory_per_node_mib()) : std::nullopt);
   json.close_object();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "wire/accounting_codec.h"
@@ -25,21 +26,20 @@ wire::JobFilter filter_of(const v1::AcctJobQuery& query) {
   return filter;
 }
 
-// The controller's own jobs of this cluster that are meant.
+// The controller's own jobs of this cluster that may be meant.
 std::vector<v1::AcctJobRow> live_rows(Context& context, const std::string& cluster, const v1::AcctJobQuery& query) {
   std::vector<v1::AcctJobRow> out;
   const auto& clusters = query.clusters();
   if (!clusters.empty() && std::ranges::find(clusters, cluster) == clusters.end()) return out;
-  const auto wanted = wire::AccountingQuery::make(query);
   const auto controller = context.controller();
-  if (!wanted || !controller) return out;
+  if (!controller) return out;
   const auto table = (*controller)->jobs(filter_of(query));
   if (!table) return out;
   for (const auto& job : table->jobs) {
     v1::AcctJobRow row;
     row.set_cluster(cluster);
     wire::to_proto(*job, row.mutable_job());
-    if (wanted->matches(row.job())) out.push_back(std::move(row));
+    out.push_back(std::move(row));
   }
   return out;
 }
@@ -48,6 +48,7 @@ std::vector<v1::AcctJobRow> live_rows(Context& context, const std::string& clust
 
 Result<std::vector<v1::AcctJobRow>> sacct_rows(Context& context, Accounting& accounting,
                                                const v1::AcctJobQuery& query) {
+  SPUR_ASSIGN(const auto wanted, wire::AccountingQuery::make(query));
   std::vector<v1::AcctJobRow> rows;
   const Status status = accounting.jobs(query, [&](v1::AcctJobRow row) { rows.push_back(std::move(row)); });
   auto live = live_rows(context, accounting.cluster(), query);
@@ -60,7 +61,10 @@ Result<std::vector<v1::AcctJobRow>> sacct_rows(Context& context, Accounting& acc
     places[key_of(rows[i].job())] = i;
     last_run[rows[i].job().job()] = i;
   }
+  // A row of the database that the controller knows better may no longer be meant.
+  std::set<std::size_t> outdated;
   for (auto& row : live) {
+    const bool meant = wanted.matches(row.job());
     if (const auto at = places.find(key_of(row.job())); at != places.end()) {
       auto* known = rows[at->second].mutable_job();
       row.mutable_job()->set_user(known->user());
@@ -68,12 +72,17 @@ Result<std::vector<v1::AcctJobRow>> sacct_rows(Context& context, Accounting& acc
       row.mutable_job()->set_script(known->script());
       row.mutable_job()->set_environment(known->environment());
       *known = std::move(*row.mutable_job());
+      if (!meant) outdated.insert(at->second);
+    } else if (!meant) {
+      continue;
     } else if (const auto older = last_run.find(row.job().job()); older != last_run.end() && !query.duplicates()) {
       rows[older->second] = std::move(row);  // a later run of the same job
     } else {
       rows.push_back(std::move(row));
     }
   }
+  for (auto at = outdated.rbegin(); at != outdated.rend(); ++at)
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(*at));
   std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
     return std::tuple(std::string_view(a.cluster()), key_of(a.job())) <
            std::tuple(std::string_view(b.cluster()), key_of(b.job()));

@@ -10,7 +10,9 @@ class WireAccounting final : public Accounting {
   WireAccounting(wire::AccountingOptions options, std::string cluster)
       : client_(std::move(options)), cluster_(std::move(cluster)) {}
   const std::string& cluster() const override { return cluster_; }
-  Status ping(v1::AcctPingReply* reply) override { return client_.ask("Accounting/Ping", v1::AcctPingRequest(), reply); }
+  Status ping(v1::AcctPingReply* reply) override {
+    return client_.ask("Accounting/Ping", v1::AcctPingRequest(), reply);
+  }
   Status jobs(const v1::AcctJobQuery& query, const std::function<void(v1::AcctJobRow)>& each) override {
     return rows<v1::AcctJobRows>("Accounting/QueryJobs", query, each);
   }

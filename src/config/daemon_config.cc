@@ -134,7 +134,8 @@ std::string auth_socket(const DaemonConfig& config) {
 }
 
 std::string accounting_address(const DaemonConfig& config) {
-  return join_host_port(config.accounting_host.empty() ? "localhost" : config.accounting_host, config.accounting_port);
+  return join_host_port(config.accounting_host.empty() ? "localhost" : config.accounting_host,
+                        config.accounting_port);
 }
 
 std::string accounting_listen(const DaemonConfig& config) {
@@ -154,7 +155,8 @@ std::string accounting_database(const DaemonConfig& config) {
 }
 
 std::string accounting_pid_file(const DaemonConfig& config) {
-  return config.accounting_pid_file_path.empty() ? config.state_dir + "/spurdbd.pid" : config.accounting_pid_file_path;
+  return config.accounting_pid_file_path.empty() ? config.state_dir + "/spurdbd.pid"
+                                                 : config.accounting_pid_file_path;
 }
 
 std::string controller_pid_file(const DaemonConfig& config) {

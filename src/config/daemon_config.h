@@ -100,10 +100,10 @@ struct DaemonConfig {
   HealthConfig health;
   seconds sample_every{30};  // JobAcctGatherFrequency; 0: usage is only read at the end
 
-  std::string accounting_host;          // of spurdbd; empty: this host, where there is accounting (ClusterConfig) at all
+  std::string accounting_host;  // of spurdbd; empty: this host, where there is accounting (ClusterConfig) at all
   std::uint16_t accounting_port = kAccountingPort;
-  std::string accounting_listen;        // where spurdbd listens; empty: everywhere, on its port
-  std::string accounting_url;           // of spurdbd's database; empty: see accounting_database()
+  std::string accounting_listen;           // where spurdbd listens; empty: everywhere, on its port
+  std::string accounting_url;              // of spurdbd's database; empty: see accounting_database()
   std::uint32_t accounting_keep_days = 0;  // ended jobs; 0: for ever
   std::string accounting_archive_dir;      // where older ones go; empty: nowhere
   LogConfig accounting_log;
@@ -133,7 +133,8 @@ std::string accounting_address(const DaemonConfig& config);   // host:port that 
 std::string accounting_listen(const DaemonConfig& config);    // host:port
 std::string accounting_socket(const DaemonConfig& config);    // <state_dir>/dbd.sock
 std::string accounting_auth_socket(const DaemonConfig& config);  // <state_dir>/dbd-auth.sock
-std::string accounting_database(const DaemonConfig& config);  // as configured, else sqlite:<state_dir>/accounting.sqlite
+std::string accounting_database(
+    const DaemonConfig& config);  // as configured, else sqlite:<state_dir>/accounting.sqlite
 std::string accounting_pid_file(const DaemonConfig& config);  // as configured, else <state_dir>/spurdbd.pid
 std::string controller_pid_file(const DaemonConfig& config);  // as configured, else <state_dir>/spurctld.pid
 

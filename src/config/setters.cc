@@ -38,6 +38,7 @@ Status set_accounting_host(Target& target, const Value& value) {
 
 Status set_accounting_type(Target& target, const Value& value) {
   target.draft.cluster.is_accounted = equal_ignoring_case(value.text, "accounting_storage/slurmdbd");
+  target.draft.daemon.kept.emplace_back("AccountingStorageType", value.text);  // is shown as it was written
   return {};
 }
 

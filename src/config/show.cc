@@ -108,6 +108,11 @@ std::string agent_parameters(const Source& s) {
   return s.cluster.config_overrides ? "config_overrides" : "(null)";
 }
 
+std::string storage_type(const Source& s) {
+  if (const std::string* given = s.daemon.find_kept("AccountingStorageType")) return *given;
+  return s.cluster.accounting ? "accounting_storage/slurmdbd" : "(null)";
+}
+
 std::string store_flags(const Source& s) {
   std::string out;
   if (s.cluster.keep_environments) out += "job_env";
@@ -124,7 +129,7 @@ constexpr Row kRows[] = {
     {"AccountingStorageParameters", "(null)"},
     {"AccountingStoragePort", "", "", [](const Source& s) { return std::to_string(s.cluster.is_accounted ? s.daemon.accounting_port : 0); }},
     {"AccountingStorageTRES", "cpu,mem,energy,node,billing,fs/disk,vmem,pages"},
-    {"AccountingStorageType", "", "", [](const Source& s) { return std::string(s.cluster.is_accounted ? "accounting_storage/slurmdbd" : "(null)"); }},
+    {"AccountingStorageType", "", "", storage_type},
     {"AccountingStoreFlags", "", "", store_flags},
     {"AcctGatherEnergyType", "(null)"},
     {"AcctGatherFilesystemType", "(null)"},

@@ -79,7 +79,7 @@ class AcctOutbox {
   std::uint64_t spooled_ = 0;  // the highest number on disk
   std::uint64_t committed_ = 0, told_ = 0;
   bool leading_ = false, stopping_ = false, connected_ = false;
-  grpc::ClientContext* stream_ = nullptr;  // to be cancelled by stop()
+  grpc::ClientContext* stream_ = nullptr;                // to be cancelled by stop()
   std::map<std::uint32_t, std::string> users_, groups_;  // the spool thread's
   std::thread spooler_, sender_;
 };

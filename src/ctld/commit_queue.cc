@@ -79,8 +79,7 @@ void CommitQueue::on_durable(Status status) {
   bytes_ += batch_bytes_;
   std::vector<state::Effect> effects;
   std::vector<state::OutboxRecord> records;
-  const auto outcomes =
-      cluster_->apply(cluster_->index() + 1, batch_, &effects, hooks_.account ? &records : nullptr);
+  const auto outcomes = cluster_->apply(cluster_->index() + 1, batch_, &effects, hooks_.account ? &records : nullptr);
   if (!records.empty()) hooks_.account(cluster_->outbox().born, std::move(records));
   hooks_.publish();
   auto callers = std::exchange(in_flight_, {});

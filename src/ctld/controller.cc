@@ -18,8 +18,9 @@ namespace {
 // Commands after which waiting jobs may have become able to start.
 bool frees_or_adds_work(const state::Command& command) {
   return !std::holds_alternative<state::StartJob>(command) && !std::holds_alternative<state::SetReasons>(command) &&
-         !std::holds_alternative<state::PurgeJobs>(command) && !std::holds_alternative<state::MarkKillSent>(command) && !std::holds_alternative<state::OutboxAcked>(command) &&
-         !std::holds_alternative<state::StepsEnded>(command);
+         !std::holds_alternative<state::PurgeJobs>(command) &&
+         !std::holds_alternative<state::MarkKillSent>(command) &&
+         !std::holds_alternative<state::OutboxAcked>(command) && !std::holds_alternative<state::StepsEnded>(command);
 }
 
 // A command per job; the components of a heterogeneous job are one.

@@ -72,8 +72,8 @@ class Controller {
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
-    // What accounting must know (AcctOutbox::add), and when it is on disk up to a number (when_spooled); empty: nobody
-    // asks.
+    // What accounting must know (AcctOutbox::add), and when it is on disk up to a number (when_spooled); empty:
+    // nobody asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
     std::function<void(std::uint64_t number, std::function<void()> then)> when_accounted = {};
     std::function<void(const state::Cluster&)> on_lead = {};  // before the first request is taken

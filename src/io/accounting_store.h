@@ -51,7 +51,8 @@ struct AcctReservationRow {
   std::string record;
 };
 
-// Records first..last of one outbox; of several of the same thing only the last needs to be here, but events in order.
+// Records first..last of one outbox; of several of the same thing only the last needs to be here, but events in
+// order.
 struct AcctChunk {
   std::string cluster;
   Time born;  // of the outbox
@@ -130,8 +131,8 @@ class AccountingStore {
   // Oldest first; within [from, until).
   virtual Status transactions(Time from, Time until, const std::function<bool(const AcctTransaction&)>& each) = 0;
 
-  // ---- keeping house. How many jobs went; `archive` gets them, some hundred at a time, before they go, and must have
-  // them safe when it returns.
+  // ---- keeping house. How many jobs went; `archive` gets them, some hundred at a time, before they go, and must
+  // have them safe when it returns.
   struct Old {
     AcctJobRow job;
     std::vector<AcctStepRow> steps;

@@ -212,7 +212,9 @@ class Spurd {
     };
     steps_->call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); };
     steps_->usage = [this](JobId job) { return usage_of(job); };
-    steps_->step_ended = [this](const model::JobRun& run, model::StepEnd end) { agent_->step_ended(run, std::move(end)); };
+    steps_->step_ended = [this](const model::JobRun& run, model::StepEnd end) {
+      agent_->step_ended(run, std::move(end));
+    };
     agent_->on_forgotten = [this](const model::JobRun& run) { notes_->forget(run); };
     agent_->on_run_ends = [this](const model::JobRun& run, bool over) { steps_->run_ends(run, over); };
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),

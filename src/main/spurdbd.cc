@@ -74,16 +74,26 @@ Options parse(int argc, char** argv) {
                           {nullptr, 0, nullptr, 0}};
   Options out;
   for (int c; (c = getopt_long(argc, argv, "Df:vL:Vh", known, nullptr)) != -1;) {
-    if (c == 'D') out.foreground = true;
-    else if (c == 'f') out.config = optarg;
-    else if (c == 'v') ++out.verbose;
-    else if (c == 'L') out.log_file = optarg;
-    else if (c == kStateDir) out.state_dir = optarg;
-    else if (c == kListen) out.listen = optarg;
-    else if (c == kDatabase) out.database_url = optarg;
-    else if (c == kMigrate) out.migrate = true;
-    else if (c == kDryRun) out.dry_run = true;
-    else if (c == kArchive) out.archive = optarg;
+    if (c == 'D')
+      out.foreground = true;
+    else if (c == 'f')
+      out.config = optarg;
+    else if (c == 'v')
+      ++out.verbose;
+    else if (c == 'L')
+      out.log_file = optarg;
+    else if (c == kStateDir)
+      out.state_dir = optarg;
+    else if (c == kListen)
+      out.listen = optarg;
+    else if (c == kDatabase)
+      out.database_url = optarg;
+    else if (c == kMigrate)
+      out.migrate = true;
+    else if (c == kDryRun)
+      out.dry_run = true;
+    else if (c == kArchive)
+      out.archive = optarg;
     else if (c == kLogLevel) {
       const auto level = config::parse_log_level(optarg);
       if (!level) {
@@ -175,8 +185,8 @@ class Spurdbd {
     SPUR_TRY(open_database());
     SPUR_ASSIGN(auto key, os::Ed25519Key::load_or_create(daemon.state_dir + "/dbd.key"));
     own_key_ = key.public_key();
-    signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), loaded_.cluster.cluster_name,
-                                                         short_hostname());
+    signer_ =
+        std::make_unique<os::HostCredentialSigner>(std::move(key), loaded_.cluster.cluster_name, short_hostname());
     verifier_ = std::make_unique<HostKeys>(*this);
     identify_ = std::make_unique<acct::Identify>(
         clock_, *verifier_,
@@ -197,8 +207,8 @@ class Spurdbd {
       SPUR_ASSIGN(const auto clusters, store_->clusters());
       for (const auto& cluster : clusters) {
         SPUR_ASSIGN(const auto gone, store_->purge_jobs(cluster.name, before, [&](const auto& jobs) {
-                      return put_into_archive(cluster.name, jobs);
-                    }));
+          return put_into_archive(cluster.name, jobs);
+        }));
         if (gone > 0) log_.info("cluster {}: {} jobs that ended long ago have left the database", cluster.name, gone);
       }
       return {};

@@ -57,8 +57,8 @@ struct AgentJobDone {
   bool node_blameless = false;  // not launched, and no sign that the node is broken (its user is not known there)
   std::string drain{};          // why the node must not be used any more (its epilog failed); empty: it may
   Usage usage{};
-  Usage batch_usage{};            // the part of it that is the batch script's own
-  std::vector<StepEnd> steps{};   // of the run, that the controller has not got yet
+  Usage batch_usage{};           // the part of it that is the batch script's own
+  std::vector<StepEnd> steps{};  // of the run, that the controller has not got yet
 };
 // Steps of a run that goes on, so that a job of many of them has no large end.
 struct AgentStepsEnded {

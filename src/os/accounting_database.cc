@@ -123,15 +123,20 @@ Result<std::int64_t> AccountingDatabase::cluster_id(SqlConnection& connection, c
 Result<io::AcctCluster> AccountingDatabase::hello(const io::AcctCluster& cluster) {
   io::AcctCluster out = cluster;
   const Status status = write([&](SqlConnection& connection) -> Status {
-    const SqlValue fresh[] = {std::string_view(cluster.name), std::string_view(cluster.control_host),
-                              std::int64_t{cluster.control_port}, to_micros(cluster.born), std::int64_t{0},
+    const SqlValue fresh[] = {std::string_view(cluster.name),
+                              std::string_view(cluster.control_host),
+                              std::int64_t{cluster.control_port},
+                              to_micros(cluster.born),
+                              std::int64_t{0},
                               to_micros(cluster.heard)};
-    SPUR_TRY(connection.run("INSERT INTO cluster (name, control_host, control_port, born, have, heard) "
-                            "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING",
-                            fresh));
+    SPUR_TRY(
+        connection.run("INSERT INTO cluster (name, control_host, control_port, born, have, heard) "
+                       "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING",
+                       fresh));
     const SqlValue now[] = {std::string_view(cluster.control_host), std::int64_t{cluster.control_port},
                             to_micros(cluster.heard), std::string_view(cluster.name)};
-    SPUR_TRY(connection.run("UPDATE cluster SET control_host = $1, control_port = $2, heard = $3 WHERE name = $4", now));
+    SPUR_TRY(
+        connection.run("UPDATE cluster SET control_host = $1, control_port = $2, heard = $3 WHERE name = $4", now));
     // Another outbox: its numbers have nothing to do with those before.
     const SqlValue born[] = {to_micros(cluster.born), std::string_view(cluster.name)};
     SPUR_TRY(connection.run("UPDATE cluster SET have = 0, born = $1 WHERE name = $2 AND born <> $1", born));
@@ -173,8 +178,8 @@ Status AccountingDatabase::put_rows(SqlConnection& connection, std::int64_t clus
   SPUR_TRY(connection.upsert(job_table(), values));
   values.clear();
   for (const auto& step : chunk.steps)
-    values.insert(values.end(), {cluster, std::int64_t{step.job}, to_micros(step.submitted),
-                                 std::int64_t{step.epoch}, std::int64_t{step.step}, std::string_view(step.record)});
+    values.insert(values.end(), {cluster, std::int64_t{step.job}, to_micros(step.submitted), std::int64_t{step.epoch},
+                                 std::int64_t{step.step}, std::string_view(step.record)});
   return connection.upsert(step_table(), values);
 }
 
@@ -213,8 +218,8 @@ Status AccountingDatabase::ingest(const io::AcctChunk& chunk) {
       return fail(ErrorCode::NotFound, "the database does not know this cluster's outbox");
     if (chunk.last <= have) return {};
     if (chunk.first <= have)
-      return fail(ErrorCode::Internal, fmt::format("records {} to {} overlap what is here, up to {}", chunk.first,
-                                                   chunk.last, have));
+      return fail(ErrorCode::Internal,
+                  fmt::format("records {} to {} overlap what is here, up to {}", chunk.first, chunk.last, have));
     SPUR_TRY(put_rows(connection, cluster, chunk));
     SPUR_TRY(put_events(connection, cluster, chunk));
     const SqlValue done[] = {as_number(chunk.last), cluster};
@@ -230,9 +235,10 @@ Status AccountingDatabase::restore(const std::string& cluster_name, const std::v
   }
   return write([&](SqlConnection& connection) -> Status {
     const SqlValue fresh[] = {std::string_view(cluster_name), std::string_view(), std::int64_t{0}};
-    SPUR_TRY(connection.run("INSERT INTO cluster (name, control_host, control_port, born, have, heard) "
-                            "VALUES ($1, $2, $3, $3, $3, $3) ON CONFLICT (name) DO NOTHING",
-                            fresh));
+    SPUR_TRY(
+        connection.run("INSERT INTO cluster (name, control_host, control_port, born, have, heard) "
+                       "VALUES ($1, $2, $3, $3, $3, $3) ON CONFLICT (name) DO NOTHING",
+                       fresh));
     SPUR_ASSIGN(const std::int64_t cluster, cluster_id(connection, cluster_name));
     return put_rows(connection, cluster, rows);
   });
@@ -250,12 +256,16 @@ Status AccountingDatabase::change(const io::AcctEntityChange& change) {
     for (const auto& [key, body] : last) values.insert(values.end(), {key.first, key.second, body});
     SPUR_TRY(connection.upsert(entity_table(), values));
     for (const auto& transaction : change.transactions) {
-      const SqlValue row[] = {to_micros(transaction.at), std::int64_t{transaction.action},
-                              std::string_view(transaction.actor), std::string_view(transaction.cluster),
-                              std::string_view(transaction.target), std::string_view(transaction.info)};
-      SPUR_TRY(connection.run("INSERT INTO transactions (at, action, actor, cluster, target, info) "
-                              "VALUES ($1, $2, $3, $4, $5, $6)",
-                              row));
+      const SqlValue row[] = {to_micros(transaction.at),
+                              std::int64_t{transaction.action},
+                              std::string_view(transaction.actor),
+                              std::string_view(transaction.cluster),
+                              std::string_view(transaction.target),
+                              std::string_view(transaction.info)};
+      SPUR_TRY(
+          connection.run("INSERT INTO transactions (at, action, actor, cluster, target, info) "
+                         "VALUES ($1, $2, $3, $4, $5, $6)",
+                         row));
     }
     return {};
   });

@@ -105,8 +105,8 @@ TEST_P(Database, JobsAreFoundByWhatTheyAre) {
   const std::int64_t month = 31 * 86400;
   io::AcctJobRow task = job(10, 3 * month, 3 * month + 5, "task");
   task.array_job = 4;
-  ASSERT_TRUE(store_->ingest(chunk(1, 9, {job(4, 100, 200, "4"), job(5, month, month + 9, "5"),
-                                          job(7, 2 * month, 0, "7"), task})));
+  ASSERT_TRUE(store_->ingest(
+      chunk(1, 9, {job(4, 100, 200, "4"), job(5, month, month + 9, "5"), job(7, 2 * month, 0, "7"), task})));
   const std::string account = "a'; DROP TABLE job; --\n\xff";
   const auto at = [](std::int64_t s) { return from_unix_seconds(s); };
   EXPECT_EQ(records({"c", {4}, {}, {}, {}, {}}), (Strings{"4", "task"}));
@@ -122,7 +122,8 @@ TEST_P(Database, StepsBelongToTheirRun) {
   ASSERT_TRUE(store_->hello({"c", "host", 6817, from_micros(7), 0, {}}));
   auto all = chunk(1, 5, {job(1, 100, 200, "first"), job(1, 300, 400, "second")});
   all.jobs[1].epoch = 2;
-  all.steps = {{1, 1, from_unix_seconds(100), 0, "a"}, {1, 2, from_unix_seconds(300), 0, "b"},
+  all.steps = {{1, 1, from_unix_seconds(100), 0, "a"},
+               {1, 2, from_unix_seconds(300), 0, "b"},
                {1, 2, from_unix_seconds(300), 0xfffffffbu, "c"}};
   ASSERT_TRUE(store_->ingest(all));
   Strings found;
@@ -156,8 +157,7 @@ TEST_P(Database, EntitiesChangeTogether) {
   change.transactions = {{0, from_micros(5), 3, "root", "c", "name='x'", nasty}};
   auto done = store_->change(change);
   ASSERT_TRUE(done) << done.error().message;
-  EXPECT_EQ(store_->entities().value(),
-            (std::vector<io::AcctEntity>{{"account", "a", "2"}, {"user", nasty, large}}));
+  EXPECT_EQ(store_->entities().value(), (std::vector<io::AcctEntity>{{"account", "a", "2"}, {"user", nasty, large}}));
   ASSERT_TRUE(store_->change({{}, {{"account", "a"}}, {}}));
   open();  // as after a restart
   EXPECT_EQ(store_->entities().value(), (std::vector<io::AcctEntity>{{"user", nasty, large}}));

@@ -193,7 +193,8 @@ Status AccountingDatabase::transactions(Time from, Time until,
   return read([&](SqlConnection& connection) -> Status {
     const SqlValue values[] = {to_micros(from), is_set(until) ? to_micros(until) : kNotYet};
     return connection.query(
-        "SELECT id, at, action, actor, cluster, target, info FROM transactions WHERE at >= $1 AND at < $2 ORDER BY id",
+        "SELECT id, at, action, actor, cluster, target, info FROM transactions WHERE at >= $1 AND at < $2 ORDER BY "
+        "id",
         values, [&](const SqlRow& row) {
           return each({row.number(0), from_micros(row.number(1)), static_cast<std::uint32_t>(row.number(2)),
                        std::string(row.bytes(3)), std::string(row.bytes(4)), std::string(row.bytes(5)),
@@ -203,8 +204,8 @@ Status AccountingDatabase::transactions(Time from, Time until,
 }
 
 // The oldest ones that ended before `ended_before`, up to `limit`.
-Result<std::vector<io::AcctJobRow>> AccountingDatabase::oldest_jobs(const std::string& cluster_name, Time ended_before,
-                                                                    std::size_t limit) {
+Result<std::vector<io::AcctJobRow>> AccountingDatabase::oldest_jobs(const std::string& cluster_name,
+                                                                    Time ended_before, std::size_t limit) {
   std::vector<io::AcctJobRow> rows;
   const Status status = read([&](SqlConnection& connection) -> Status {
     SPUR_ASSIGN(const std::int64_t cluster, cluster_id(connection, cluster_name));

@@ -91,21 +91,21 @@ const SchemaStep kSteps[] = {
 Status run_step(SqlConnection& connection, int version) {
   if (version != 1) return fail(ErrorCode::Internal, "a schema step without statements");
   const bool postgres = connection.is_postgres();
-  return connection.execute(fmt::format(
-      fmt::runtime(kCommon), fmt::arg("blob", postgres ? "BYTEA" : "BLOB"),
-      fmt::arg("serial", postgres ? "BIGSERIAL PRIMARY KEY" : "INTEGER PRIMARY KEY"),
-      fmt::arg("parts", postgres ? " PARTITION BY RANGE (submitted)" : "")));
+  return connection.execute(
+      fmt::format(fmt::runtime(kCommon), fmt::arg("blob", postgres ? "BYTEA" : "BLOB"),
+                  fmt::arg("serial", postgres ? "BIGSERIAL PRIMARY KEY" : "INTEGER PRIMARY KEY"),
+                  fmt::arg("parts", postgres ? " PARTITION BY RANGE (submitted)" : "")));
 }
 
 }  // namespace
 
 Result<int> schema_version(SqlConnection& connection) {
   bool there = false;
-  SPUR_TRY(connection.query(connection.is_postgres()
-                                ? "SELECT 1::BIGINT FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND "
-                                  "tablename = 'spur_schema'"
-                                : "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'spur_schema'",
-                            {}, [&](const SqlRow&) { return there = true; }));
+  SPUR_TRY(connection.query(
+      connection.is_postgres() ? "SELECT 1::BIGINT FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND "
+                                 "tablename = 'spur_schema'"
+                               : "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'spur_schema'",
+      {}, [&](const SqlRow&) { return there = true; }));
   if (!there) return 0;
   int version = 0;
   SPUR_TRY(connection.query("SELECT version FROM spur_schema", {}, [&](const SqlRow& row) {
@@ -124,10 +124,11 @@ std::vector<SchemaStep> steps_from(int version) {
 
 Status check_not_newer(int version) {
   if (version <= kAccountingSchema) return {};
-  return fail(ErrorCode::VersionMismatch,
-              fmt::format("the database has schema version {}, this program knows versions up to {}: it was written by "
-                          "a newer spurdbd and is left alone",
-                          version, kAccountingSchema));
+  return fail(
+      ErrorCode::VersionMismatch,
+      fmt::format("the database has schema version {}, this program knows versions up to {}: it was written by "
+                  "a newer spurdbd and is left alone",
+                  version, kAccountingSchema));
 }
 
 Status migrate(SqlConnection& connection) {
@@ -202,8 +203,8 @@ Status make_month(SqlConnection& connection, const SchemaMonth& month) {
   if (!connection.is_postgres()) return {};
   for (const char* table : {"job", "step"})
     SPUR_TRY(connection.execute(
-        fmt::format("CREATE TABLE IF NOT EXISTS {}_{} PARTITION OF {} FOR VALUES FROM ({}) TO ({})", table, month.name,
-                    table, month.from_us, month.until_us)));
+        fmt::format("CREATE TABLE IF NOT EXISTS {}_{} PARTITION OF {} FOR VALUES FROM ({}) TO ({})", table,
+                    month.name, table, month.from_us, month.until_us)));
   return {};
 }
 

@@ -83,8 +83,7 @@ std::vector<std::string> group_names_of(Uid uid, Gid gid) {
 std::string name_of_user(Uid uid) {
   passwd entry{};
   std::vector<char> buffer;
-  const auto found =
-      look_up(entry, buffer, "a user", [&](auto... rest) { return ::getpwuid_r(uid.value, rest...); });
+  const auto found = look_up(entry, buffer, "a user", [&](auto... rest) { return ::getpwuid_r(uid.value, rest...); });
   return found && *found ? (*found)->pw_name : "";
 }
 

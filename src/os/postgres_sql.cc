@@ -137,8 +137,8 @@ class PostgresSql final : public SqlConnection {
     for (const auto& column : table.columns)
       columns +=
           fmt::format("{}{} {} NOT NULL", columns.empty() ? "" : ",", column.name, column.bytes ? "BYTEA" : "BIGINT");
-    SPUR_TRY(execute(fmt::format("CREATE TEMPORARY TABLE IF NOT EXISTS new_{} ({}) ON COMMIT DELETE ROWS", table.name,
-                                 columns)));
+    SPUR_TRY(execute(
+        fmt::format("CREATE TEMPORARY TABLE IF NOT EXISTS new_{} ({}) ON COMMIT DELETE ROWS", table.name, columns)));
     SPUR_TRY(copy(table, names, values));
     SPUR_TRY(execute(fmt::format("INSERT INTO {} ({}) SELECT {} FROM new_{} ON CONFLICT ({}) DO UPDATE SET {}",
                                  table.name, names, names, table.name, keys, sets)));
@@ -245,7 +245,8 @@ Result<std::unique_ptr<SqlConnection>> open_postgres(const std::string& url) {
   auto out = std::make_unique<PostgresSql>(connection);
   if (PQstatus(connection) != CONNECTION_OK) {
     const std::string why = first_line(PQerrorMessage(connection));
-    const bool refused = why.find("authentication") != std::string::npos || why.find("no password") != std::string::npos;
+    const bool refused =
+        why.find("authentication") != std::string::npos || why.find("no password") != std::string::npos;
     return fail(refused ? ErrorCode::PermissionDenied : ErrorCode::Unreachable,
                 fmt::format("cannot use the PostgreSQL database: {}", why));
   }

@@ -53,7 +53,7 @@ class SqliteSql final : public SqlConnection {
 
   Status query(std::string_view sql, std::span<const SqlValue> values,
                const std::function<bool(const SqlRow&)>& each) override {
-    SPUR_ASSIGN(SqliteStatement* statement, prepared(sql));
+    SPUR_ASSIGN(SqliteStatement * statement, prepared(sql));
     for (std::size_t i = 0; i < values.size(); ++i) bind(*statement, static_cast<int>(i) + 1, values[i]);
     const Row row(*statement);
     while (true) {
@@ -66,7 +66,7 @@ class SqliteSql final : public SqlConnection {
   }
 
   Status upsert(const SqlTable& table, std::span<const SqlValue> values) override {
-    SPUR_ASSIGN(SqliteStatement* statement, prepared(upsert_text(table)));
+    SPUR_ASSIGN(SqliteStatement * statement, prepared(upsert_text(table)));
     const std::size_t width = table.columns.size();
     for (std::size_t row = 0; row + width <= values.size(); row += width) {
       for (std::size_t i = 0; i < width; ++i) bind(*statement, static_cast<int>(i) + 1, values[row + i]);

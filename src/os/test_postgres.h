@@ -29,26 +29,22 @@ class TestPostgres {
     std::filesystem::remove_all(directory_);
   }
   void start() {
-    EXPECT_TRUE(as_server(fmt::format(
-        "{}pg_ctl -w -D {}/data -l {}/log -o \"-k {} -c listen_addresses= -c shared_buffers=32MB\" start", tools(),
-        directory_, directory_, directory_)));
+    EXPECT_TRUE(as_server(
+        fmt::format("{}pg_ctl -w -D {}/data -l {}/log -o \"-k {} -c listen_addresses= -c shared_buffers=32MB\" start",
+                    tools(), directory_, directory_, directory_)));
   }
   void stop() { as_server(fmt::format("{}pg_ctl -w -D {}/data -m immediate stop", tools(), directory_)); }
   std::string url(const std::string& user = "spur") const {
     return fmt::format("postgresql://{}@/postgres?host={}", user, directory_);
   }
-  bool sql(const std::string& text) const {
-    return shell(fmt::format("psql -q '{}' -c \"{}\"", url(), text));
-  }
+  bool sql(const std::string& text) const { return shell(fmt::format("psql -q '{}' -c \"{}\"", url(), text)); }
 
  private:
-  static bool shell(const std::string& command) {
-    return std::system((command + " > /dev/null 2>&1").c_str()) == 0;
-  }
+  static bool shell(const std::string& command) { return std::system((command + " > /dev/null 2>&1").c_str()) == 0; }
   static bool as_server(const std::string& command) {
-    return shell(::geteuid() == 0 ? fmt::format("cd / && setpriv --reuid=postgres --regid=postgres --clear-groups {}",
-                                                command)
-                                  : command);
+    return shell(::geteuid() == 0
+                     ? fmt::format("cd / && setpriv --reuid=postgres --regid=postgres --clear-groups {}", command)
+                     : command);
   }
   static std::string tools() {
     const std::filesystem::path debian = "/usr/lib/postgresql";

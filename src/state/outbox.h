@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What accounting must know of, as apply() yields it: numbered records, the same on every replica and on every replay.
-// Of the replicated state only the two numbers are part; the records go to a spool beside the journal
+// What accounting must know of, as apply() yields it: numbered records, the same on every replica and on every
+// replay. Of the replicated state only the two numbers are part; the records go to a spool beside the journal
 // (ctld/acct_outbox.h) and stay there until the database has them. wire/accounting_codec.h encodes them.
 #pragma once
 

@@ -29,8 +29,8 @@ struct Accounted {
   static std::string text_of(const OutboxRecord& record) {
     struct Text {
       std::string operator()(const JobNote& note) const {
-        return fmt::format("job {}.{} {}{}", note.job->id.value, note.job->epoch.value, model::base_name(note.job->state),
-                           note.requeued ? " requeued" : "");
+        return fmt::format("job {}.{} {}{}", note.job->id.value, note.job->epoch.value,
+                           model::base_name(note.job->state), note.requeued ? " requeued" : "");
       }
       std::string operator()(const StepNote& note) const {
         return fmt::format("step {}.{} {}", note.job->id.value,
@@ -59,9 +59,7 @@ struct Accounted {
     return outcome;
   }
   Words take() { return std::exchange(told, {}); }
-  std::uint32_t submit() {
-    return run(SubmitJob{std::make_shared<const model::JobSpec>(spec()), {}}).job.value;
-  }
+  std::uint32_t submit() { return run(SubmitJob{std::make_shared<const model::JobSpec>(spec()), {}}).job.value; }
   NodeJobDone report(std::uint32_t id, const std::string& node, std::uint16_t code = 0) const {
     NodeJobDone out;
     const auto* job = model::find_job(cluster.view(), JobId{id});

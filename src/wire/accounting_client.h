@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command can ask of spurdbd: the lean channel underneath, the caller's credential with every call. Messages are
-// those of accounting.proto and accounts.proto, as they are.
+// What a command can ask of spurdbd: the lean channel underneath, the caller's credential with every call. Messages
+// are those of accounting.proto and accounts.proto, as they are.
 #pragma once
 
 #include <functional>

@@ -178,7 +178,8 @@ void put(const state::NodeNote& note, Time at, v1::AcctRecord* to) {
   auto* event = to->mutable_node();
   event->set_node(node.name);
   event->set_at_us(to_micros(at));
-  const bool bad = node.down || (node.flags & (model::kNodeDrain | model::kNodeFail | model::kNodeInvalidRegistration));
+  const bool bad =
+      node.down || (node.flags & (model::kNodeDrain | model::kNodeFail | model::kNodeInvalidRegistration));
   if (bad) event->set_state(model::state_text_full(node));
   event->set_reason(node.reason);
   event->set_uid(node.reason_by.value);

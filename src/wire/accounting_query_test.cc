@@ -60,8 +60,8 @@ TEST(AccountingQuery, StatesInAWindow) {
     std::int64_t from, until;
     bool want;
   } rows[] = {
-      {JobState::Pending, 2, 3, true},    {JobState::Pending, 4, 5, false},  {JobState::Running, 4, 4, true},
-      {JobState::Running, 1, 2, false},   {JobState::Running, 6, 7, false},  {JobState::Completed, 4, 6, true},
+      {JobState::Pending, 2, 3, true},    {JobState::Pending, 4, 5, false}, {JobState::Running, 4, 4, true},
+      {JobState::Running, 1, 2, false},   {JobState::Running, 6, 7, false}, {JobState::Completed, 4, 6, true},
       {JobState::Completed, 3, 4, false}, {JobState::Failed, 4, 6, false},
   };
   for (const auto& row : rows) {

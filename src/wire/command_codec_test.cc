@@ -123,8 +123,8 @@ TEST(CommandCodec, AnyFlippedBitAndAnyCutIsFound) {
 }
 
 TEST(CommandCodec, NewerFormatsAndUnknownContentAreRefused) {
-  EXPECT_EQ(decode_batch(seal("SPRB", 6, "")).error().code, ErrorCode::VersionMismatch);
-  EXPECT_EQ(decode_image(seal("SPRI", 6, "")).error().code, ErrorCode::VersionMismatch);
+  EXPECT_EQ(decode_batch(seal("SPRB", 7, "")).error().code, ErrorCode::VersionMismatch);
+  EXPECT_EQ(decode_image(seal("SPRI", 7, "")).error().code, ErrorCode::VersionMismatch);
   EXPECT_EQ(decode_batch(seal("SPRB", 0, "")).error().code, ErrorCode::Corrupt);
   EXPECT_EQ(decode_image(seal("SPRI", 1, "")).error().code, ErrorCode::Corrupt);                  // no head
   EXPECT_EQ(decode_batch(seal("SPRB", 1, "\x12\x02\xfa\x7f")).error().code, ErrorCode::Corrupt);  // half a command

@@ -137,10 +137,8 @@ void to_proto(const model::ExitStatus& m, v1::ExitStatus* p){SPUR_EXIT_STATUS_FI
   F(PLAIN, step) F(PLAIN, name) F(ENUM, state) F(MSG, exit) F(TIME, started) F(TIME, ended) F(PLAIN, nodes) \
   F(PLAIN, node_count) F(PLAIN, tasks) F(PLAIN, cpus) F(PLAIN, memory_mib) F(MSG, usage)
 // clang-format on
-void to_proto(const model::StepEnd& m, v1::StepEnd* p) {
-  SPUR_STEP_END_FIELDS(SPUR_TO)
-}
-Status from_proto(const v1::StepEnd& p, model::StepEnd* m) {
+void to_proto(const model::StepEnd& m, v1::StepEnd* p){SPUR_STEP_END_FIELDS(SPUR_TO)} Status
+    from_proto(const v1::StepEnd& p, model::StepEnd* m) {
   SPUR_STEP_END_FIELDS(SPUR_FROM)
   return {};
 }

@@ -33,15 +33,15 @@ Halves halves(std::span<const std::string> words) {
 }
 
 void bad_condition(Sacctmgr& s, const Word& w) {
-  s.context.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text);
+  s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text);
   s.failed();
 }
 void bad_setting(Sacctmgr& s, const Word& w) {
-  s.context.plain(" Unknown option: {}\n Use keyword 'where' to modify condition", w.text);
+  s.plain(" Unknown option: {}\n Use keyword 'where' to modify condition", w.text);
   s.failed();
 }
 void nothing_to_set(Sacctmgr& s) {
-  s.context.plain(" You didn't give me anything to set");
+  s.plain(" You didn't give me anything to set");
   s.failed();
 }
 void nothing_modified(Sacctmgr& s) {
@@ -483,7 +483,7 @@ void modify_resource(Sacctmgr& s, std::span<const std::string> words) {
 }  // namespace
 
 void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.context.plain("Can't run this command in readonly mode."), void(s.failed());
+  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
   const std::string entity = words.empty() ? "" : words.front();
   const auto is = [&](std::string_view name, std::size_t least) {
     return !entity.empty() && matches(entity, name, least);
@@ -502,7 +502,7 @@ void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words) {
   else if (is("Job", 1) || is("Federations", 1))
     return s.context.error("modify {} is not supported yet", entity), void(s.failed());
   if (!verb) {
-    s.context.plain(
+    s.plain(
         "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \"Federation\", "
         "\"Job\", "
         "\"QOS\", \"Resource\" or \"User\"");

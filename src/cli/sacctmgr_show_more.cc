@@ -2,7 +2,6 @@
 // sacctmgr show: QOS, TRES, wckeys, resources, transactions, problems, events, configuration.
 #include <algorithm>
 
-#include "cli/display.h"
 #include "cli/sacctmgr.h"
 #include "cli/sacctmgr_json.h"
 #include "cli/users.h"
@@ -26,8 +25,8 @@ bool read_conditions(Sacctmgr& s, std::span<const std::string> words, std::strin
     if (!w.has_key && (matches(w.text, "where", 5) || matches(w.text, "WithDeleted", 5))) continue;
     if (take(w)) continue;
     if (s.status != 0) return false;
-    s.context.plain(" Unknown condition: {}", w.text);
-    if (!hint.empty()) s.context.plain("{}", hint);
+    s.plain(" Unknown condition: {}", w.text);
+    if (!hint.empty()) s.plain("{}", hint);
     s.failed();
     return false;
   }

@@ -94,7 +94,7 @@ void delete_user(Sacctmgr& s, std::span<const std::string> words) {
     }
     change.remove.push_back({RecordKind::Association, model::key_of(*r.record)});
     lines += user_line(*r.record);
-    if (r.record->row.is_default && c.names.empty())
+    if (r.record->row.is_default && r.record->row.partition.empty() && c.names.empty())
       defaults +=
           fmt::format("  C = {:<15.15} A = {:<10.10} U = {:<9.9}\n", r.record->cluster, r.record->row.account, user);
   }

@@ -174,7 +174,12 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
   if (!change.put.associations.empty()) {
     std::vector<AssociationRecord> meant;  // not one that only made room
     for (const auto& r : change.put.associations)
-      if (accounts.contains(r.row.account)) meant.push_back(r);
+      if (accounts.contains(r.row.account)) {
+        meant.push_back(r);
+        // What users have by another parent is not told.
+        for (const auto& old : s.records().associations)
+          if (old.row.id == r.row.id) meant.back().parent = old.parent;
+      }
     s.context.out.print(" Modified account associations...\n{}", touched_lines(s.records(), meant));
   }
   s.commit(std::move(change));
@@ -232,7 +237,7 @@ bool set_default_account(Sacctmgr& s, const std::string& account, const std::vec
         change->put.associations.push_back(r);
         change->put.associations.back().row.is_default = is_default;
       }
-      if (!found) missing += fmt::format("  U = {:<9.9} C = {:<10.10}\n", user, cluster.name);
+      if (!found) missing += fmt::format("  U = {} C = {}\n", user, cluster.name);
     }
   }
   if (missing.empty()) return true;

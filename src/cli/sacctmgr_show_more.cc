@@ -110,6 +110,7 @@ void show_qos(Sacctmgr& s, std::span<const std::string> words) {
     if (is_in_or_empty(names, q.name) && is_in_or_empty(descriptions, text::lower(q.description)) &&
         has_number(ids, q.id))
       list.push_back(&q);
+  if (!names.empty()) std::ranges::sort(list, {}, &model::Qos::name);
   if (s.json) return print_qos_json(s, list);
   table->header();
   for (const auto* q : list) table->row([&](std::string_view field) { return qos_cell(field, *q).value_or(Cell{}); });
@@ -309,6 +310,12 @@ void show_problems(Sacctmgr& s, std::span<const std::string> words) {
     });
   };
   const auto& all = s.records();
+  std::vector<std::string> unused;
+  for (const auto& a : all.accounts)
+    if (std::ranges::none_of(all.associations, [&](const auto& r) { return r.row.account == a.name; }))
+      unused.push_back(a.name);
+  std::ranges::sort(unused);
+  for (const std::string& account : unused) print("", account, "", "Account has no Associations");
   // Accounts with nobody and nothing below them.
   std::vector<const model::AssociationRecord*> empty;
   for (const auto& r : all.associations) {

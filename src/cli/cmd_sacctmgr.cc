@@ -95,7 +95,7 @@ void not_supported(Sacctmgr& s, std::string_view what) {
 }
 void archive(Sacctmgr& s, std::span<const std::string> words) {
   if (words.empty() || (!matches(words[0], "Dump", 1) && !matches(words[0], "Load", 1))) {
-    s.context.plain("No valid entity in archive command\nInput line must include, \"Dump\", or \"load\"");
+    s.plain("No valid entity in archive command\nInput line must include, \"Dump\", or \"load\"");
     return void(s.failed());
   }
   not_supported(s, "archive");
@@ -127,7 +127,7 @@ bool run_words(Sacctmgr& s, std::span<const std::string> words) {
   if (is("readonly", 4)) return s.read_only = true;
   if (is("verbose", 4) || is("oneliner", 1)) return true;
   if (is("clear", 2) || is("reconfigure", 4) || is("shutdown", 4)) return not_supported(s, verb), true;
-  s.context.plain("invalid keyword: {}", verb);
+  s.plain("invalid keyword: {}", verb);
   s.failed();
   return true;
 }
@@ -177,7 +177,7 @@ const model::AccountRecords* Sacctmgr::load() {
     auto made = context.connect_accounts();
     if (!made) {
       if (made.error().code == ErrorCode::RequestDisabled) {
-        context.plain(
+        plain(
             "You are not running a supported accounting_storage plugin\nOnly 'accounting_storage/slurmdbd' is "
             "supported.");
       } else {
@@ -198,6 +198,10 @@ const model::AccountRecords* Sacctmgr::load() {
   return &*records_;
 }
 
+void Sacctmgr::plain_lines(std::string_view text) {
+  for (const std::string_view line : text::split(text, '\n')) context.plain("{}", line);
+}
+
 bool Sacctmgr::ask(std::string_view question) {
   if (immediate) return true;
   context.out.print("{} (You have 30 seconds to decide)\n", question);
@@ -215,9 +219,9 @@ bool Sacctmgr::ask(std::string_view question) {
 
 void Sacctmgr::fail_with(const Error& error) {
   if (error.code == ErrorCode::PermissionDenied) {
-    context.plain(" Error with request: Access/permission denied");
+    plain(" Error with request: Access/permission denied");
   } else {
-    context.plain(" Error with request: {}", error.message.empty() ? words(error) : error.message);
+    plain(" Error with request: {}", error.message.empty() ? words(error) : error.message);
   }
   failed();
 }
@@ -229,7 +233,7 @@ void Sacctmgr::commit(model::AccountsChange change) {
     const auto done = accounts->change(change);
     if (!done) return fail_with(done.error()), false;
     if (done->empty()) return true;
-    context.plain(" Error with request: Job(s) active, cancel job(s) before remove");
+    plain(" Error with request: Job(s) active, cancel job(s) before remove");
     for (const std::string& line : *done) context.plain("  {}", line);
     failed();
     return false;
@@ -265,7 +269,7 @@ void sacctmgr_show(Sacctmgr& s, std::span<const std::string> words) {
     return;
   }
   if (is("Stats", 1) || is("Federations", 1) || is("Reservations", 4)) return not_supported(s, "show " + entity);
-  s.context.plain(
+  s.plain(
       "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", "
       "\"Configuration\",\n"
       "\"Event\", \"Federation\", \"Problem\", \"QOS\", \"Resource\", \"Reservation\",\n"

@@ -40,9 +40,15 @@ struct Sacctmgr {
   // Checks the change, asks, makes it. What is printed before is up to the caller; the rest is done here.
   void commit(model::AccountsChange change);
   void fail_with(const Error& error);
+  // On standard error, with nothing in front; may be several lines.
+  template <class... Args>
+  void plain(fmt::format_string<Args...> format, Args&&... args) {
+    plain_lines(fmt::format(format, std::forward<Args>(args)...));
+  }
   int failed() { return status = 1; }
 
  private:
+  void plain_lines(std::string_view text);
   std::optional<model::AccountRecords> records_;
 };
 

@@ -31,7 +31,7 @@ std::vector<std::string> clusters_meant(Sacctmgr& s, const std::vector<std::stri
       out.push_back(name);
       continue;
     }
-    s.context.plain(" This cluster '{}' doesn't exist.\n        Contact your admin to add it to accounting.", name);
+    s.plain(" This cluster '{}' doesn't exist.\n        Contact your admin to add it to accounting.", name);
     s.failed();
   }
   std::ranges::sort(out);
@@ -48,15 +48,15 @@ const model::AssociationRecord* find_row(const model::AccountRecords& all, std::
 }
 
 bool bad_option(Sacctmgr& s, const Word& w, bool with_hint) {
-  s.context.plain(" Unknown option: {}", w.text);
-  if (with_hint) s.context.plain(" Use keyword 'where' to modify condition");
+  s.plain(" Unknown option: {}", w.text);
+  if (with_hint) s.plain(" Use keyword 'where' to modify condition");
   s.failed();
   return false;
 }
 
 bool no_blank_names(Sacctmgr& s, std::vector<std::string>* names) {
   if (std::erase(*names, "") == 0) return true;
-  s.context.plain(" No blank names are allowed when adding.");
+  s.plain(" No blank names are allowed when adding.");
   s.failed();
   return !names->empty();
 }
@@ -82,7 +82,7 @@ void add_account(Sacctmgr& s, std::span<const std::string> words) {
     }
   }
   if (!ok) return;
-  if (names.empty()) return s.context.plain(" Need name of account to add."), void(s.failed());
+  if (names.empty()) return s.plain(" Need name of account to add."), void(s.failed());
   if (!no_blank_names(s, &names)) return s.context.out.write(" Nothing new added.\n");
   const std::vector<std::string> where = clusters_meant(s, clusters);
   if (where.empty()) return;
@@ -93,9 +93,8 @@ void add_account(Sacctmgr& s, std::span<const std::string> words) {
   bool bad_parent = false;
   for (const std::string& cluster : where) {
     if (find_row(s.records(), cluster, parent)) continue;
-    s.context.plain(
-        " Parent account '{}' doesn't exist on cluster {}\n        Contact your admin to add this account.", parent,
-        cluster);
+    s.plain(" Parent account '{}' doesn't exist on cluster {}\n        Contact your admin to add this account.",
+            parent, cluster);
     s.failed();
     bad_parent = true;
   }
@@ -118,7 +117,7 @@ void add_account(Sacctmgr& s, std::span<const std::string> words) {
   }
   if (change.put.associations.empty()) {
     s.failed();
-    if (bad_parent) return s.context.plain(" No associations created.");
+    if (bad_parent) return s.plain(" No associations created.");
     return s.context.out.write(" Nothing new added.\n");
   }
   auto& out = s.context.out;
@@ -175,16 +174,16 @@ bool read_new_user(Sacctmgr& s, std::span<const std::string> words, NewUser* u) 
     u->accounts.push_back(u->default_account);
   }
   if (!u->default_wckey.empty() && !is_in(u->wckeys, u->default_wckey)) u->wckeys.push_back(u->default_wckey);
-  if (u->names.empty()) return s.context.plain(" Need name of user to add."), s.failed(), false;
+  if (u->names.empty()) return s.plain(" Need name of user to add."), s.failed(), false;
   if (u->accounts.empty() && u->wckeys.empty())
-    return s.context.plain(" Need name of account to add user to."), s.failed(), false;
+    return s.plain(" Need name of account to add user to."), s.failed(), false;
   std::vector<std::string> there;
   for (const std::string& account : u->accounts) {
     if (known(s.records().accounts, account)) {
       there.push_back(account);
       continue;
     }
-    s.context.plain(" This account '{}' doesn't exist.\n        Contact your admin to add this account.", account);
+    s.plain(" This account '{}' doesn't exist.\n        Contact your admin to add this account.", account);
     s.failed();
   }
   u->accounts = std::move(there);
@@ -205,9 +204,8 @@ void add_user_rows(Sacctmgr& s, const NewUser& u, const std::string& name, const
     for (const std::string& account : u.accounts) {
       if (!find_row(s.records(), cluster, account)) {
         if (u.clusters.empty()) continue;
-        s.context.plain(
-            " This account '{}' doesn't exist on cluster {}\n        Contact your admin to add this account.",
-            account, cluster);
+        s.plain(" This account '{}' doesn't exist on cluster {}\n        Contact your admin to add this account.",
+                account, cluster);
         s.failed();
         continue;
       }
@@ -270,7 +268,8 @@ void add_user(Sacctmgr& s, std::span<const std::string> words) {
     s.failed();
     const bool any_known =
         std::ranges::any_of(u.names, [&](const auto& name) { return known(s.records().users, name); });
-    return out.write(any_known ? " Nothing new added.\n" : " No associations or wckeys created.\n");
+    if (!any_known) return s.plain(" No associations or wckeys created.");
+    return out.write(" Nothing new added.\n");
   }
   if (!users.empty()) {
     out.print(" Adding User(s)\n{}", users);
@@ -304,7 +303,7 @@ void add_cluster(Sacctmgr& s, std::span<const std::string> words) {
       if (parsed == Parsed::NotMine) return void(bad_option(s, w, true));
     }
   }
-  if (names.empty()) return s.context.plain(" Need name of cluster to add."), void(s.failed());
+  if (names.empty()) return s.plain(" Need name of cluster to add."), void(s.failed());
   if (!no_blank_names(s, &names)) return;
   AccountsChange change;
   std::string lines;
@@ -357,7 +356,7 @@ void add_qos(Sacctmgr& s, std::span<const std::string> words) {
     if (parsed == Parsed::NotMine) ok = bad_option(s, w, true);
   }
   if (!ok) return;
-  if (names.empty()) return s.context.plain(" Need name of qos to add."), void(s.failed());
+  if (names.empty()) return s.plain(" Need name of qos to add."), void(s.failed());
   if (!no_blank_names(s, &names)) return;
   AccountsChange change;
   std::string lines, description = edit.sample.description;
@@ -387,14 +386,13 @@ void add_coordinator(Sacctmgr& s, std::span<const std::string> words) {
       return void(bad_option(s, w, true));
   }
   if (names.empty() || accounts.empty())
-    return s.context.plain(" Need both users and accounts to add coordinators."), void(s.failed());
+    return s.plain(" Need both users and accounts to add coordinators."), void(s.failed());
   AccountsChange change;
   for (const std::string& account : accounts)
     if (!known(s.records().accounts, account))
-      s.context.plain(" You specified a non-existent account '{}'.", account), s.failed();
+      s.plain(" You specified a non-existent account '{}'.", account), s.failed();
   for (const std::string& name : names)
-    if (!known(s.records().users, name))
-      s.context.plain(" You specified a non-existent user '{}'.", name), s.failed();
+    if (!known(s.records().users, name)) s.plain(" You specified a non-existent user '{}'.", name), s.failed();
   if (s.status != 0) return;
   s.context.out.write(" Adding Coordinator User(s)\n");
   for (const std::string& name : names) s.context.out.print("  {}\n", name);
@@ -436,7 +434,7 @@ void add_resource(Sacctmgr& s, std::span<const std::string> words) {
     else
       return void(bad_option(s, w, true));
   }
-  if (names.empty()) return s.context.plain(" Need name of resource to add."), void(s.failed());
+  if (names.empty()) return s.plain(" Need name of resource to add."), void(s.failed());
   if (r.server.empty()) r.server = "slurmdb";
   const std::vector<std::string> where = clusters.empty() ? clusters : clusters_meant(s, clusters);
   if (s.status != 0) return;
@@ -468,7 +466,7 @@ void add_resource(Sacctmgr& s, std::span<const std::string> words) {
 }  // namespace
 
 void sacctmgr_add(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.context.plain("Can't run this command in readonly mode."), void(s.failed());
+  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
   const std::string entity = words.empty() ? "" : words.front();
   const auto is = [&](std::string_view name, std::size_t least) {
     return !entity.empty() && matches(entity, name, least);
@@ -489,7 +487,7 @@ void sacctmgr_add(Sacctmgr& s, std::span<const std::string> words) {
   else if (is("Federations", 1))
     return s.context.error("Federations are not supported yet"), void(s.failed());
   if (!verb) {
-    s.context.plain(
+    s.plain(
         "No valid entity in add command\nInput line must include \"Account\", \"Cluster\", \"Coordinator\", "
         "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
     return void(s.failed());

@@ -164,7 +164,7 @@ std::optional<LimitValue> parse_limit(Sacctmgr& s, const Word& word, LimitKind k
   if (kind == LimitKind::Minutes) {
     const auto limit = text::parse_time_limit(word.value);
     if (!limit) {
-      s.context.plain(" Bad {} time format: {}", name.starts_with("MaxWall") ? "MaxWall" : name, word.text);
+      s.plain(" Bad {} time format: {}", name.starts_with("MaxWall") ? "MaxWall" : name, word.text);
       return std::nullopt;
     }
     if (limit->is_finite()) out.number = limit->minutes_value();
@@ -202,7 +202,7 @@ Parsed parse_association_edit(Sacctmgr& s, const Word& word, AssociationEdit* ed
   if (word.is("DefaultQOS", 8)) {
     const std::string name = text::lower(word.value == "-1" ? "" : word.value);
     if (!name.empty() && std::ranges::find(s.records().qos, name, &model::Qos::name) == s.records().qos.end()) {
-      s.context.plain("You gave a bad default qos '{}'.  Use 'list qos' to get complete list.", name);
+      s.plain("You gave a bad default qos '{}'.  Use 'list qos' to get complete list.", name);
       return Parsed::Bad;
     }
     add_step(edit, [name](model::AssociationRecord& r) { r.row.default_qos = name; });

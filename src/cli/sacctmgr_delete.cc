@@ -45,13 +45,13 @@ bool read_conditions(Sacctmgr& s, std::span<const std::string> words, bool users
       c->filter.parents = names_in(w.value);
       c->of_association = true;
     } else {
-      s.context.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text);
+      s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text);
       s.failed();
       return false;
     }
   }
   if (c->any) return true;
-  s.context.plain(" No conditions given to remove, not executing.");
+  s.plain(" No conditions given to remove, not executing.");
   s.failed();
   return false;
 }
@@ -94,16 +94,16 @@ void delete_user(Sacctmgr& s, std::span<const std::string> words) {
     }
     change.remove.push_back({RecordKind::Association, model::key_of(*r.record)});
     lines += user_line(*r.record);
-    if (r.record->row.is_default && c.names.empty())
+    if (r.record->row.is_default && r.record->row.partition.empty() && c.names.empty())
       defaults +=
           fmt::format("  C = {:<15.15} A = {:<10.10} U = {:<9.9}\n", r.record->cluster, r.record->row.account, user);
   }
   // Whoever takes an account from its users by the account's name alone would leave them without their default.
   if (!defaults.empty()) {
-    s.context.plain(" Error with request: You can not remove the default account of a user");
+    s.plain(" Error with request: You can not remove the default account of a user");
     defaults.pop_back();
-    s.context.plain("{}", defaults);
-    s.context.plain(
+    s.plain("{}", defaults);
+    s.plain(
         " You must change the default account of these users or remove the users completely from the affected "
         "clusters to "
         "allow these changes.\n Changes Discarded");
@@ -143,7 +143,7 @@ void delete_account(Sacctmgr& s, std::span<const std::string> words) {
       accounts.push_back(a.name);
   std::ranges::sort(accounts);
   if (is_in(c.names, model::kRootAccount)) {
-    s.context.plain(" You are not allowed to remove the root account.\n Use remove cluster instead.");
+    s.plain(" You are not allowed to remove the root account.\n Use remove cluster instead.");
     return void(s.failed());
   }
   std::erase(accounts, std::string(model::kRootAccount));
@@ -192,9 +192,9 @@ void delete_cluster(Sacctmgr& s, std::span<const std::string> words) {
     if (!w.has_key || w.is("Names", 1) || w.is("Clusters", 3))
       names = names_in(w.value);
     else
-      return s.context.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
+      return s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
   }
-  if (names.empty()) return s.context.plain(" No conditions given to remove, not executing."), void(s.failed());
+  if (names.empty()) return s.plain(" No conditions given to remove, not executing."), void(s.failed());
   AccountsChange change;
   std::string lines;
   for (const auto& cluster : s.records().clusters) {
@@ -223,10 +223,10 @@ void delete_qos(Sacctmgr& s, std::span<const std::string> words) {
     else if (w.is("Descriptions", 1))
       descriptions = names_in(w.value);
     else
-      return s.context.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
+      return s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
   }
   if (names.empty() && descriptions.empty())
-    return s.context.plain(" No conditions given to remove, not executing."), void(s.failed());
+    return s.plain(" No conditions given to remove, not executing."), void(s.failed());
   std::vector<std::string> gone;
   AccountsChange change;
   for (const auto& q : s.records().qos) {
@@ -262,17 +262,17 @@ void delete_coordinator(Sacctmgr& s, std::span<const std::string> words) {
     else if (w.is("Accounts", 1))
       accounts = names_in(w.value);
     else
-      return s.context.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
+      return s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
   }
   if (names.empty() && accounts.empty())
-    return s.context.plain(" No conditions given to remove, not executing."), void(s.failed());
+    return s.plain(" No conditions given to remove, not executing."), void(s.failed());
   const auto& all = s.records();
   for (const std::string& account : accounts)
     if (std::ranges::find(all.accounts, account, &model::AccountRecord::name) == all.accounts.end())
-      s.context.plain(" You specified a non-existent account '{}'.", account), s.failed();
+      s.plain(" You specified a non-existent account '{}'.", account), s.failed();
   for (const std::string& name : names)
     if (std::ranges::find(all.users, name, &model::UserRecord::name) == all.users.end())
-      s.context.plain(" You specified a non-existent user '{}'.", name), s.failed();
+      s.plain(" You specified a non-existent user '{}'.", name), s.failed();
   if (s.status != 0) return;
   auto& out = s.context.out;
   const auto list = [&](const std::vector<std::string>& lines) {
@@ -310,9 +310,9 @@ void delete_resource(Sacctmgr& s, std::span<const std::string> words) {
     else if (w.is("Clusters", 1))
       clusters = names_in(w.value);
     else
-      return s.context.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
+      return s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
   }
-  if (names.empty()) return s.context.plain(" No conditions given to remove, not executing."), void(s.failed());
+  if (names.empty()) return s.plain(" No conditions given to remove, not executing."), void(s.failed());
   AccountsChange change;
   std::string lines;
   for (model::ResourceRecord r : s.records().resources) {
@@ -335,7 +335,7 @@ void delete_resource(Sacctmgr& s, std::span<const std::string> words) {
 }  // namespace
 
 void sacctmgr_delete(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.context.plain("Can't run this command in readonly mode."), void(s.failed());
+  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
   const std::string entity = words.empty() ? "" : words.front();
   const auto is = [&](std::string_view name, std::size_t least) {
     return !entity.empty() && matches(entity, name, least);
@@ -356,7 +356,7 @@ void sacctmgr_delete(Sacctmgr& s, std::span<const std::string> words) {
   else if (is("Federations", 1))
     return s.context.error("Federations are not supported yet"), void(s.failed());
   if (!verb) {
-    s.context.plain(
+    s.plain(
         "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \"Coordinator\", "
         "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
     return void(s.failed());

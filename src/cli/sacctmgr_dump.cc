@@ -202,13 +202,13 @@ void sacctmgr_dump(Sacctmgr& s, std::span<const std::string> words) {
     else if (!w.has_key || w.is("Cluster", 1))
       cluster = names_in(w.value).front();
     else
-      return s.context.plain(" Unknown option: {}", w.text), void(s.failed());
+      return s.plain(" Unknown option: {}", w.text), void(s.failed());
   }
-  if (cluster.empty()) return s.context.plain(" We need a cluster to dump."), void(s.failed());
+  if (cluster.empty()) return s.plain(" We need a cluster to dump."), void(s.failed());
   if (!s.load()) return;
   const auto& all = s.records();
   if (std::ranges::find(all.clusters, cluster, &model::ClusterRecord::name) == all.clusters.end())
-    return s.context.plain(" The cluster '{}' doesn't exist.", cluster), void(s.failed());
+    return s.plain(" The cluster '{}' doesn't exist.", cluster), void(s.failed());
   if (file.empty()) {
     file = "./" + cluster + ".cfg";
     s.context.out.print(" No filename given, using {}.\n", file);
@@ -250,7 +250,7 @@ void sacctmgr_dump(Sacctmgr& s, std::span<const std::string> words) {
 }
 
 void sacctmgr_load(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.context.plain("Can't run this command in readonly mode."), void(s.failed());
+  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
   std::string cluster, file;
   for (const Word& w : read_words(words)) {
     if (!w.has_key && matches(w.text, "clean", 2))
@@ -260,12 +260,11 @@ void sacctmgr_load(Sacctmgr& s, std::span<const std::string> words) {
     else if (!w.has_key || w.is("File", 1))
       file = w.value;
     else
-      return s.context.plain(" Unknown option: {}", w.text), void(s.failed());
+      return s.plain(" Unknown option: {}", w.text), void(s.failed());
   }
-  if (file.empty())
-    return s.context.plain(" No filename specified. Use File=Filename to load from."), void(s.failed());
+  if (file.empty()) return s.plain(" No filename specified. Use File=Filename to load from."), void(s.failed());
   const auto text = read_file(file);
-  if (!text) return s.context.plain(" Unable to read \"{}\": {}", file, std::strerror(ENOENT)), void(s.failed());
+  if (!text) return s.plain(" Unable to read \"{}\": {}", file, std::strerror(ENOENT)), void(s.failed());
   if (!s.load()) return;
   Loader loader(s, cluster);
   for (const std::string_view raw : text::split(*text, '\n')) {

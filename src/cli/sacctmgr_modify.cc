@@ -33,15 +33,15 @@ Halves halves(std::span<const std::string> words) {
 }
 
 void bad_condition(Sacctmgr& s, const Word& w) {
-  s.context.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text);
+  s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text);
   s.failed();
 }
 void bad_setting(Sacctmgr& s, const Word& w) {
-  s.context.plain(" Unknown option: {}\n Use keyword 'where' to modify condition", w.text);
+  s.plain(" Unknown option: {}\n Use keyword 'where' to modify condition", w.text);
   s.failed();
 }
 void nothing_to_set(Sacctmgr& s) {
-  s.context.plain(" You didn't give me anything to set");
+  s.plain(" You didn't give me anything to set");
   s.failed();
 }
 void nothing_modified(Sacctmgr& s) {
@@ -174,7 +174,12 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
   if (!change.put.associations.empty()) {
     std::vector<AssociationRecord> meant;  // not one that only made room
     for (const auto& r : change.put.associations)
-      if (accounts.contains(r.row.account)) meant.push_back(r);
+      if (accounts.contains(r.row.account)) {
+        meant.push_back(r);
+        // What users have by another parent is not told.
+        for (const auto& old : s.records().associations)
+          if (old.row.id == r.row.id) meant.back().parent = old.parent;
+      }
     s.context.out.print(" Modified account associations...\n{}", touched_lines(s.records(), meant));
   }
   s.commit(std::move(change));
@@ -232,7 +237,7 @@ bool set_default_account(Sacctmgr& s, const std::string& account, const std::vec
         change->put.associations.push_back(r);
         change->put.associations.back().row.is_default = is_default;
       }
-      if (!found) missing += fmt::format("  U = {:<9.9} C = {:<10.10}\n", user, cluster.name);
+      if (!found) missing += fmt::format("  U = {} C = {}\n", user, cluster.name);
     }
   }
   if (missing.empty()) return true;
@@ -483,7 +488,7 @@ void modify_resource(Sacctmgr& s, std::span<const std::string> words) {
 }  // namespace
 
 void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.context.plain("Can't run this command in readonly mode."), void(s.failed());
+  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
   const std::string entity = words.empty() ? "" : words.front();
   const auto is = [&](std::string_view name, std::size_t least) {
     return !entity.empty() && matches(entity, name, least);
@@ -502,7 +507,7 @@ void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words) {
   else if (is("Job", 1) || is("Federations", 1))
     return s.context.error("modify {} is not supported yet", entity), void(s.failed());
   if (!verb) {
-    s.context.plain(
+    s.plain(
         "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \"Federation\", "
         "\"Job\", "
         "\"QOS\", \"Resource\" or \"User\"");

@@ -161,7 +161,7 @@ Parsed parse_flags(Sacctmgr& s, const Word& word, QosEdit* edit) {
       }
       std::string all;
       for (const FlagRow& flag : kFlags) all += (all.empty() ? "" : ",") + std::string(flag.name);
-      s.context.plain(" Unknown QOS flag used in:\n  '{}'\n Valid QOS flags are\n  '{}'", word.value, all);
+      s.plain(" Unknown QOS flag used in:\n  '{}'\n Valid QOS flags are\n  '{}'", word.value, all);
       return Parsed::Bad;
     }
   }
@@ -189,7 +189,7 @@ template <class Set>
 Parsed parse_span(Sacctmgr& s, const Word& word, QosEdit* edit, std::string_view label, std::optional<seconds> span,
                   Set set) {
   if (!span) {
-    s.context.plain(" Bad {} time format: {}", label, word.text);
+    s.plain(" Bad {} time format: {}", label, word.text);
     return Parsed::Bad;
   }
   add_step(edit, label, [value = *span, set](Qos& q) { set(q, value); });
@@ -240,7 +240,7 @@ Parsed parse_qos_edit(Sacctmgr& s, const Word& word, QosEdit* edit) {
     const auto mode =
         std::ranges::find_if(kModes, [&](const ModeRow& m) { return text::equal_ignoring_case(m.name, word.value); });
     if (mode == std::end(kModes)) {
-      s.context.plain(" Bad Preempt Mode given: {}", word.text);
+      s.plain(" Bad Preempt Mode given: {}", word.text);
       return Parsed::Bad;
     }
     add_step(edit, "PreemptMode", [how = mode->how](Qos& q) { q.preempt_mode = how; });

@@ -43,8 +43,8 @@ bool common_condition(const Word& w, Conditions* c) {
 }
 
 int unknown_condition(Sacctmgr& s, const Word& w, std::string_view hint = " Use keyword 'set' to modify value") {
-  s.context.plain(" Unknown condition: {}", w.text);
-  if (!hint.empty()) s.context.plain("{}", hint);
+  s.plain(" Unknown condition: {}", w.text);
+  if (!hint.empty()) s.plain("{}", hint);
   return s.failed();
 }
 

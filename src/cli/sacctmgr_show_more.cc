@@ -2,7 +2,6 @@
 // sacctmgr show: QOS, TRES, wckeys, resources, transactions, problems, events, configuration.
 #include <algorithm>
 
-#include "cli/display.h"
 #include "cli/sacctmgr.h"
 #include "cli/sacctmgr_json.h"
 #include "cli/users.h"
@@ -26,8 +25,8 @@ bool read_conditions(Sacctmgr& s, std::span<const std::string> words, std::strin
     if (!w.has_key && (matches(w.text, "where", 5) || matches(w.text, "WithDeleted", 5))) continue;
     if (take(w)) continue;
     if (s.status != 0) return false;
-    s.context.plain(" Unknown condition: {}", w.text);
-    if (!hint.empty()) s.context.plain("{}", hint);
+    s.plain(" Unknown condition: {}", w.text);
+    if (!hint.empty()) s.plain("{}", hint);
     s.failed();
     return false;
   }
@@ -111,6 +110,7 @@ void show_qos(Sacctmgr& s, std::span<const std::string> words) {
     if (is_in_or_empty(names, q.name) && is_in_or_empty(descriptions, text::lower(q.description)) &&
         has_number(ids, q.id))
       list.push_back(&q);
+  if (!names.empty()) std::ranges::sort(list, {}, &model::Qos::name);
   if (s.json) return print_qos_json(s, list);
   table->header();
   for (const auto* q : list) table->row([&](std::string_view field) { return qos_cell(field, *q).value_or(Cell{}); });
@@ -310,6 +310,12 @@ void show_problems(Sacctmgr& s, std::span<const std::string> words) {
     });
   };
   const auto& all = s.records();
+  std::vector<std::string> unused;
+  for (const auto& a : all.accounts)
+    if (std::ranges::none_of(all.associations, [&](const auto& r) { return r.row.account == a.name; }))
+      unused.push_back(a.name);
+  std::ranges::sort(unused);
+  for (const std::string& account : unused) print("", account, "", "Account has no Associations");
   // Accounts with nobody and nothing below them.
   std::vector<const model::AssociationRecord*> empty;
   for (const auto& r : all.associations) {

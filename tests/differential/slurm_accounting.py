@@ -59,7 +59,7 @@ TrackWCKey=yes
                     f"--pid-file={self.dir}/db/pid")
         wait_until(lambda: (self.dir / "db/sock").exists(), 60, "mariadbd")
         self._spawn("slurmdbd", self.dir / "sbin/slurmdbd", "-D")
-        wait_until(lambda: self.run("sacctmgr", "-n", "show", "qos").returncode == 0, 15, "slurmdbd answers", 0.2)
+        wait_until(lambda: self.run("sacctmgr", "-n", "show", "qos").returncode == 0, 60, "slurmdbd answers", 0.2)
 
     def start_controller(self):
         if "mariadbd" not in self.processes:

@@ -363,6 +363,13 @@ def explain():
                        f"{sure} of {len(told)} starts certain"}
 
 
+def limits_cost():
+    out = subprocess.run([BIN / "spur-bench-limits"], check=True, capture_output=True, text=True).stdout
+    for name, value in (line.split() for line in out.splitlines()):
+        yield {"bench": "limits_cost_" + name.rsplit("_", 1)[1], "spur": float(value), "slurm": None, "better": "lower",
+               "unit": "ns for one look at all limits of a job and its start, with that many jobs of the same account running"}
+
+
 def preempt():
     """Random clusters whose jobs push each other out: who goes in vain, what is lost, and what a cycle costs. Slurm
     has no counterpart that can be asked without running jobs."""
@@ -383,5 +390,5 @@ def preempt():
 
 ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
                                ctld_restart, acct_benches.acct_ingest, acct_benches.sacct_5m, sched_scale, sched_benches.sched_e2e,
-                               sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology, explain, preempt,
+                               sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology, explain, preempt, limits_cost,
                                ha_benches.failover, ha_benches.ha_submit, step_benches.srun_latency, step_benches.steps_rate, step_benches.srun_io)}

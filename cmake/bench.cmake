@@ -9,6 +9,8 @@ add_executable(explain_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/explain_
 target_link_libraries(explain_bench PRIVATE spur_warnings spur_replay)
 add_executable(spur-agent-load ${CMAKE_SOURCE_DIR}/bench/agent_load.cc)
 target_link_libraries(spur-agent-load PRIVATE spur_warnings spur_agent spur_os spur_config)
+add_executable(spur-bench-limits ${CMAKE_SOURCE_DIR}/bench/limits_cost.cc)
+target_link_libraries(spur-bench-limits PRIVATE spur_warnings spur_model)
 add_executable(spur-bench-preempt ${CMAKE_SOURCE_DIR}/bench/preempt.cc)
 target_link_libraries(spur-bench-preempt PRIVATE spur_warnings spur_sched spur_state)
 add_test(NAME states.preempt COMMAND spur-bench-preempt states 1000)

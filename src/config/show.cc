@@ -110,7 +110,7 @@ std::string agent_parameters(const Source& s) {
 
 std::string storage_type(const Source& s) {
   if (const std::string* given = s.daemon.find_kept("AccountingStorageType")) return *given;
-  return s.cluster.accounting ? "accounting_storage/slurmdbd" : "(null)";
+  return s.cluster.is_accounted ? "accounting_storage/slurmdbd" : "(null)";
 }
 
 std::string store_flags(const Source& s) {

@@ -285,6 +285,7 @@ Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const A
   SPUR_TRY(check_rights(*this, step.next, actor));
   SPUR_TRY(check_records(all));
   SPUR_TRY(check_active(records_, all, active, lines));
+  if (all == records_) return step;  // nothing to write, so no new revision either
   ++all.revision;
   tell_difference(records_, actor.name, now, &step);
   step.next.note_changes(step);

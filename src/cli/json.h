@@ -97,4 +97,8 @@ class Json {
   bool first_ = true;
 };
 
+// The part that every answer of Slurm's has: "meta", then the caller's own fields, then "errors" and "warnings".
+void add_meta(Json& json, std::string_view cluster, std::string_view program);
+void add_no_errors(Json& json);
+
 }  // namespace spur::cli

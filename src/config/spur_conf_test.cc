@@ -49,9 +49,7 @@ TEST(SpurConf, FirstCluster) {
 
 TEST(SpurConf, Production) {
   const Loaded loaded = load_file("production.spur.conf");
-  EXPECT_EQ(
-      without_path(loaded.warnings),
-      (std::vector<std::string>{"production.spur.conf:12: scheduler.fairshare_halflife_days: not in force yet"}));
+  EXPECT_EQ(without_path(loaded.warnings), std::vector<std::string>{});
   EXPECT_EQ(loaded.cluster.cluster_name, "production");
   EXPECT_EQ(loaded.daemon.controller_listen, std::vector<std::string>{"[::]:6817"});
   EXPECT_EQ(loaded.daemon.controller_port, 6817);
@@ -60,8 +58,7 @@ TEST(SpurConf, Production) {
   EXPECT_EQ(loaded.daemon.controllers[0], (ControllerHost{"ctrl1", "ctrl1"}));
   EXPECT_EQ(loaded.daemon.controllers[1], (ControllerHost{"ctrl2", "ctrl2"}));
   EXPECT_EQ(loaded.daemon.accounting_url, "postgresql://spur:spur@db1/spur");
-  ASSERT_NE(loaded.daemon.find_kept("scheduler.fairshare_halflife_days"), nullptr);
-  EXPECT_EQ(*loaded.daemon.find_kept("scheduler.fairshare_halflife_days"), "14");
+  EXPECT_EQ(loaded.cluster.priority.half_life, seconds(14 * 86400));
   EXPECT_EQ(loaded.cluster.scheduler_tick, seconds(1));
   ASSERT_EQ(loaded.cluster.nodes.size(), 64u + 256u);
   EXPECT_EQ(loaded.cluster.nodes[63].name, "gpu064");

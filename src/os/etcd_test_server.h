@@ -42,7 +42,12 @@ class EtcdTestServer {
     SPUR_CHECK(made.has_value());
     return *std::move(made);
   }
-  void signal(int number) const { ::kill(pid_, number); }
+  // A stop has taken effect when this returns.
+  void signal(int number) const {
+    ::kill(pid_, number);
+    int status = 0;
+    if (number == SIGSTOP) ::waitpid(pid_, &status, WUNTRACED);
+  }
 
  private:
   static int free_port() {

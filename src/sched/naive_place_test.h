@@ -181,6 +181,7 @@ class NaivePlace : protected NaiveChoice {
   bool start(const Record& record, const Request& request, const Request& whole, const std::vector<Part>& parts) {
     const model::Job& job = *record.job;
     Time end = request.end_of_run(now_);
+    const auto before = nodes_;
     auto allocation = std::make_shared<model::Allocation>();
     allocation->partition = record.partition->config.name;
     if (entry_) allocation->reservation = entry_->name;
@@ -200,7 +201,10 @@ class NaivePlace : protected NaiveChoice {
       end = run.end_of_run(now_);
       for (auto& one : taken) one.to = end;
     }
-    if (!job.het_job && limits_.of(job, *allocation, limit) != model::Reason::None) return false;
+    if (!job.het_job && limits_.of(job, *allocation, limit) != model::Reason::None) {
+      nodes_ = before;
+      return false;
+    }
     limits_.started(job, *allocation, limit);
     held_.insert(held_.end(), taken.begin(), taken.end());
     held_licenses_.push_back({now_, end, {request.licenses.begin(), request.licenses.end()}, {}});

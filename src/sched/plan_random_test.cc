@@ -85,7 +85,7 @@ class RandomLife {
                 .reservations = dice_.one_in(4),
                 .users = dice_.one_in(6),
                 .het = dice_.one_in(2),
-                .accounts = dice_.one_in(3)};
+                .accounts = dice_.one_in(5)};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);

@@ -308,7 +308,7 @@ Walk::Try Walk::try_to_start(const Item& item, PlannedStart*& planned) {
       return Try::Enough;
     }
     give_back(planned);
-    if (!start(item, shares)) return Try::Limited;
+    if (!start(item, shares)) return Try::TooMuch;
   }
   return Try::Started;
 }
@@ -416,7 +416,10 @@ bool Walk::start(const Item& item, const std::vector<Share>& shares) {
   TimeLimit limit;  // where it may vary
   const bool varies = request.least_limit.is_finite();
   if (varies) limit = record.lane.limit_of_run(now_, s_.profile.lasts(request, shares, rows_));
-  if (!count_start(job, *allocation, limit)) return false;
+  if (!count_start(job, *allocation, limit)) {
+    for (const model::NodeGrant& grant : allocation->nodes) grants_->give_back(grant, Grants::Gone::All);
+    return false;
+  }
   if (varies) {
     Request run = request;
     run.limit = limit;

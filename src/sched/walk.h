@@ -81,7 +81,8 @@ class Walk {
 
   // ---- deciding (walk.cc)
   bool visit(const Item& item);  // false: enough starts, stop
-  enum class Try : std::uint8_t { Started, NoRoom, Limited, Enough };
+  // TooMuch: what it would get (whole nodes, whole cores) is over a limit, though what it asks for is not.
+  enum class Try : std::uint8_t { Started, NoRoom, Limited, TooMuch, Enough };
   Try try_to_start(const Item& item, PlannedStart*& planned);
   void plan_later(const Item& item, PlannedStart* planned);
   std::vector<Share> fit_without_hold(const Item& item, PlannedStart& planned);

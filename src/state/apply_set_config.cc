@@ -175,14 +175,19 @@ Outcome Applier::apply(const SetConfig& command) {
   if (view.next_job_id < config().first_job_id || view.next_job_id > config().max_job_id)
     view.next_job_id = config().first_job_id;
   const auto columns = std::exchange(view.tres, std::make_shared<const model::TresTable>(config()));
-  if (counts) {
+  // Once all records are as they will be: what they hold may be called otherwise now, and count elsewhere.
+  const auto recounted = [&] {
+    if (!counts) return;
     recount_all(*columns);
     reckon_shares();
-  }
+  };
   drop_claims();
   refit_reservations(shifted ? &plan.moved : nullptr, outcome.notes);
   accounted ? note_cluster() : note_everything();
-  if (!shifted) return outcome;
+  if (!shifted) {
+    recounted();
+    return outcome;
+  }
 
   std::vector<model::JobPtr> jobs;
   view.jobs.for_each([&](std::uint32_t, const model::JobPtr& job) {
@@ -195,6 +200,7 @@ Outcome Applier::apply(const SetConfig& command) {
     for (NodeIndex& left : job.nodes_left) left = *plan.moved[left.value];
     put(std::move(job), true);
   }
+  recounted();
   return outcome;
 }
 

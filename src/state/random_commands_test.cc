@@ -227,6 +227,7 @@ model::ClusterConfig RandomCommands::config() {
   if (chance(50)) out.gres_types = {"gpu"};
   if (chance(30)) out.accounting.tres = {"gres/gpu", "license/l"};
   out.accounting.limits = chance(50);
+  out.is_accounted = chance(70);
   if (chance(20)) out.priority.flags = {"NO_FAIR_TREE"};
   if (chance(20)) own.oversubscribe = model::OverSubscribe::Exclusive;
   out.partitions.push_back(own);
@@ -279,8 +280,17 @@ Command RandomCommands::some_preemption(const model::View& view) {
 
 // A tree of two accounts and two users, parts of which come and go; sometimes one that is none.
 Command RandomCommands::some_accounts(const model::View& view) {
+  if (chance(20)) {
+    model::StepEnd step;
+    step.step = below(5);
+    step.exit.code = static_cast<std::uint16_t>(below(3));
+    const JobId id = some_job(view.active);
+    const model::Job* job = model::find_job(view, id);
+    return StepsEnded{id, job && chance(90) ? job->epoch : Epoch{1}, {step}};
+  }
+  if (chance(15)) return OutboxAcked{below(3)};
   if (chance(30)) return DecayUsage{chance(5)};
-  if (chance(20)) return ResetUsage{below(9)};
+  if (chance(25)) return ResetUsage{below(8)};
   model::AccountsUpdate update;
   update.revision = view.accounts->revision() + 1;
   update.all = view.accounts->empty() || chance(30);

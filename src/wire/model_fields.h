@@ -110,7 +110,7 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology, planned_jobs,
             promised_jobs, promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
             default_memory_per_gpu_mib, admin_uids, hold_on_prolog_fail, max_launch_failures, accept_unknown_nodes,
-            config_overrides, shown, is_accounted, keep_scripts, keep_environments)
+            config_overrides, is_accounted, keep_scripts, keep_environments, shown)
 SPUR_STRUCT(model::ReservedNode, node, cores, devices)
 SPUR_STRUCT(model::TresCount, tres, count)
 SPUR_STRUCT(model::ReservationNames, names, denied)

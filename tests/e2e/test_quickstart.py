@@ -42,12 +42,12 @@ class Quickstart(unittest.TestCase):
                 with self.subTest(user=user, words=words):
                     how = dict(user=user, home=self.base / f"home-{user}")
                     try:
-                        self.assertEqual(self.up(*words, **how).count(" started (pid "), 2)
-                        self.assertEqual(self.up(*words, **how).count(" runs already (pid "), 2)
+                        self.assertEqual(self.up(*words, **how).count(" started (pid "), 3)
+                        self.assertEqual(self.up(*words, **how).count(" runs already (pid "), 3)
                     finally:
                         first, second = (self.run_it("down", *words, **how) for _ in range(2))
-                    self.assertEqual((first.returncode, first.stdout.count("stopped ")), (0, 2))
-                    self.assertEqual((second.returncode, second.stdout.count("is not running")), (0, 2))
+                    self.assertEqual((first.returncode, first.stdout.count("stopped ")), (0, 3))
+                    self.assertEqual((second.returncode, second.stdout.count("is not running")), (0, 3))
 
     def test_a_port_that_is_in_use(self):
         """The first time another one is taken; so is it later, when the one that was chosen has gone to somebody else."""

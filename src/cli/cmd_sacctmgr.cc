@@ -72,7 +72,7 @@ constexpr std::string_view kHelp =
     help, version, exit, quit, !!
 
   Entities: account, cluster, coordinator, qos, resource, user; to show also association,
-  configuration, event, problem, runawayjobs, stats, transaction, tres, wckey
+  configuration, event, problem, transaction, tres, wckey
 
   Fields may be followed by %<WIDTH>, negative to the left: format=account%30,user
   Limits: Fairshare GrpJobs GrpJobsAccrue GrpSubmitJobs GrpTRES GrpTRESMins GrpTRESRunMins GrpWall
@@ -263,11 +263,7 @@ void sacctmgr_show(Sacctmgr& s, std::span<const std::string> words) {
   if (is("TRES", 2)) return show_tres(s, rest);
   if (is("Users", 1)) return show_users(s, rest);
   if (is("WCKeys", 1)) return show_wckeys(s, rest);
-  if (is("RunAwayJobs", 2) || is("OrphanJobs", 1)) {
-    // The outbox brings every end of a job to the database, so a job cannot be left behind there.
-    if (s.load()) s.context.out.print("Runaway Jobs: No runaway jobs found on cluster {}\n", s.own_cluster());
-    return;
-  }
+  if (is("RunAwayJobs", 2) || is("OrphanJobs", 1)) return not_supported(s, "show runawayjobs");
   if (is("Stats", 1) || is("Federations", 1) || is("Reservations", 4)) return not_supported(s, "show " + entity);
   s.plain(
       "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", "

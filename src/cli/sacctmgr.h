@@ -104,6 +104,17 @@ std::string minutes_text(const std::optional<std::uint32_t>& minutes);
 std::string list_text(std::vector<std::string> names);
 std::string number_text(const std::optional<std::uint32_t>& number);
 
+// ---- what add, modify and delete act on
+
+struct EntityVerb {
+  std::string_view entity;
+  std::size_t least;                                             // letters that name it
+  void (*run)(Sacctmgr& s, std::span<const std::string> words);  // null: not supported yet
+};
+// The first word names the entity; `entities` is what Slurm lists where it names none.
+void run_entity(Sacctmgr& s, std::string_view command, std::span<const EntityVerb> verbs,
+                std::span<const std::string> words, std::string_view entities);
+
 // ---- limits
 
 enum class Parsed : unsigned char { NotMine, Taken, Bad };  // Bad: the message is printed

@@ -466,33 +466,12 @@ void add_resource(Sacctmgr& s, std::span<const std::string> words) {
 }  // namespace
 
 void sacctmgr_add(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
-  const std::string entity = words.empty() ? "" : words.front();
-  const auto is = [&](std::string_view name, std::size_t least) {
-    return !entity.empty() && matches(entity, name, least);
-  };
-  void (*verb)(Sacctmgr&, std::span<const std::string>) = nullptr;
-  if (is("Accounts", 1))
-    verb = add_account;
-  else if (is("Clusters", 2))
-    verb = add_cluster;
-  else if (is("Coordinators", 2))
-    verb = add_coordinator;
-  else if (is("QOS", 1))
-    verb = add_qos;
-  else if (is("Resources", 1))
-    verb = add_resource;
-  else if (is("Users", 1))
-    verb = add_user;
-  else if (is("Federations", 1))
-    return s.context.error("Federations are not supported yet"), void(s.failed());
-  if (!verb) {
-    s.plain(
-        "No valid entity in add command\nInput line must include \"Account\", \"Cluster\", \"Coordinator\", "
-        "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
-    return void(s.failed());
-  }
-  if (s.load()) verb(s, words.subspan(1));
+  static constexpr EntityVerb kVerbs[] = {{"Accounts", 1, add_account},         {"Clusters", 2, add_cluster},
+                                          {"Coordinators", 2, add_coordinator}, {"QOS", 1, add_qos},
+                                          {"Resources", 1, add_resource},       {"Users", 1, add_user},
+                                          {"Federations", 1, nullptr}};
+  run_entity(s, "add", kVerbs, words,
+             "\"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"");
 }
 
 }  // namespace spur::cli

@@ -335,33 +335,12 @@ void delete_resource(Sacctmgr& s, std::span<const std::string> words) {
 }  // namespace
 
 void sacctmgr_delete(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
-  const std::string entity = words.empty() ? "" : words.front();
-  const auto is = [&](std::string_view name, std::size_t least) {
-    return !entity.empty() && matches(entity, name, least);
-  };
-  void (*verb)(Sacctmgr&, std::span<const std::string>) = nullptr;
-  if (is("Accounts", 1))
-    verb = delete_account;
-  else if (is("Clusters", 2))
-    verb = delete_cluster;
-  else if (is("Coordinators", 2))
-    verb = delete_coordinator;
-  else if (is("QOS", 1))
-    verb = delete_qos;
-  else if (is("Resources", 1))
-    verb = delete_resource;
-  else if (is("Users", 1))
-    verb = delete_user;
-  else if (is("Federations", 1))
-    return s.context.error("Federations are not supported yet"), void(s.failed());
-  if (!verb) {
-    s.plain(
-        "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \"Coordinator\", "
-        "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
-    return void(s.failed());
-  }
-  if (s.load()) verb(s, words.subspan(1));
+  static constexpr EntityVerb kVerbs[] = {
+      {"Accounts", 1, delete_account}, {"Clusters", 2, delete_cluster},   {"Coordinators", 2, delete_coordinator},
+      {"QOS", 1, delete_qos},          {"Resources", 1, delete_resource}, {"Users", 1, delete_user},
+      {"Federations", 1, nullptr}};
+  run_entity(s, "delete", kVerbs, words,
+             "\"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"");
 }
 
 }  // namespace spur::cli

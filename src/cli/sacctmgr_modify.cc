@@ -488,32 +488,12 @@ void modify_resource(Sacctmgr& s, std::span<const std::string> words) {
 }  // namespace
 
 void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words) {
-  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
-  const std::string entity = words.empty() ? "" : words.front();
-  const auto is = [&](std::string_view name, std::size_t least) {
-    return !entity.empty() && matches(entity, name, least);
-  };
-  void (*verb)(Sacctmgr&, std::span<const std::string>) = nullptr;
-  if (is("Accounts", 1))
-    verb = modify_account;
-  else if (is("Clusters", 5))
-    verb = modify_cluster;
-  else if (is("QOS", 1))
-    verb = modify_qos;
-  else if (is("Resources", 1))
-    verb = modify_resource;
-  else if (is("Users", 1))
-    verb = modify_user;
-  else if (is("Job", 1) || is("Federations", 1))
-    return s.context.error("modify {} is not supported yet", entity), void(s.failed());
-  if (!verb) {
-    s.plain(
-        "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \"Federation\", "
-        "\"Job\", "
-        "\"QOS\", \"Resource\" or \"User\"");
-    return void(s.failed());
-  }
-  if (s.load()) verb(s, words.subspan(1));
+  static constexpr EntityVerb kVerbs[] = {{"Accounts", 1, modify_account}, {"Clusters", 5, modify_cluster},
+                                          {"QOS", 1, modify_qos},          {"Resources", 1, modify_resource},
+                                          {"Users", 1, modify_user},       {"Job", 1, nullptr},
+                                          {"Federations", 1, nullptr}};
+  run_entity(s, "modify", kVerbs, words,
+             "\"Account\", \"Cluster\", \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\"");
 }
 
 }  // namespace spur::cli

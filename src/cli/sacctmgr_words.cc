@@ -87,4 +87,18 @@ std::set<std::string> accounts_below(const model::AccountRecords& records, const
   return out;
 }
 
+void run_entity(Sacctmgr& s, std::string_view command, std::span<const EntityVerb> verbs,
+                std::span<const std::string> words, std::string_view entities) {
+  if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
+  const std::string entity = words.empty() ? "" : words.front();
+  const auto verb = std::ranges::find_if(
+      verbs, [&](const EntityVerb& one) { return !entity.empty() && matches(entity, one.entity, one.least); });
+  if (verb == verbs.end()) {
+    s.plain("{}", fmt::format("No valid entity in {} command\nInput line must include {}", command, entities));
+    return void(s.failed());
+  }
+  if (!verb->run) return s.context.error("{} {} is not supported yet", command, entity), void(s.failed());
+  if (s.load()) verb->run(s, words.subspan(1));
+}
+
 }  // namespace spur::cli

@@ -70,7 +70,7 @@ bool start(model::View& view, std::uint32_t nth, Time now) {
   const auto question = model::limit_question(view, spec, spec.uid.value, view.partitions->front(), limit);
   if (model::limit_at_start(view, view.tallies, question, now) != model::Reason::None) return false;
   model::recount(view.tallies, view, question.where, {},
-                 model::part_of_start(view, spec, question.tres, limit, now), now);
+                 model::part_of_start(view, spec, question.tres, limit, now, nullptr), now);
   return true;
 }
 

@@ -117,6 +117,8 @@ constexpr Row row_of(ErrorCode code) {
       return {2053, "Requested reservation is invalid", "InvalidReservation"};
     case InvalidQos:
       return {2066, "Invalid qos specification", "InvalidQos"};
+    case InvalidWckey:
+      return {2057, "Invalid wckey specification", "InvalidWckey"};
     case InvalidAccount:
       return {2045, "Invalid account or account/partition combination specified", "InvalidAccount"};
     case InvalidNice:

@@ -86,8 +86,9 @@ enum class ErrorCode : std::uint16_t {
   JobNotSuspended,
   InvalidTimeMin,         // ESLURM_INVALID_TIME_MIN_LIMIT
   ActiveFeaturesUnknown,  // ESLURM_ACTIVE_FEATURE_NOT_SUBSET
+  InvalidWckey,           // ESLURM_INVALID_WCKEY
 };
-constexpr ErrorCode kLastErrorCode = ErrorCode::ActiveFeaturesUnknown;
+constexpr ErrorCode kLastErrorCode = ErrorCode::InvalidWckey;
 
 // Slurm's number (25.05) for the code; 0 where Slurm has none.
 int slurm_errno(ErrorCode code);

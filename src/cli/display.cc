@@ -229,6 +229,7 @@ Time shown_eligible(const model::Job& job) {
 }
 
 Time shown_accrue(const model::Job& job) {
+  if (job.flags & model::kNotAging) return {};
   return is_set(job.accrue) || model::is_final(job.state) ? job.accrue : job.spec->begin;
 }
 

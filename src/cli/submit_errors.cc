@@ -2,6 +2,7 @@
 #include "cli/submit_errors.h"
 
 #include "cli/display.h"
+#include "model/pending_reason.h"
 
 namespace spur::cli {
 namespace {
@@ -45,6 +46,12 @@ int report_refusal(Context& context, std::string_view failed, const std::vector<
     case ErrorCode::InvalidGres:
       context.error("{}", slurm_message(error.code));
       return 1;
+    case ErrorCode::ResourceLimit: {
+      // Which limit of an account or a QOS it was.
+      model::Reason limit = model::Reason::None;
+      if (model::parse_reason(error.message, &limit)) context.error("{}", error.message);
+      break;
+    }
     case ErrorCode::Unauthenticated:
       if (!error.message.empty()) context.error("{}", error.message);
       break;

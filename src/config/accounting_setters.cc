@@ -11,8 +11,7 @@ namespace spur::config {
 // As in Slurm each level implies those below it: limits and safe that there are associations, qos the same.
 Status set_accounting_enforce(Target& target, const Value& value) {
   model::AccountingConfig next = target.draft.cluster.accounting;
-  next.associations = next.limits = next.qos = next.wckeys = next.safe = false;
-  std::vector<std::string> rest;
+  next.associations = next.limits = next.qos = next.wckeys = next.safe = next.no_jobs = next.no_steps = false;
   for (const std::string& item : value.list) {
     const std::string word = text::lower(item);
     if (word == "none" || word == "0") {
@@ -26,9 +25,13 @@ Status set_accounting_enforce(Target& target, const Value& value) {
     } else if (word == "qos") {
       next.associations = next.qos = true;
     } else if (word == "all") {
-      next.associations = next.limits = next.safe = next.qos = true;
-    } else if (word == "wckeys" || word == "nojobs" || word == "nosteps") {
-      rest.push_back(item);
+      next.associations = next.limits = next.safe = next.qos = next.wckeys = true;
+    } else if (word == "wckeys") {
+      next.associations = next.wckeys = true;
+    } else if (word == "nojobs") {
+      next.no_jobs = next.no_steps = true;
+    } else if (word == "nosteps") {
+      next.no_steps = true;
     } else {
       return bad(fmt::format("\"{}\" is none of associations, limits, qos, safe, wckeys, nojobs, nosteps, all",
                              text::shown(item, 60)));
@@ -36,7 +39,12 @@ Status set_accounting_enforce(Target& target, const Value& value) {
   }
   target.draft.cluster.accounting = std::move(next);
   keep(target, "AccountingStorageEnforce", value);
-  warn_rest(target, "AccountingStorageEnforce", rest);
+  return {};
+}
+
+Status set_track_wckeys(Target& target, const Value& value) {
+  target.draft.cluster.accounting.track_wckeys = value.flag;
+  keep(target, "TrackWCKey", value);
   return {};
 }
 

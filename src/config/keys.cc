@@ -131,10 +131,11 @@ constexpr Key kKeys[] = {
     {Top, "priority.assoc_weight", "PriorityWeightAssoc", number(0, k32), into<&PriorityConfig::assoc_weight>, Now, "Weight of the association's priority."},
     {Top, "priority.tres_weights", "PriorityWeightTRES", kList, set_tres_weights, Now, "Weights of what a job asks for, as a share of its partition: cpu=1000,mem=2000,gres/gpu=3000."},
     {Top, "priority.favor_small", "PriorityFavorSmall", kFlag, into<&PriorityConfig::favor_small>, Now, "Whether small jobs get the points of job_size_weight."},
-    {Top, "priority.flags", "PriorityFlags", kList, set_priority_flags, Now, "FAIR_TREE, NO_FAIR_TREE, MAX_TRES, ACCRUE_ALWAYS, SMALL_RELATIVE_TO_TIME, NO_NORMAL_ALL, NO_NORMAL_ASSOC, NO_NORMAL_PART, NO_NORMAL_QOS, NO_NORMAL_TRES."},
+    {Top, "priority.flags", "PriorityFlags", kList, set_priority_flags, Now, "FAIR_TREE, NO_FAIR_TREE, MAX_TRES, MAX_TRES_GRES, CALCULATE_RUNNING, ACCRUE_ALWAYS, SMALL_RELATIVE_TO_TIME, NO_NORMAL_ALL, NO_NORMAL_ASSOC, NO_NORMAL_PART, NO_NORMAL_QOS, NO_NORMAL_TRES."},
+    {Top, "priority.dampening_factor", "FairShareDampeningFactor", number(1, k16), into<&PriorityConfig::dampening>, Now, "How much usage beyond the share is forgiven, with NO_FAIR_TREE."},
     {Top, "priority.half_life", "PriorityDecayHalfLife", kSpan, into<&PriorityConfig::half_life>, Now, "Half-life of past usage in fair share.", "7-0"},
     {Top, "priority.calc_period", "PriorityCalcPeriod", kSpan, into<&PriorityConfig::calc_period>, Now, "How often past usage is computed anew."},
-    {Top, "priority.usage_reset", "PriorityUsageResetPeriod", word("NONE|NOW|DAILY|WEEKLY|MONTHLY|QUARTERLY|YEARLY"), set_usage_reset, Now, "When past usage is forgotten (NOW: not yet).", "NONE"},
+    {Top, "priority.usage_reset", "PriorityUsageResetPeriod", word("NONE|NOW|DAILY|WEEKLY|MONTHLY|QUARTERLY|YEARLY"), set_usage_reset, Now, "When past usage is forgotten (NOW: once, when a controller starts).", "NONE"},
     {Top, "scheduler.fairshare_halflife_days", "", number(1, 3650), [](Target& t, const Value& v) -> Status { t.draft.cluster.priority.half_life = seconds(static_cast<std::int64_t>(v.number) * 86400); return {}; }, Now, "Half-life of past usage in fair share."},
     {Top, "scheduler.preempt_type", "PreemptType", kText, set_preempt_type, Now, "What lets one job push out another: none, partition_prio or qos; slurm.conf: preempt/..."},
     {Top, "scheduler.preempt_mode", "PreemptMode", kList, set_preempt_mode, Now, "How: OFF, CANCEL, REQUEUE or SUSPEND, with GANG and WITHIN."},
@@ -175,7 +176,8 @@ constexpr Key kKeys[] = {
     {Top, "logging.agent_file", "SlurmdLogFile", kPath, set_agent_log_file, Now, "The agent's log file; %n is the node, %h the host."},
 
     // ---- [accounting]
-    {Top, "accounting.enforce", "AccountingStorageEnforce", kList, set_accounting_enforce, Now, "What is demanded of jobs: associations, limits, qos, safe, all or none."},
+    {Top, "accounting.enforce", "AccountingStorageEnforce", kList, set_accounting_enforce, Now, "What is demanded of jobs: associations, limits, qos, safe, wckeys, all or none; nojobs and nosteps: what is not recorded."},
+    {Top, "accounting.track_wckeys", "TrackWCKey", kFlag, set_track_wckeys, Now, "Whether jobs that name no wckey have their user's default one."},
     {Top, "accounting.tres", "AccountingStorageTRES", kList, set_accounting_tres, Now, "Resources that are counted besides cpu, mem, energy, node, billing and GPUs: gres/NAME, license/NAME."},
     {Top, "accounting.host", "", kText, set_accounting_host, Now, "Host of spurdbd; with it, jobs are accounted for."},
     {Top, "", "AccountingStorageType", word("accounting_storage/none|accounting_storage/slurmdbd"), set_accounting_type, Now, "accounting_storage/slurmdbd: jobs are accounted for, by spurdbd."},

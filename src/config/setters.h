@@ -154,6 +154,7 @@ Status set_priority_type(Target& target, const Value& value);
 Status set_age_weight(Target& target, const Value& value);
 Status set_billing_weights(Target& target, const Value& value);
 Status set_accounting_enforce(Target& target, const Value& value);
+Status set_track_wckeys(Target& target, const Value& value);
 Status set_accounting_tres(Target& target, const Value& value);
 Status set_tres_weights(Target& target, const Value& value);  // "cpu=1000,mem=2.5"
 Status set_priority_flags(Target& target, const Value& value);

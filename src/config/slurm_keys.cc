@@ -29,7 +29,7 @@ constexpr SlurmName kNames[] = {
     {Top, "DefCPUPerGPU", ""}, {Top, "DefMemPerGPU", ""}, {Top, "DependencyParameters", ""},
     {Top, "DisableRootJobs", "no|0"}, {Top, "EioTimeout", ""}, {Top, "EpilogMsgTime", ""},
     {Top, "EpilogTimeout", ""}, {Top, "ExtSensorsFreq", "0"},
-    {Top, "ExtSensorsType", "ext_sensors/none"}, {Top, "FairShareDampeningFactor", "1"}, {Top, "FastSchedule", "1"},
+    {Top, "ExtSensorsType", "ext_sensors/none"}, {Top, "FastSchedule", "1"},
     {Top, "FederationParameters", ""}, {Top, "FrontendName", ""}, {Top, "GetEnvTimeout", ""}, {Top, "GpuFreqDef", ""},
     {Top, "GroupUpdateForce", ""}, {Top, "GroupUpdateTime", ""}, {Top, "HashPlugin", ""},
    
@@ -70,7 +70,7 @@ constexpr SlurmName kNames[] = {
     {Top, "SwitchParameters", ""}, {Top, "SwitchType", "switch/none"}, {Top, "TCPTimeout", ""}, {Top, "TLSParameters", ""},
     {Top, "TLSType", "tls/none"}, {Top, "TaskEpilog", ""}, {Top, "TaskPluginParam", ""},
     {Top, "TaskProlog", ""}, {Top, "TmpFS", ""},
-    {Top, "TrackWCKey", "no|0"}, {Top, "TreeWidth", ""},
+    {Top, "TreeWidth", ""},
     {Top, "UnkillableStepProgram", ""}, {Top, "UnkillableStepTimeout", ""}, {Top, "UrlParserType", ""},
     {Top, "UsePAM", "no|0"}, {Top, "VSizeFactor", "0"}, {Top, "WaitTime", "0"}, {Top, "X11Parameters", ""},
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/spent_minutes.h"
 #include "sched/reservation_choice.h"
 #include "state/reservations.h"
 #include "wire/command_codec.h"
@@ -276,8 +277,16 @@ void Controller::fade_usage(Time now) {
     usage_due_ = {};
   } else if (!is_set(usage_due_)) {
     usage_due_ = std::max(view.decayed, now - period) + period;
+    if (config().priority.usage_reset == "NOW") propose(state::DecayUsage{true});
   } else if (now >= usage_due_) {
     usage_due_ = now + period;
+    for (const JobId job : model::jobs_out_of_minutes(view, now))
+      propose(state::CancelJob{.target = {.id = job, .tasks = {}},
+                               .final_state = model::JobState::Timeout,
+                               .reason = model::Reason::TimeLimit,
+                               .by_user = false,
+                               .by = {},
+                               .exit = {}});
     const Time reset = last_usage_reset(config().priority.usage_reset, now);
     propose(state::DecayUsage{is_set(reset) && is_set(view.decayed) && view.decayed < reset});
   }

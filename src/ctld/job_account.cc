@@ -10,6 +10,11 @@
 namespace spur::ctld {
 namespace {
 
+// sbatch shows the limit before the sentence.
+std::unexpected<Error> refuse(model::Reason limit) {
+  return fail(ErrorCode::ResourceLimit, std::string(model::reason_name(limit)));
+}
+
 std::unexpected<Error> refuse(ErrorCode code) {
   return fail(code, std::string(slurm_message(code)));
 }
@@ -28,10 +33,26 @@ const model::Partition* partition_of(const model::View& view, const model::JobSp
 
 Status check_qos(const model::View& view, const model::JobSpec& spec, const model::Association* row) {
   if (spec.qos.empty()) return {};
-  if (!model::find_qos(view, spec.qos)) return refuse(ErrorCode::InvalidQos);
+  const model::Qos* qos = model::find_qos(view, spec.qos);
+  if (!qos) return refuse(ErrorCode::InvalidQos);
+  if ((qos->flags & model::kQosRequiresReservation) && spec.reservation.empty()) return refuse(ErrorCode::InvalidQos);
   const bool listed = row && std::ranges::find(row->qos, spec.qos) != row->qos.end();
   if (view.config->accounting.qos && !listed && spec.uid != kRootUid) return refuse(ErrorCode::InvalidQos);
   return {};
+}
+
+// With TrackWCKey a job that names none has its user's default, marked as such. Where wckeys are demanded it must be one
+// of the user's.
+Status settle_wckey(const model::AccountingConfig& rules, const model::AccountUser* user, model::JobSpec& spec) {
+  if (spec.wckey.empty() && (rules.track_wckeys || rules.wckeys)) {
+    if (user && !user->default_wckey.empty()) spec.wckey = "*" + user->default_wckey;
+    else if (user) spec.wckey = "*";
+  }
+  if (!rules.wckeys || spec.uid == kRootUid) return {};
+  const std::string name = spec.wckey.starts_with("*") ? spec.wckey.substr(1) : spec.wckey;
+  const bool default_one = spec.wckey.starts_with("*");
+  if (user && (default_one || std::ranges::find(user->wckeys, name) != user->wckeys.end())) return {};
+  return refuse(ErrorCode::InvalidWckey);
 }
 
 }  // namespace
@@ -51,9 +72,7 @@ Result<SpecPtr> with_account(const model::View& view, SpecPtr spec) {
   auto settled = std::make_shared<model::JobSpec>(*spec);
   settled->account = account;
   if (settled->qos.empty() && row) settled->qos = default_qos(*row);
-  if (settled->wckey.empty())
-    if (const model::AccountUser* user = book.user(spec->uid); user && !user->default_wckey.empty())
-      settled->wckey = "*" + user->default_wckey;
+  SPUR_TRY(settle_wckey(rules, book.user(spec->uid), *settled));
   SPUR_TRY(check_qos(view, *settled, row));
   if (row && partition && rules.limits) {
     const auto question = model::limit_question(view, *settled, row->id, *partition, settled->time_limit);
@@ -61,7 +80,7 @@ Result<SpecPtr> with_account(const model::View& view, SpecPtr spec) {
     const bool timed = settled->time_limit.is_set();
     const auto over = model::denied_at_submit(view, question);
     const bool of_time = over == model::Reason::QosMaxWall || over == model::Reason::AssocMaxWall;
-    if (over != model::Reason::None && (timed || !of_time)) return refuse(ErrorCode::ResourceLimit);
+    if (over != model::Reason::None && (timed || !of_time)) return refuse(over);
   }
   return settled;
 }

@@ -84,6 +84,7 @@ struct PriorityConfig {
   std::string usage_reset = "NONE";  // PriorityUsageResetPeriod
   bool favor_small = false;
   std::vector<std::string> flags;  // PriorityFlags, in capitals
+  std::uint32_t dampening = 1;     // FairShareDampeningFactor
   friend bool operator==(const PriorityConfig&, const PriorityConfig&) = default;
 };
 
@@ -124,6 +125,8 @@ struct AccountingConfig {
   bool limits = false, qos = false, wckeys = false;
   bool safe = false;              // a job starts only if it can run to its limit within the minutes of its group
   std::vector<std::string> tres;  // AccountingStorageTRES, besides those that always count
+  bool track_wckeys = false;      // TrackWCKey: jobs that name none get their user's
+  bool no_jobs = false, no_steps = false;  // are not told to the accounting service
   friend bool operator==(const AccountingConfig&, const AccountingConfig&) = default;
 };
 

@@ -65,8 +65,21 @@ CountedIn counted_in(const View& view, const JobSpec& spec, std::uint32_t associ
   return where;
 }
 
-TallyPart part_of_start(const View& view, const JobSpec& spec, TresRow held, TimeLimit limit, Time now) {
+bool ages(const Job& job) {
+  return job.state == JobState::Pending && !(job.flags & (kCompleting | kNotAging)) && is_set(job.accrue);
+}
+
+TallyPart part_of_wait(std::uint32_t jobs, bool ages) {
   TallyPart part;
+  part.submitted = jobs;
+  part.accruing = ages ? 1 : 0;
+  return part;
+}
+
+TallyPart part_of_start(const View& view, const JobSpec& spec, TresRow held, TimeLimit limit, Time now,
+                        std::shared_ptr<const Allocation> where) {
+  TallyPart part;
+  part.where = std::move(where);
   part.running = part.submitted = 1;
   part.tres = std::move(held);
   part.used_since = whole_seconds(now);
@@ -79,10 +92,11 @@ TallyPart part_of_start(const View& view, const JobSpec& spec, TresRow held, Tim
 TallyPart part_of(const View& view, const Job& job) {
   TallyPart part;
   if (job.association == 0 || is_final(job.state)) return part;
-  part.submitted = job.is_array_rest() ? static_cast<std::uint32_t>(job.array_pending->size()) : 1;
+  part = part_of_wait(job.is_array_rest() ? static_cast<std::uint32_t>(job.array_pending->size()) : 1, ages(job));
   if (!is_active(job.state) || (job.flags & kCompleting) || !job.allocation) return part;
   part.running = 1;
   part.tres = view.tres->held(*job.spec, *job.allocation, *view.config);
+  part.where = job.allocation;
   if (const Time end = limit_end(job); is_set(end)) part.limit_end = whole_seconds(end);
   if (!is_set(job.suspended_at) && is_set(job.counted_from))
     part.used_since = whole_seconds(std::max(job.counted_from, view.decayed));
@@ -96,8 +110,10 @@ void recount(Tallies& tallies, const View& view, const CountedIn& where, const T
   if (!where.association || before == after) return;
   const bool over = before.used_since && before.used_since != after.used_since;
   const std::int64_t at = whole_seconds(now);
-  const auto both = [&](Tally& tally) {
+  const auto both = [&](Tally& tally, const TresCounts& limits) {
+    const bool by_node = find_tres(limits, "node") != nullptr;
     tally.remove(before);
+    if (by_node) tally.leave_nodes(before);
     if (over) {
       TallyPart used = before;
       used.running = used.submitted = used.accruing = 0;
@@ -107,14 +123,16 @@ void recount(Tallies& tallies, const View& view, const CountedIn& where, const T
       for (std::size_t i = 0; i < lone.past.size(); ++i) tally.past[i] += lone.past[i];
     }
     tally.add(after);
+    if (by_node) tally.enter_nodes(after);
   };
   for (const Association* row = where.association; row; row = view.accounts->parent(*row))
-    change(tallies.associations, row->id, both);
+    change(tallies.associations, row->id, [&](Tally& tally) { both(tally, row->group.tres); });
   for (const Qos* qos : where.qos) {
     if (!qos) continue;
-    change(tallies.qos, qos->id, both);
-    change(tallies.users, qos->id, where.user.value, both);
-    if (where.account != 0) change(tallies.accounts, qos->id, where.account, both);
+    change(tallies.qos, qos->id, [&](Tally& tally) { both(tally, qos->group.tres); });
+    change(tallies.users, qos->id, where.user.value, [&](Tally& tally) { both(tally, qos->max_tres_per_user); });
+    if (where.account != 0)
+      change(tallies.accounts, qos->id, where.account, [&](Tally& tally) { both(tally, qos->max_tres_per_account); });
   }
 }
 

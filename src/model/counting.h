@@ -26,7 +26,12 @@ std::string_view partition_of(const View& view, const Job& job);
 TallyPart part_of(const View& view, const Job& job);
 
 // What a job that starts now adds.
-TallyPart part_of_start(const View& view, const JobSpec& spec, TresRow held, TimeLimit limit, Time now);
+// `where`: its nodes, if they are chosen.
+TallyPart part_of_start(const View& view, const JobSpec& spec, TresRow held, TimeLimit limit, Time now,
+                        std::shared_ptr<const Allocation> where);
+
+// What a job that waits adds: `jobs` of them, that gain priority by age or do not.
+TallyPart part_of_wait(std::uint32_t jobs, bool ages);
 
 // `before` goes, `after` comes; what `before` used since it was last counted becomes past.
 void recount(Tallies& tallies, const View& view, const CountedIn& where, const TallyPart& before,
@@ -34,6 +39,9 @@ void recount(Tallies& tallies, const View& view, const CountedIn& where, const T
 
 // The same for a record that changes (null: there was or is none), in the tallies of the view itself.
 void recount(View& view, const Job* before, const Job* after, Time now);
+
+// Pending, and gains priority by its age.
+bool ages(const Job& job);
 
 std::int64_t whole_seconds(Time at);
 

@@ -23,7 +23,10 @@ struct Row {
 
 class Tree {
  public:
-  Tree(const View& view, Time now) : book_(*view.accounts), rows_(book_.associations().size()) {
+  Tree(const View& view, Time now)
+      : book_(*view.accounts),
+        rows_(book_.associations().size()),
+        dampening_(std::max(1u, view.config->priority.dampening)) {
     const std::int64_t at = whole_seconds(now);
     for (std::uint32_t i = 0; i < rows_.size(); ++i) {
       rows_[i].of = book_.associations()[i].get();
@@ -121,7 +124,7 @@ class Tree {
       usage = actual + static_cast<std::uint64_t>(Wide{more} * row.of->shares / row.level_shares);
     }
     if (shares > 0) {
-      const Wide exponent = (Wide{usage} << 32) / shares;  // 2^-32
+      const Wide exponent = (Wide{usage} << 32) / shares / dampening_;  // 2^-32
       row.factor = exponent >> 32 >= 64
                        ? 0
                        : fade_factor(seconds(static_cast<std::int64_t>(exponent)), seconds(std::int64_t{1} << 32));
@@ -133,6 +136,7 @@ class Tree {
   std::vector<Row> rows_;
   std::vector<std::uint32_t> roots_;
   std::uint32_t users_ = 0;
+  std::uint32_t dampening_;
 };
 
 double ratio(Wide a, Wide b) {

@@ -132,5 +132,19 @@ TEST(ClassicFairShare, HalvesWithEveryShareUsed) {
   EXPECT_NEAR(factors.at("root/c"), std::exp2(-0.5 / 0.5), 1e-6);
 }
 
+TEST(ClassicFairShare, IsDampened) {
+  Tree tree;
+  tree.add("", "root", "", 1);
+  tree.add("root", "root", "a", 1, 500);
+  tree.add("root", "root", "b", 1, 500);
+  View view = tree.view();
+  ClusterConfig config;
+  config.priority.flags = {"NO_FAIR_TREE"};
+  config.priority.dampening = 5;
+  view.config = std::make_shared<const ClusterConfig>(config);
+  // Effective usage of a: 0.5 + 0.5 * 1/2; over a share of 1/2; a fifth of that.
+  EXPECT_NEAR(tree.factors(view).at("root/a"), std::exp2(-0.75 / 0.5 / 5), 1e-6);
+}
+
 }  // namespace
 }  // namespace spur::model

@@ -46,6 +46,7 @@ enum JobFlag : std::uint32_t {
   kResvDelHold = 1u << 9,    // RD
   kRevoked = 1u << 10,       // RV
   kRequeueFed = 1u << 11,    // RF
+  kNotAging = 1u << 16,      // as many of its account or QOS gain priority by age as may (MaxJobsAccrue)
 };
 
 constexpr bool is_final(JobState s) { return s >= JobState::Completed; }

@@ -16,9 +16,11 @@ namespace spur::model {
 struct LimitQuestion {
   CountedIn where;
   TresRow tres;      // of the whole job
-  TresRow per_node;  // the most on one node
+  TresRow per_node;  // on each of its nodes, on an average
   TimeLimit limit;
   std::string_view account, partition;
+  const Allocation* allocation = nullptr;  // null: nobody has chosen nodes for it yet
+  bool in_vain = false;  // it found none that its group has already: what it waits for is more nodes
 };
 
 // What the job asks for, before anybody has chosen nodes for it; and what it is to get.
@@ -36,6 +38,13 @@ Reason limit_at_submit(const View& view, const Tallies& tallies, const CountedIn
 // Limits that the job by itself can never keep, of a QOS that refuses such jobs at once (DenyOnLimit); None if there
 // is no such QOS.
 Reason denied_at_submit(const View& view, const LimitQuestion& question);
+
+// Whether one more of these jobs may gain priority by its age (MaxJobsAccrue, GrpJobsAccrue).
+bool may_age(const View& view, const Tallies& tallies, const CountedIn& where);
+
+// Whether nodes may be kept free for a job that waits: not with NoReserve, nor if its priority is below the
+// MinPrioThreshold of its QOS or association. Such a job starts when there is room.
+bool may_be_planned(const View& view, const Job& job, std::string_view partition, std::uint32_t priority);
 
 // The longest that its jobs may run, in minutes; not set: any time.
 std::optional<std::uint32_t> longest_wall(const CountedIn& where);

@@ -50,7 +50,8 @@ struct Site {
     const auto question = limit_question(view, spec, 3, view.partitions->front(), limit);
     const Reason reason = limit_at_start(view, view.tallies, question, now);
     if (reason == Reason::None)
-      recount(view.tallies, view, question.where, {}, part_of_start(view, spec, question.tres, limit, now), now);
+      recount(view.tallies, view, question.where, {}, part_of_start(view, spec, question.tres, limit, now, nullptr),
+              now);
     return reason;
   }
 };
@@ -139,6 +140,148 @@ TEST(Limits, AreDeniedAtSubmitOnlyByAQosThatDoesSo) {
   EXPECT_EQ(ask(Site::spec(4)), Reason::None);  // waits, and is told why
   EXPECT_EQ(ask(Site::spec(4, "strict")), tres_reason(LimitOn::QosMaxPerJob, TresKind::Cpu));
   EXPECT_EQ(ask(Site::spec(2, "strict")), Reason::None);
+}
+
+TEST(Limits, OfMinutesAreNoMatterToWhoUsesNoneOfIt) {
+  Site site;
+  site.config.gres_types = {"gpu"};
+  site.lab.group.tres_minutes = {{"gres/gpu", 0}};
+  View view = site.view();
+  EXPECT_EQ(site.start(view, Site::spec(1)), Reason::None);
+  JobSpec with_gpu = Site::spec(1);
+  with_gpu.gres = {{"gpu", "", 1, GresRequest::Per::Node}};
+  EXPECT_EQ(site.start(view, with_gpu), tres_reason(LimitOn::AssocGrpMinutes, TresKind::Gres));
+}
+
+// What was seen of Slurm: -N2 -n5 keeps a limit of two CPUs on each node.
+TEST(Limits, OfANodeAreOnTheAverage) {
+  Site site;
+  site.user.max_tres_per_node = {{"cpu", 2}};
+  View view = site.view();
+  JobSpec spec = Site::spec(5);
+  spec.min_nodes = 2;
+  EXPECT_EQ(site.start(view, spec), Reason::None);
+  spec.tasks = 6;
+  EXPECT_EQ(site.start(view, spec), tres_reason(LimitOn::AssocMaxPerNode, TresKind::Cpu));
+}
+
+TEST(Limits, CountANodeOnce) {
+  Site site;
+  site.lab.group.tres = {{"node", 2}};
+  View view = site.view();
+  const auto ask = [&](std::vector<std::uint32_t> nodes, bool start) {
+    auto allocation = std::make_shared<Allocation>();
+    allocation->partition = "p";
+    for (const std::uint32_t node : nodes) allocation->nodes.push_back({NodeIndex{node}, {0}, 0, 1, {}});
+    const JobSpec spec = Site::spec(1);
+    const auto question = limit_question(view, spec, 3, *allocation, TimeLimit::of_minutes(1));
+    const Reason reason = limit_at_start(view, view.tallies, question, site.now);
+    if (start)
+      recount(view.tallies, view, question.where, {},
+              part_of_start(view, spec, question.tres, TimeLimit::of_minutes(1), site.now, allocation), site.now);
+    return reason;
+  };
+  const Reason over = tres_reason(LimitOn::AssocGrp, TresKind::Node);
+  EXPECT_EQ(ask({1}, true), Reason::None);
+  EXPECT_EQ(ask({1}, true), Reason::None);
+  EXPECT_EQ(ask({2, 3}, false), over);
+  EXPECT_EQ(ask({1, 3}, false), Reason::None);
+  EXPECT_EQ(ask({4}, true), Reason::None);
+  EXPECT_EQ(ask({5}, false), over);
+  EXPECT_EQ(ask({1, 4}, false), Reason::None);
+  // Before nodes are chosen there may be some; once it has been tried in vain, it waits for more.
+  auto question = limit_question(view, Site::spec(1), 3, view.partitions->front(), TimeLimit::of_minutes(1));
+  EXPECT_EQ(limit_at_start(view, view.tallies, question, site.now), Reason::None);
+  question.in_vain = true;
+  EXPECT_EQ(limit_at_start(view, view.tallies, question, site.now), over);
+}
+
+TEST(Limits, OnJobsComeBeforeThoseOnAmounts) {
+  Site site;
+  Qos qos;
+  qos.name = "q", qos.id = 1, qos.max_tres_per_job = {{"cpu", 1}};
+  site.list = {qos};
+  site.user.max_jobs = 0;
+  View view = site.view();
+  EXPECT_EQ(site.start(view, Site::spec(2, "q")), Reason::AssocMaxJobs);
+  site.user.max_jobs.reset();
+  view = site.view();
+  EXPECT_EQ(site.start(view, Site::spec(2, "q")), tres_reason(LimitOn::QosMaxPerJob, TresKind::Cpu));
+}
+
+TEST(Limits, OfAssociationsAreStretchedByAFactor) {
+  Site site;
+  Qos qos;
+  qos.name = "q", qos.id = 1, qos.limit_factor_thousandths = 2000;
+  site.list = {qos};
+  site.lab.group.tres = {{"cpu", 3}};
+  site.user.max_tres_per_job = {{"cpu", 2}};
+  View view = site.view();
+  EXPECT_EQ(site.start(view, Site::spec(3)), tres_reason(LimitOn::AssocMaxPerJob, TresKind::Cpu));
+  EXPECT_EQ(site.start(view, Site::spec(4, "q")), Reason::None);
+  EXPECT_EQ(site.start(view, Site::spec(3, "q")), tres_reason(LimitOn::AssocGrp, TresKind::Cpu));
+}
+
+TEST(Limits, AreDeniedAtSubmitForMinutesToo) {
+  Site site;
+  Qos strict;
+  strict.name = "q", strict.id = 1, strict.flags = kQosDenyOnLimit;
+  const auto ask = [&](const Qos& qos, std::uint32_t minutes) {
+    site.list = {qos};
+    const View view = site.view();
+    return denied_at_submit(view, limit_question(view, Site::spec(1, "q"), 3, view.partitions->front(),
+                                                 TimeLimit::of_minutes(minutes)));
+  };
+  Qos of_minutes = strict, of_run = strict, of_wall = strict;
+  of_minutes.group.tres_minutes = of_run.group.tres_run_minutes = {{"cpu", 20}};
+  of_wall.group.wall_minutes = 20;
+  EXPECT_EQ(ask(of_minutes, 30), tres_reason(LimitOn::QosGrpMinutes, TresKind::Cpu));
+  EXPECT_EQ(ask(of_run, 30), tres_reason(LimitOn::QosGrpRunMinutes, TresKind::Cpu));
+  EXPECT_EQ(ask(of_wall, 30), Reason::QosGrpWall);
+  for (const Qos& qos : {of_minutes, of_run, of_wall}) EXPECT_EQ(ask(qos, 20), Reason::None);
+}
+
+TEST(Limits, SayHowManyMayAge) {
+  Site site;
+  site.lab.group.jobs_accrue = 3;
+  site.user.max_jobs_accrue = 2;
+  View view = site.view();
+  const auto where = counted_in(view, Site::spec(1), 3, "p");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(may_age(view, view.tallies, where));
+    recount(view.tallies, view, where, {}, part_of_wait(1, true), site.now);
+  }
+  EXPECT_FALSE(may_age(view, view.tallies, where));
+  Qos qos;
+  qos.name = "q", qos.id = 1, qos.max_jobs_accrue_per_user = 5;
+  site.list = {qos};
+  View other = site.view();
+  other.tallies = view.tallies;
+  const auto with_qos = counted_in(other, Site::spec(1, "q"), 3, "p");
+  EXPECT_TRUE(may_age(other, other.tallies, with_qos));  // the QOS speaks instead of the user's row
+  recount(other.tallies, other, with_qos, {}, part_of_wait(1, true), site.now);
+  EXPECT_FALSE(may_age(other, other.tallies, with_qos));  // the account has three
+}
+
+TEST(Limits, SayWhoMayBePlanned) {
+  Site site;
+  Qos no_reserve, high;
+  no_reserve.name = "a", no_reserve.id = 1, no_reserve.flags = kQosNoReserve;
+  high.name = "b", high.id = 2, high.min_priority = 50;
+  site.list = {no_reserve, high};
+  site.user.min_priority = 100;
+  const View view = site.view();
+  Job job;
+  job.association = 3;
+  const auto ask = [&](const char* qos, std::uint32_t priority) {
+    job.spec = std::make_shared<const JobSpec>(Site::spec(1, qos));
+    return may_be_planned(view, job, "p", priority);
+  };
+  EXPECT_FALSE(ask("a", 1000));
+  EXPECT_FALSE(ask("b", 49));
+  EXPECT_TRUE(ask("b", 50));
+  EXPECT_FALSE(ask("", 99));
+  EXPECT_TRUE(ask("", 100));
 }
 
 TEST(Limits, AreNoneWhereNothingIsEnforced) {

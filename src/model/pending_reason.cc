@@ -139,6 +139,12 @@ bool parse_reason(std::string_view word, Reason* out) {
     *out = static_cast<Reason>(i);
     return true;
   }
+  constexpr auto kFirst = static_cast<std::size_t>(Reason::FirstTresLimit);
+  for (std::size_t i = kFirst; i <= static_cast<std::size_t>(Reason::LastTresLimit); ++i) {
+    if (!text::equal_ignoring_case(word, reason_name(static_cast<Reason>(i)))) continue;
+    *out = static_cast<Reason>(i);
+    return true;
+  }
   return false;
 }
 

@@ -74,6 +74,50 @@ void Tally::remove(const TallyPart& part) {
   }
 }
 
+void Tally::enter_nodes(const TallyPart& part) {
+  if (part.tres.empty()) return;
+  if (!part.where) {
+    unplaced += part.tres[TresTable::kNode];
+    return;
+  }
+  for (const NodeGrant& grant : part.where->nodes) {
+    const std::uint32_t* jobs = nodes.find(grant.node.value);
+    nodes.set(grant.node.value, jobs ? *jobs + 1 : 1);
+  }
+}
+
+void Tally::leave_nodes(const TallyPart& part) {
+  if (part.tres.empty()) return;
+  if (!part.where) {
+    unplaced -= part.tres[TresTable::kNode];
+    return;
+  }
+  for (const NodeGrant& grant : part.where->nodes) {
+    const std::uint32_t* jobs = nodes.find(grant.node.value);
+    if (!jobs) continue;
+    if (*jobs > 1) {
+      nodes.set(grant.node.value, *jobs - 1);
+    } else {
+      nodes.erase(grant.node.value);
+    }
+  }
+}
+
+std::uint64_t Tally::more_nodes(const Allocation& allocation) const {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(allocation.nodes, [&](const NodeGrant& grant) { return !nodes.contains(grant.node.value); }));
+}
+
+bool operator==(const Tally& a, const Tally& b) {
+  bool same = a.nodes.size() == b.nodes.size() && a.unplaced == b.unplaced;
+  a.nodes.for_each([&](std::uint32_t node, std::uint32_t jobs) {
+    const std::uint32_t* other = b.nodes.find(node);
+    return same = same && other && *other == jobs;
+  });
+  return same && a.running == b.running && a.submitted == b.submitted && a.accruing == b.accruing && a.tres == b.tres &&
+         a.ends == b.ends && a.limited == b.limited && a.rate == b.rate && a.since == b.since && a.past == b.past;
+}
+
 void Tally::settle(std::int64_t now) {
   for (std::size_t i = 0; i < rate.size(); ++i) {
     past[i] += less(rate[i] * second(now), since[i]) << kFadedBits;
@@ -96,7 +140,8 @@ std::uint64_t Tally::promised(std::size_t column, std::int64_t now) const {
 }
 
 bool Tally::empty() const {
-  return running == 0 && submitted == 0 && accruing == 0 && std::ranges::all_of(past, [](Wide w) { return w == 0; });
+  return running == 0 && submitted == 0 && accruing == 0 && nodes.empty() && unplaced == 0 &&
+         std::ranges::all_of(past, [](Wide w) { return w == 0; });
 }
 
 // The exponent as a binary fraction: one factor 2^-(2^-k) for each of its bits, all rounded alike on every machine.

@@ -12,6 +12,7 @@
 
 #include "base/cow_map.h"
 #include "base/time.h"
+#include "model/allocation.h"
 #include "model/tres_table.h"
 
 namespace spur::model {
@@ -27,6 +28,7 @@ struct TallyPart {
   std::optional<std::int64_t> limit_end;   // second; not set: no limit, or nothing runs
   std::optional<std::int64_t> used_since;  // second from which its usage is not counted yet; not set: nothing runs
   std::int64_t factor_thousandths = 1000;  // of its QOS, on usage
+  std::shared_ptr<const Allocation> where;  // its nodes; null while it has none, or nobody has chosen them yet
   friend bool operator==(const TallyPart&, const TallyPart&) = default;
 };
 
@@ -38,11 +40,20 @@ struct Tally {
   std::vector<Wide> rate;   // amount times factor, while it is used
   std::vector<Wide> since;  // that times the second from which it is not counted yet
   std::vector<Wide> past;   // usage up to those moments, faded: thousandths * 2^-32 TRES seconds
-  friend bool operator==(const Tally&, const Tally&) = default;
+  // Only where there is a limit on nodes, of which each counts once: how many jobs are on a node.
+  CowMap<std::uint32_t> nodes;
+  std::uint64_t unplaced = 0;  // nodes of jobs for which nobody has chosen them yet
+  friend bool operator==(const Tally& a, const Tally& b);
 
   void widen(std::size_t columns);
   void add(const TallyPart& part);
   void remove(const TallyPart& part);
+  // The same for its nodes.
+  void enter_nodes(const TallyPart& part);
+  void leave_nodes(const TallyPart& part);
+  // How many nodes its jobs are on, and how many more there would be with these.
+  std::uint64_t distinct_nodes() const { return nodes.size() + unplaced; }
+  std::uint64_t more_nodes(const Allocation& allocation) const;
   // Counts what has been used until `now` (a second) as past.
   void settle(std::int64_t now);
   // Usage up to `now` in TRES seconds, whole ones.

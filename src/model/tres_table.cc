@@ -57,19 +57,23 @@ void TresTable::add_gres(TresRow& row, std::string_view name, std::string_view t
 }
 
 // Slurm's rule: the sum of all weighted amounts, or with MAX_TRES the largest of those of nodes plus those of the
-// cluster (licenses). Without weights a CPU is one.
+// cluster (licenses), and with MAX_TRES_GRES of devices, too. Without weights a CPU is one.
 void TresTable::bill(TresRow& row, const PartitionConfig* partition, const ClusterConfig& config) const {
   if (!partition || partition->billing_weights.empty()) {
     row[kBilling] = row[kCpu];
     return;
   }
-  const bool highest = std::ranges::find(config.priority.flags, "MAX_TRES") != config.priority.flags.end();
+  const auto has = [&](std::string_view flag) {
+    return std::ranges::find(config.priority.flags, flag) != config.priority.flags.end();
+  };
+  const bool but_gres = has("MAX_TRES_GRES"), highest = but_gres || has("MAX_TRES");
   std::uint64_t sum = 0, most = 0;
   for (const TresWeight& weight : partition->billing_weights) {
     const std::size_t at = find(weight.tres);
     if (at >= size() || weight.thousandths <= 0) continue;
     const std::uint64_t part = row[at] * static_cast<std::uint64_t>(weight.thousandths) / std::max(weight.per, 1u);
-    if (highest && !weight.tres.starts_with("license/")) {
+    const bool added = weight.tres.starts_with("license/") || (but_gres && weight.tres.starts_with("gres/"));
+    if (highest && !added) {
       most = std::max(most, part);
     } else {
       sum += part;

@@ -56,8 +56,9 @@ const Reservation* find_reservation(const View& view, std::string_view name) {
 }
 
 const Qos* find_qos(const View& view, std::string_view name) {
-  const auto at = std::ranges::lower_bound(*view.qos, name, {}, &Qos::name);
-  return at != view.qos->end() && at->name == name ? &*at : nullptr;
+  const auto& list = view.qos_in_force ? *view.qos_in_force : *view.qos;
+  const auto at = std::ranges::lower_bound(list, name, {}, &Qos::name);
+  return at != list.end() && at->name == name ? &*at : nullptr;
 }
 
 const FairShare* find_share(const View& view, std::string_view account, Uid user, std::string_view partition) {

@@ -46,6 +46,7 @@ struct View {
   using List = std::shared_ptr<const std::vector<T>>;
   List<Reservation> reservations = std::make_shared<const std::vector<Reservation>>();  // by name
   List<Qos> qos = std::make_shared<const std::vector<Qos>>();                           // by name
+  List<Qos> qos_in_force;  // with Relative limits as amounts; null: as they are (relative_qos.h)
   List<FairShare> shares = std::make_shared<const std::vector<FairShare>>();            // by account, user, partition
   std::shared_ptr<const AccountBook> accounts = std::make_shared<const AccountBook>();
   std::shared_ptr<const TresTable> tres = std::make_shared<const TresTable>();

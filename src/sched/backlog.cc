@@ -49,7 +49,8 @@ void Backlog::change(const model::Job& job) {
       before.accrue == job.accrue && before.priority == job.priority && before.site_factor == job.site_factor &&
       before.priority_by_hand == job.priority_by_hand && before.array_job == job.array_job &&
       before.array_max_running == job.array_max_running && before.claim == job.claim &&
-      before.claimed_from == job.claimed_from && before.association == job.association) {
+      before.claimed_from == job.claimed_from && before.association == job.association &&
+      (before.flags & model::kNotAging) == (job.flags & model::kNotAging)) {
     if (before.reason != job.reason) unlink(number);
     slots_[number].job = &job;
     if (before.reason != job.reason) link(number);

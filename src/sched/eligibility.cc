@@ -70,7 +70,8 @@ Reason limit_reason(const model::PartitionConfig& partition, const Request& requ
   if (partition.state == model::PartitionState::Inactive) return Reason::PartitionInactive;
   if (request.min_nodes > request.max_nodes) return Reason::PartitionNodeLimit;
   const TimeLimit most = partition.max_time;
-  if (most.is_finite() && (!request.limit.is_finite() || request.limit.minutes_value() > most.minutes_value()))
+  if (!request.any_time && most.is_finite() &&
+      (!request.limit.is_finite() || request.limit.minutes_value() > most.minutes_value()))
     return Reason::PartitionTimeLimit;
   return Reason::None;
 }

@@ -63,6 +63,8 @@ struct QueueItem {
 
 // Whether jobs may be kept from starting by what accounts and QOS allow.
 bool limits_matter(const model::View& view);
+// Whether some QOS has a say in how its jobs are planned, or in what of the partition's limits holds for them.
+bool qos_matters(const model::View& view);
 
 struct EngineState {
   EngineState(const model::View& seen, Params with)
@@ -72,7 +74,7 @@ struct EngineState {
         profile(view),
         alone_jobs(count_alone_jobs(view)),
         popular(view, profile.capacity().columns()),
-        backlog(view, scale, any_magnetic(view) || users_matter() || limits_matter(view)) {
+        backlog(view, scale, any_magnetic(view) || users_matter() || limits_matter(view) || qos_matters(view)) {
     profile.set_users_matter(users_matter());
   }
   EngineState(const EngineState&) = delete;

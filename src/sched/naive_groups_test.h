@@ -176,6 +176,7 @@ class NaiveGroups : protected NaivePlace {
     if (old.empty()) {
       const std::size_t holds = holds_in(*record.partition);
       if (behind_ || holds >= params_.promises || (holds > 0 && !is_old(record))) return true;
+      if (!limits_.may_be_planned(leader, *record.partition, record.priority)) return true;
     }
     const auto later = earliest_group(record);
     if (later.empty() || (!old.empty() && later[0].found.when >= old[0].second.from)) return restore();

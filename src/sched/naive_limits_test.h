@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "model/limits.h"
@@ -41,23 +42,30 @@ class NaiveLimits {
   Reason of(const model::Job& job, const model::Partition& partition) const {
     if (!on() || job.association == 0) return Reason::None;
     const auto tres = view_.tres->wanted(*job.spec, partition.config, *view_.config);
-    model::TresRow per_node;
-    for (const auto amount : tres) {
-      const std::uint64_t nodes = tres[model::TresTable::kNode];
-      per_node.push_back(amount % nodes == 0 ? amount / nodes : amount / nodes + 1);
-    }
-    return check(job, partition.config.name, tres, per_node, job.time_limit);
+    return check(job, partition.config.name, tres, nullptr, job.time_limit, false);
+  }
+  // Why it waits, once it has been tried.
+  Reason told(const model::Job& job, const model::Partition& partition) const {
+    if (!on() || job.association == 0) return Reason::None;
+    const auto tres = view_.tres->wanted(*job.spec, partition.config, *view_.config);
+    return check(job, partition.config.name, tres, nullptr, job.time_limit, true);
   }
   // What it is to get.
   Reason of(const model::Job& job, const model::Allocation& allocation, TimeLimit limit) const {
     if (!on() || job.association == 0) return Reason::None;
     const auto tres = view_.tres->held(*job.spec, allocation, *view_.config);
-    model::TresRow per_node(tres.size(), 0);
-    for (const auto& grant : allocation.nodes) {
-      const auto row = view_.tres->held({}, {{grant}, allocation.partition, {}}, *view_.config);
-      for (std::size_t i = 0; i < row.size(); ++i) per_node[i] = std::max(per_node[i], row[i]);
-    }
-    return check(job, allocation.partition, tres, per_node, limit.is_set() ? limit : job.time_limit);
+    return check(job, allocation.partition, tres, &allocation, limit.is_set() ? limit : job.time_limit, false);
+  }
+
+  bool may_be_planned(const model::Job& job, const model::Partition& partition, std::int64_t priority) const {
+    const model::Qos* own_qos = model::find_qos(view_, job.spec->qos);
+    if (own_qos && (own_qos->flags & model::kQosNoReserve)) return false;
+    if (!view_.config->accounting.limits) return true;
+    const auto* own = view_.accounts->find(job.association);
+    if (!own) return true;
+    for (const auto* qos : qos_of(*job.spec, partition.config.name))
+      if (qos->min_priority) return priority >= *qos->min_priority;
+    return !own->min_priority || priority >= *own->min_priority;
   }
 
  private:
@@ -69,6 +77,7 @@ class NaiveLimits {
     model::TresRow tres;
     std::optional<std::int64_t> since, end;
     std::int64_t factor = 1000;
+    std::set<std::uint32_t> nodes;
   };
   using Which = std::function<bool(const Running&)>;
   using Amounts = const model::TresCounts& (*)(const model::Qos&);
@@ -100,6 +109,7 @@ class NaiveLimits {
     one.since = since;
     one.end = end;
     if (const auto* own = model::find_qos(view_, job.spec->qos)) one.factor = own->usage_factor_thousandths;
+    for (const auto& grant : allocation.nodes) one.nodes.insert(grant.node.value);
     running_.push_back(std::move(one));
   }
 
@@ -111,6 +121,12 @@ class NaiveLimits {
     for (const Running& one : running_)
       if (which(one)) sum += one.tres[column];
     return sum;
+  }
+  std::set<std::uint32_t> nodes(const Which& which) const {
+    std::set<std::uint32_t> out;
+    for (const Running& one : running_)
+      if (which(one)) out.insert(one.nodes.begin(), one.nodes.end());
+    return out;
   }
   std::uint64_t minutes_used(const Which& which, std::size_t column, const model::TallyPtr* past) const {
     std::uint64_t before = 0;
@@ -130,19 +146,37 @@ class NaiveLimits {
   }
 
   Reason check(const model::Job& job, const std::string& partition, const model::TresRow& tres,
-               const model::TresRow& per_node, TimeLimit limit) const {
+               const model::Allocation* allocation, TimeLimit limit, bool tried) const {
     using model::LimitOn;
     using Qos = model::Qos;
     const auto* own = view_.accounts->find(job.association);
     if (!own) return Reason::None;
     const auto list = qos_of(*job.spec, partition);
+    const std::size_t all = list.size();
     const bool timed = limit.is_finite();
     const std::uint64_t minutes = timed ? limit.minutes_value() : 0;
-    const auto asks_minutes_over = [&](std::uint64_t amount, std::uint64_t already, std::uint64_t most) {
-      if (amount == 0) return already > most;
-      return !timed || already + amount * minutes > most;
+    const std::uint64_t asked_nodes = std::max<std::uint64_t>(tres[model::TresTable::kNode], 1);
+    std::vector<const model::Association*> rows;
+    for (const auto* row = own; row; row = view_.accounts->parent(*row)) rows.push_back(row);
+
+    // ---- what can be over
+    const auto longer = [&](std::uint64_t most) { return !timed || minutes > most; };
+    const auto too_many_minutes = [&](std::uint64_t amount, std::uint64_t already, std::uint64_t most,
+                                      std::uint64_t thousandths) {
+      return amount > 0 && (!timed || already + amount * minutes * thousandths / 1000 > most);
     };
-    // `from` before the list that speaks: nobody there may say something of the same resource.
+    const auto beside = [&](const Which& which, std::size_t c, std::uint64_t most) {
+      if (tres[c] == 0) return false;
+      if (c != model::TresTable::kNode) return held(which, c) + tres[c] > most;
+      auto places = nodes(which);
+      if (!allocation) return tres[c] > most || (tried && places.size() + tres[c] > most);
+      for (const auto& grant : allocation->nodes) places.insert(grant.node.value);
+      return places.size() > most;
+    };
+    const auto wall_over = [&](const Which& which, const model::TallyPtr* past, std::uint32_t most) {
+      return minutes_used(which, view_.tres->size(), past) >= most;
+    };
+    // A limit speaks if none of the first `before` of the list says something of the same resource.
     const auto amounts = [&](std::size_t before, const model::TresCounts& limits, Amounts same, LimitOn what,
                              const std::function<bool(std::size_t, std::uint64_t)>& over) {
       for (const auto& one : limits) {
@@ -160,8 +194,8 @@ class NaiveLimits {
       return false;
     };
     const auto too_much = [&](std::size_t c, std::uint64_t most) { return tres[c] > most; };
-    const auto too_much_there = [&](std::size_t c, std::uint64_t most) { return per_node[c] > most; };
-    const auto too_long = [&](std::size_t c, std::uint64_t most) { return asks_minutes_over(tres[c], 0, most); };
+    const auto too_much_there = [&](std::size_t c, std::uint64_t most) { return tres[c] / asked_nodes > most; };
+    const auto too_long = [&](std::size_t c, std::uint64_t most) { return too_many_minutes(tres[c], 0, most, 1000); };
     const auto too_little = [&](std::size_t c, std::uint64_t least) { return tres[c] < least; };
     const Amounts per_job = [](const Qos& q) -> const model::TresCounts& { return q.max_tres_per_job; };
     const Amounts on_node = [](const Qos& q) -> const model::TresCounts& { return q.max_tres_per_node; };
@@ -176,113 +210,137 @@ class NaiveLimits {
     const Amounts account_run = [](const Qos& q) -> const model::TresCounts& {
       return q.max_tres_run_minutes_per_account;
     };
-    Reason r = Reason::None;
-    const auto found = [&](Reason next) { return r == Reason::None ? (r = next) != Reason::None : true; };
+    std::uint64_t factor = 1000, safe_factor = 1000;
+    for (auto at = list.rbegin(); at != list.rend(); ++at)
+      if ((*at)->limit_factor_thousandths.value_or(0) > 0)
+        factor = static_cast<std::uint64_t>(*(*at)->limit_factor_thousandths);
+    for (const Qos* q : list)
+      if (q->flags & model::kQosUsageFactorSafe) safe_factor = static_cast<std::uint64_t>(q->usage_factor_thousandths);
 
-    // By itself.
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const Qos& q = *list[i];
-      if (found(amounts(i, q.max_tres_per_job, per_job, LimitOn::QosMaxPerJob, too_much)) ||
-          found(amounts(i, q.max_tres_per_node, on_node, LimitOn::QosMaxPerNode, too_much_there)) ||
-          found(amounts(i, q.max_tres_minutes_per_job, job_minutes, LimitOn::QosMaxMinutesPerJob, too_long)) ||
-          found(amounts(i, q.min_tres_per_job, least, LimitOn::QosMin, too_little)) ||
-          found(amounts(i, q.max_tres_per_user, per_user, LimitOn::QosMaxPerUser, too_much)) ||
-          found(amounts(i, q.max_tres_per_account, per_account, LimitOn::QosMaxPerAccount, too_much)) ||
-          found(amounts(i, q.group.tres, group, LimitOn::QosGrp, too_much)))
-        return r;
-      if (q.max_wall_minutes && !said_before(i, [](const Qos& x) { return x.max_wall_minutes.has_value(); }) &&
-          (!timed || minutes > *q.max_wall_minutes))
-        return Reason::QosMaxWall;
-    }
-    const std::size_t all = list.size();
-    if (found(amounts(all, own->max_tres_per_job, per_job, LimitOn::AssocMaxPerJob, too_much)) ||
-        found(amounts(all, own->max_tres_per_node, on_node, LimitOn::AssocMaxPerNode, too_much_there)) ||
-        found(amounts(all, own->max_tres_minutes_per_job, job_minutes, LimitOn::AssocMaxMinutesPerJob, too_long)))
-      return r;
-    if (own->max_wall_minutes && !said_before(all, [](const Qos& x) { return x.max_wall_minutes.has_value(); }) &&
-        (!timed || minutes > *own->max_wall_minutes))
-      return Reason::AssocMaxWall;
-
-    // Beside the others.
-    const auto group_of = [&](std::size_t before, const model::GroupLimits& limits, const Which& which,
-                              const model::TallyPtr* past, std::uint64_t factor, LimitOn a, LimitOn b, LimitOn c) {
-      return found(amounts(before, limits.tres, group, a,
-                           [&](std::size_t column, std::uint64_t most) {
-                             return tres[column] > 0 && held(which, column) + tres[column] > most * factor / 1000;
-                           })) ||
-             found(amounts(before, limits.tres_minutes, group_minutes, b,
-                           [&](std::size_t column, std::uint64_t most) {
-                             const auto used = minutes_used(which, column, past);
-                             if (used >= most) return true;
-                             return view_.config->accounting.safe &&
-                                    asks_minutes_over(tres[column], used + minutes_promised(which, column), most);
-                           })) ||
-             found(
-                 amounts(before, limits.tres_run_minutes, group_run, c, [&](std::size_t column, std::uint64_t most) {
-                   return asks_minutes_over(tres[column], minutes_promised(which, column), most);
-                 }));
-    };
-    const auto wall_over = [&](const Which& which, const model::TallyPtr* past, std::uint32_t most) {
-      const auto used = minutes_used(which, view_.tres->size(), past);
-      return used >= most || (view_.config->accounting.safe && (!timed || used + minutes > most));
-    };
-    for (std::size_t i = 0; i < list.size(); ++i) {
+    // ---- first what is counted in jobs and minutes on the wall
+    for (std::size_t i = 0; i < all; ++i) {
       const Qos& q = *list[i];
       const Which in = [&](const Running& one) { return has(one.qos, q.id); };
       const Which user = [&](const Running& one) { return has(one.qos, q.id) && one.user == job.spec->uid; };
       const Which account = [&](const Running& one) { return has(one.qos, q.id) && one.account == own->account; };
-      const auto* past = view_.tallies.qos.find(q.id);
       if (q.group.jobs && !said_before(i, [](const Qos& x) { return x.group.jobs.has_value(); }) &&
           count(in) >= *q.group.jobs)
         return Reason::QosGrpJobs;
-      if (q.max_jobs_per_user && !said_before(i, [](const Qos& x) { return x.max_jobs_per_user.has_value(); }) &&
-          count(user) >= *q.max_jobs_per_user)
-        return Reason::QosMaxJobsPerUser;
+      if (q.group.wall_minutes && !said_before(i, [](const Qos& x) { return x.group.wall_minutes.has_value(); }) &&
+          wall_over(in, view_.tallies.qos.find(q.id), *q.group.wall_minutes))
+        return Reason::QosGrpWall;
       if (q.max_jobs_per_account &&
           !said_before(i, [](const Qos& x) { return x.max_jobs_per_account.has_value(); }) &&
           count(account) >= *q.max_jobs_per_account)
         return Reason::QosMaxJobsPerAccount;
-      const auto beside = [&](const Which& which) {
-        return [&](std::size_t c, std::uint64_t most) { return tres[c] > 0 && held(which, c) + tres[c] > most; };
-      };
-      const auto minutes_beside = [&](const Which& which) {
-        return [&](std::size_t c, std::uint64_t most) {
-          return asks_minutes_over(tres[c], minutes_promised(which, c), most);
-        };
-      };
-      if (group_of(i, q.group, in, past, 1000, LimitOn::QosGrp, LimitOn::QosGrpMinutes, LimitOn::QosGrpRunMinutes) ||
-          found(amounts(i, q.max_tres_per_user, per_user, LimitOn::QosMaxPerUser, beside(user))) ||
-          found(amounts(i, q.max_tres_per_account, per_account, LimitOn::QosMaxPerAccount, beside(account))) ||
-          found(amounts(i, q.max_tres_run_minutes_per_user, user_run, LimitOn::QosMaxMinutesPerJob,
-                        minutes_beside(user))) ||
-          found(amounts(i, q.max_tres_run_minutes_per_account, account_run, LimitOn::QosMaxMinutesPerJob,
-                        minutes_beside(account))))
-        return r;
-      if (q.group.wall_minutes && !said_before(i, [](const Qos& x) { return x.group.wall_minutes.has_value(); }) &&
-          wall_over(in, past, *q.group.wall_minutes))
-        return Reason::QosGrpWall;
+      if (q.max_jobs_per_user && !said_before(i, [](const Qos& x) { return x.max_jobs_per_user.has_value(); }) &&
+          count(user) >= *q.max_jobs_per_user)
+        return Reason::QosMaxJobsPerUser;
+      if (q.max_wall_minutes && !said_before(i, [](const Qos& x) { return x.max_wall_minutes.has_value(); }) &&
+          longer(*q.max_wall_minutes))
+        return Reason::QosMaxWall;
     }
-    std::uint64_t factor = 1000;
-    for (auto at = list.rbegin(); at != list.rend(); ++at)
-      if ((*at)->limit_factor_thousandths.value_or(0) > 0)
-        factor = static_cast<std::uint64_t>(*(*at)->limit_factor_thousandths);
-    for (const auto* row = own; row; row = view_.accounts->parent(*row)) {
+    for (const auto* row : rows) {
       const Which below = [&](const Running& one) { return has(one.associations, row->id); };
-      const auto* past = view_.tallies.associations.find(row->id);
-      if (row == own && row->max_jobs &&
-          !said_before(all, [](const Qos& x) { return x.max_jobs_per_user.has_value(); }) &&
-          count(below) >= *row->max_jobs)
-        return Reason::AssocMaxJobs;
       if (row->group.jobs && !said_before(all, [](const Qos& x) { return x.group.jobs.has_value(); }) &&
           count(below) >= *row->group.jobs)
         return Reason::AssocGrpJobs;
-      if (group_of(all, row->group, below, past, factor, LimitOn::AssocGrp, LimitOn::AssocGrpMinutes,
-                   LimitOn::AssocGrpRunMinutes))
-        return r;
       if (row->group.wall_minutes &&
           !said_before(all, [](const Qos& x) { return x.group.wall_minutes.has_value(); }) &&
-          wall_over(below, past, *row->group.wall_minutes))
+          wall_over(below, view_.tallies.associations.find(row->id), *row->group.wall_minutes))
         return Reason::AssocGrpWall;
+      if (row != own) continue;
+      if (row->max_jobs && count(below) >= *row->max_jobs && !said_before(all, [](const Qos& x) {
+            return x.max_jobs_per_user.has_value() || x.max_jobs_per_account.has_value();
+          }))
+        return Reason::AssocMaxJobs;
+      if (row->max_wall_minutes && longer(*row->max_wall_minutes) &&
+          !said_before(all, [](const Qos& x) { return x.max_wall_minutes.has_value(); }))
+        return Reason::AssocMaxWall;
+    }
+
+    // ---- then nodes, whichever limit on them is the lowest
+    {
+      std::vector<std::pair<std::uint64_t, Reason>> limits;
+      const auto add = [&](std::size_t before, const model::TresCounts& amounts, Amounts same, LimitOn what,
+                           std::uint64_t by) {
+        const auto* one = model::find_tres(amounts, "node");
+        if (one && !said_before(before, [&](const Qos& x) { return model::find_tres(same(x), "node") != nullptr; }))
+          limits.emplace_back(one->count * by / 1000, model::tres_reason(what, model::TresKind::Node));
+      };
+      for (std::size_t i = 0; i < all; ++i) {
+        add(i, list[i]->group.tres, group, LimitOn::QosGrp, 1000);
+        add(i, list[i]->max_tres_per_job, per_job, LimitOn::QosMaxPerJob, 1000);
+        add(i, list[i]->max_tres_per_account, per_account, LimitOn::QosMaxPerAccount, 1000);
+        add(i, list[i]->max_tres_per_user, per_user, LimitOn::QosMaxPerUser, 1000);
+      }
+      for (const auto* row : rows) add(all, row->group.tres, group, LimitOn::AssocGrp, factor);
+      add(all, own->max_tres_per_job, per_job, LimitOn::AssocMaxPerJob, factor);
+      const auto lowest = std::ranges::min_element(limits, {}, &std::pair<std::uint64_t, Reason>::first);
+      if (lowest != limits.end() && tres[model::TresTable::kNode] > lowest->first) return lowest->second;
+    }
+
+    // ---- then amounts
+    Reason r = Reason::None;
+    const auto found = [&](Reason next) { return r == Reason::None ? (r = next) != Reason::None : true; };
+    const auto group_of = [&](std::size_t before, const model::GroupLimits& limits, const Which& which,
+                              const model::TallyPtr* past, std::uint64_t by, LimitOn a, LimitOn b, LimitOn c) {
+      return found(amounts(before, limits.tres_minutes, group_minutes, b,
+                           [&](std::size_t column, std::uint64_t most) {
+                             if (tres[column] == 0) return false;
+                             const auto used = minutes_used(which, column, past);
+                             if (used >= most) return true;
+                             return view_.config->accounting.safe &&
+                                    too_many_minutes(tres[column], used + minutes_promised(which, column), most,
+                                                     safe_factor);
+                           })) ||
+             found(amounts(before, limits.tres, group, a,
+                           [&](std::size_t column, std::uint64_t most) {
+                             return beside(which, column, most * by / 1000);
+                           })) ||
+             found(
+                 amounts(before, limits.tres_run_minutes, group_run, c, [&](std::size_t column, std::uint64_t most) {
+                   return too_many_minutes(tres[column], minutes_promised(which, column), most, 1000);
+                 }));
+    };
+    for (std::size_t i = 0; i < all; ++i) {
+      const Qos& q = *list[i];
+      const Which in = [&](const Running& one) { return has(one.qos, q.id); };
+      const Which user = [&](const Running& one) { return has(one.qos, q.id) && one.user == job.spec->uid; };
+      const Which account = [&](const Running& one) { return has(one.qos, q.id) && one.account == own->account; };
+      const auto held_beside = [&](const Which& which) {
+        return [&](std::size_t c, std::uint64_t most) { return beside(which, c, most); };
+      };
+      const auto minutes_beside = [&](const Which& which) {
+        return [&](std::size_t c, std::uint64_t most) {
+          return too_many_minutes(tres[c], minutes_promised(which, c), most, 1000);
+        };
+      };
+      if (group_of(i, q.group, in, view_.tallies.qos.find(q.id), 1000, LimitOn::QosGrp, LimitOn::QosGrpMinutes,
+                   LimitOn::QosGrpRunMinutes) ||
+          found(amounts(i, q.max_tres_minutes_per_job, job_minutes, LimitOn::QosMaxMinutesPerJob, too_long)) ||
+          found(amounts(i, q.max_tres_per_job, per_job, LimitOn::QosMaxPerJob, too_much)) ||
+          found(amounts(i, q.max_tres_per_node, on_node, LimitOn::QosMaxPerNode, too_much_there)) ||
+          found(amounts(i, q.min_tres_per_job, least, LimitOn::QosMin, too_little)) ||
+          found(amounts(i, q.max_tres_per_account, per_account, LimitOn::QosMaxPerAccount, held_beside(account))) ||
+          found(amounts(i, q.max_tres_per_user, per_user, LimitOn::QosMaxPerUser, held_beside(user))) ||
+          found(amounts(i, q.max_tres_run_minutes_per_account, account_run, LimitOn::QosMaxMinutesPerJob,
+                        minutes_beside(account))) ||
+          found(amounts(i, q.max_tres_run_minutes_per_user, user_run, LimitOn::QosMaxMinutesPerJob,
+                        minutes_beside(user))))
+        return r;
+    }
+    const auto much_more = [&](std::size_t c, std::uint64_t most) { return tres[c] > most * factor / 1000; };
+    for (const auto* row : rows) {
+      const Which below = [&](const Running& one) { return has(one.associations, row->id); };
+      if (group_of(all, row->group, below, view_.tallies.associations.find(row->id), factor, LimitOn::AssocGrp,
+                   LimitOn::AssocGrpMinutes, LimitOn::AssocGrpRunMinutes))
+        return r;
+      if (row == own &&
+          (found(amounts(all, own->max_tres_minutes_per_job, job_minutes, LimitOn::AssocMaxMinutesPerJob, too_long)) ||
+           found(amounts(all, own->max_tres_per_job, per_job, LimitOn::AssocMaxPerJob, much_more)) ||
+           found(amounts(all, own->max_tres_per_node, on_node, LimitOn::AssocMaxPerNode, too_much_there))))
+        return r;
     }
     return Reason::None;
   }

@@ -100,7 +100,9 @@ class NaivePlace : protected NaiveChoice {
     if (config.state == model::PartitionState::Inactive) return Reason::PartitionInactive;
     if (request && request->min_nodes > request->max_nodes) return Reason::PartitionNodeLimit;
     const TimeLimit limit = request ? request->limit : limit_in(config, record.job->time_limit);
-    if (config.max_time.is_finite() &&
+    const model::Qos* qos = model::find_qos(view_, record.job->spec->qos);
+    const bool any_time = request && qos && (qos->flags & model::kQosPartitionTimeLimit);
+    if (!any_time && config.max_time.is_finite() &&
         (!limit.is_finite() || limit.minutes_value() > config.max_time.minutes_value()))
       return Reason::PartitionTimeLimit;
     if (!request) return Reason::BadConstraints;

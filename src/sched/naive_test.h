@@ -155,6 +155,7 @@ class Naive : NaiveGroups {
     if (!old) {
       const std::size_t holds = holds_in(*record.partition);
       if (behind_ || holds >= params_.promises || (holds > 0 && !is_old(record))) return true;
+      if (!limits_.may_be_planned(job, *record.partition, record.priority)) return true;
     }
     const auto later = earliest(record, *request);
     if (later && (!old || later->when < old->from))
@@ -173,7 +174,7 @@ class Naive : NaiveGroups {
       const JobId id = record.job->id;
       if (gone_.contains(id) || holds_.contains(id) || expected.contains(id) || at_array_limit(*record.job)) continue;
       if (never_runs(record, request_of(record)) != model::Reason::None) continue;
-      if (limits_.of(*record.job, *record.partition) != model::Reason::None) continue;
+      if (limits_.told(*record.job, *record.partition) != model::Reason::None) continue;
       if (record.job->het_job) {
         foretell_group(record, records, expected);
         continue;
@@ -183,7 +184,7 @@ class Naive : NaiveGroups {
       for (const Record* other : records_of(*record.job, records)) {
         const auto request = request_of(*other);
         if (never_runs(*other, request) != model::Reason::None) continue;
-        if (limits_.of(*other->job, *other->partition) != model::Reason::None) continue;
+        if (limits_.told(*other->job, *other->partition) != model::Reason::None) continue;
         auto later = earliest(*other, *request);
         if (!later || (best && later->when >= best->when)) continue;
         best = std::move(later);
@@ -303,7 +304,7 @@ class Naive : NaiveGroups {
       if (reason == Reason::None) {
         if (at_array_limit(*record.job))
           reason = Reason::JobArrayTaskLimit;
-        else if (const Reason limit = limits_.of(*record.job, *record.partition); limit != Reason::None)
+        else if (const Reason limit = limits_.told(*record.job, *record.partition); limit != Reason::None)
           reason = limit;
         else if (!licensed_now(record, *request))
           reason = Reason::Licenses;
@@ -331,7 +332,7 @@ class Naive : NaiveGroups {
       if (gone_.contains(record.job->id) || never_runs(record, request) != model::Reason::None) continue;
       if (!could_run.insert(record.job->id).second || record.job->reason != model::Reason::Resources) continue;
       if (at_array_limit(*record.job) || !licensed_now(record, *request)) continue;
-      if (limits_.of(*record.job, *record.partition) != model::Reason::None) continue;
+      if (limits_.told(*record.job, *record.partition) != model::Reason::None) continue;
       if (record.job->het_job && !licensed_group(*record.job)) continue;
       first.try_emplace(record.partition->config.name, record.job->id);
     }

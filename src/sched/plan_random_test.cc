@@ -9,9 +9,11 @@
 #include <map>
 #include <set>
 
+#include "model/relative_qos.h"
 #include "sched/engine.h"
 #include "sched/naive_test.h"
 #include "sched/plan.h"
+#include "sched/random_accounts_test.h"
 #include "sched/test_cluster.h"
 #include "sched/test_dice.h"
 
@@ -64,8 +66,11 @@ struct Flavour {
 
 class RandomLife {
  public:
-  // Large ones are too much for the naive scheduler; there the engine is compared with a fresh one only.
-  explicit RandomLife(std::uint64_t seed, bool large = false) : dice_(seed), large_(large) {
+  // Large ones are too much for the naive scheduler; there the engine is compared with a fresh one only. Limited ones
+  // always have accounts.
+  enum class Kind : std::uint8_t { Any, Large, Limited };
+  explicit RandomLife(std::uint64_t seed, Kind kind = Kind::Any) : dice_(seed), large_(kind == Kind::Large) {
+    const bool large = large_;
     flavour_ = {.threads = dice_.one_in(3),
                 .memory = dice_.one_in(2),
                 .gpus = dice_.one_in(2),
@@ -85,7 +90,7 @@ class RandomLife {
                 .reservations = dice_.one_in(4),
                 .users = dice_.one_in(6),
                 .het = dice_.one_in(2),
-                .accounts = dice_.one_in(5)};
+                .accounts = dice_.one_in(5) || kind == Kind::Limited};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -441,75 +446,15 @@ class RandomLife {
     }
   }
 
-  // ---- accounts: a tree of two with three users each, and three QOS, with few limits each
-  model::TresCounts some_amounts(std::uint32_t most) {
-    model::TresCounts out;
-    static constexpr const char* kNames[] = {"cpu", "mem", "node", "billing", "gres/gpu", "license/lic", "bb/none"};
-    for (const char* name : kNames)
-      if (dice_.one_in(4)) out.push_back({name, dice_.below(name == std::string_view("mem") ? most * 100 : most)});
-    return out;
-  }
-  model::GroupLimits some_group() {
-    model::GroupLimits out;
-    if (dice_.one_in(6)) out.jobs = dice_.between(0, 8);
-    if (dice_.one_in(5)) out.tres = some_amounts(30);
-    if (dice_.one_in(8)) out.tres_minutes = some_amounts(600);
-    if (dice_.one_in(8)) out.tres_run_minutes = some_amounts(600);
-    if (dice_.one_in(12)) out.wall_minutes = dice_.below(100);
-    return out;
-  }
+  // ---- accounts (random_accounts_test.h)
   void make_accounts() {
-    auto& config = *cluster_.config;
-    config.accounting.limits = true;
-    config.accounting.safe = dice_.one_in(3);
-    config.accounting.tres = {"gres/gpu", "license/lic"};
-    std::vector<model::AssociationPtr> rows;
-    const auto add = [&](std::uint32_t parent, const char* account, std::uint32_t user) {
-      model::Association row;
-      row.id = static_cast<std::uint32_t>(rows.size()) + 1;
-      row.parent = parent;
-      row.account = account;
-      row.group = some_group();
-      if (user != 0) {
-        row.user = fmt::format("u{}", user);
-        row.uid = user;
-        if (dice_.one_in(5)) row.max_jobs = dice_.below(5);
-        if (dice_.one_in(8)) row.max_wall_minutes = dice_.between(1, 40);
-        if (dice_.one_in(8)) row.max_tres_per_job = some_amounts(12);
-        if (dice_.one_in(10)) row.max_tres_per_node = some_amounts(8);
-        if (dice_.one_in(10)) row.max_tres_minutes_per_job = some_amounts(300);
-      }
-      rows.push_back(std::make_shared<const model::Association>(row));
-    };
-    add(0, "root", 0);
-    add(1, "a", 0);
-    add(dice_.one_in(2) ? 1 : 2, "b", 0);
-    for (std::uint32_t user = 1; user <= 3; ++user) add(2, "a", user), add(3, "b", user);
-    book_ = *model::AccountBook::make(1, std::move(rows), {});
-    std::vector<model::Qos> list;
-    for (std::uint32_t i = 0; i < 3; ++i) {
-      model::Qos qos;
-      qos.name = fmt::format("q{}", i);
-      qos.id = i + 1;
-      qos.group = some_group();
-      qos.usage_factor_thousandths = 500 * dice_.between(0, 3);
-      if (dice_.one_in(4)) qos.flags |= model::kQosOverPartitionQos;
-      if (dice_.one_in(6)) qos.limit_factor_thousandths = 500 * dice_.between(1, 4);
-      if (dice_.one_in(5)) qos.max_jobs_per_user = dice_.below(5);
-      if (dice_.one_in(6)) qos.max_jobs_per_account = dice_.below(6);
-      if (dice_.one_in(8)) qos.max_wall_minutes = dice_.between(1, 40);
-      for (auto* amounts :
-           {&qos.max_tres_per_job, &qos.max_tres_per_node, &qos.max_tres_per_user, &qos.max_tres_per_account})
-        if (dice_.one_in(8)) *amounts = some_amounts(16);
-      for (auto* amounts :
-           {&qos.max_tres_minutes_per_job, &qos.max_tres_run_minutes_per_user, &qos.max_tres_run_minutes_per_account})
-        if (dice_.one_in(10)) *amounts = some_amounts(600);
-      if (dice_.one_in(12)) qos.min_tres_per_job = {{"cpu", dice_.below(4)}};
-      list.push_back(std::move(qos));
+    RandomAccounts made(dice_, *cluster_.config);
+    book_ = made.book;
+    qos_ = made.qos;
+    for (std::size_t i = 0; i < cluster_.partition_count(); ++i) {
+      auto& qos = cluster_.partition(static_cast<std::uint32_t>(i)).qos;
+      qos = dice_.one_in(3) ? fmt::format("q{}", dice_.below(3)) : "";
     }
-    qos_ = std::make_shared<const std::vector<model::Qos>>(std::move(list));
-    for (std::size_t i = 0; i < cluster_.partition_count(); ++i)
-      if (dice_.one_in(3)) cluster_.partition(static_cast<std::uint32_t>(i)).qos = fmt::format("q{}", dice_.below(3));
   }
   // The view as the state would have it.
   void count_jobs() {
@@ -523,6 +468,7 @@ class RandomLife {
     view_.accounts = book_;
     view_.qos = qos_;
     view_.tres = std::make_shared<const model::TresTable>(*view_.config);
+    view_.qos_in_force = model::qos_with_amounts(view_);
     view_.tallies = {};
     view_.jobs.for_each(
         [&](std::uint32_t, const model::JobPtr& job) { model::recount(view_, nullptr, job.get(), now_); });
@@ -572,6 +518,7 @@ class RandomLife {
 
   void things_happen() {
     if (flavour_.reservations && dice_.one_in(3)) reserve();
+    if (flavour_.accounts && dice_.one_in(6)) make_accounts();  // as sacctmgr does while jobs run
     std::vector<JobId> running, pending, completing;
     for (const auto& [id, job] : cluster_.jobs()) {
       if (job->flags & model::kCompleting)
@@ -730,11 +677,37 @@ TEST(PlanRandom, AgreesWithTheNaiveScheduler) {
   EXPECT_GT(limits, count);
 }
 
+// The same with accounts in all of them: every kind of limit must speak somewhere.
+TEST(PlanRandom, KeepsLimitsAsTheNaiveSchedulerDoes) {
+  std::map<model::Reason, std::size_t> reasons;
+  const auto [from, to] = seeds(1000);
+  for (std::uint64_t seed = from; seed <= to; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RandomLife life(seed, RandomLife::Kind::Limited);
+    for (int step = 0; step < 12; ++step) ASSERT_NO_FATAL_FAILURE(life.step()) << "step " << step;
+    for (const auto& [reason, times] : life.reasons_) reasons[reason] += times;
+  }
+  if (to - from + 1 < 1000) return;
+  using model::LimitOn;
+  for (const auto on : {LimitOn::AssocGrp, LimitOn::AssocGrpMinutes, LimitOn::AssocGrpRunMinutes, LimitOn::AssocMaxPerJob,
+                        LimitOn::AssocMaxPerNode, LimitOn::AssocMaxMinutesPerJob, LimitOn::QosGrp,
+                        LimitOn::QosGrpMinutes, LimitOn::QosGrpRunMinutes, LimitOn::QosMaxPerJob,
+                        LimitOn::QosMaxPerNode, LimitOn::QosMaxPerUser, LimitOn::QosMaxPerAccount,
+                        LimitOn::QosMaxMinutesPerJob, LimitOn::QosMin})
+    EXPECT_GT(reasons[model::tres_reason(on, model::TresKind::Cpu)], 20u) << static_cast<int>(on);
+  for (const auto on : {LimitOn::AssocGrp, LimitOn::QosGrp, LimitOn::QosMaxPerUser, LimitOn::QosMaxPerAccount})
+    EXPECT_GT(reasons[model::tres_reason(on, model::TresKind::Node)], 20u) << static_cast<int>(on);
+  using enum model::Reason;
+  for (const auto reason : {AssocGrpJobs, AssocGrpWall, AssocMaxJobs, AssocMaxWall, QosGrpJobs, QosGrpWall,
+                            QosMaxJobsPerUser, QosMaxJobsPerAccount, QosMaxWall})
+    EXPECT_GT(reasons[reason], 20u) << model::reason_name(reason);
+}
+
 TEST(PlanRandom, AnswersAsOneThatSeesItForTheFirstTime) {
   const auto [from, to] = seeds(2000);
   for (std::uint64_t seed = from; seed <= from + (to - from) / 50; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    RandomLife life(seed, true);
+    RandomLife life(seed, RandomLife::Kind::Large);
     for (int step = 0; step < 12; ++step) ASSERT_NO_FATAL_FAILURE(life.step()) << "step " << step;
   }
 }

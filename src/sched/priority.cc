@@ -137,6 +137,7 @@ std::uint64_t PriorityScale::wanted(const std::string& tres, const model::JobSpe
 
 Time PriorityScale::ages_from(const model::Job& job) const {
   if (flags_.accrue_always) return job.submitted;
+  if (job.flags & model::kNotAging) return {};
   return is_set(job.accrue) ? job.accrue : job.eligible;
 }
 

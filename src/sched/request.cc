@@ -31,14 +31,15 @@ Status add_licenses(const model::View& view, const model::JobSpec& spec, Request
 }
 
 void add_size(const model::ClusterConfig& config, const model::PartitionConfig& partition, const model::JobSpec& spec,
-              Request& request) {
-  request.min_nodes =
-      std::max({1u, spec.min_nodes, partition.min_nodes, static_cast<std::uint32_t>(request.required.size())});
+              std::uint32_t bends, Request& request) {
+  const std::uint32_t least = bends & model::kQosPartitionMinNodes ? 1 : partition.min_nodes;
+  request.min_nodes = std::max({1u, spec.min_nodes, least, static_cast<std::uint32_t>(request.required.size())});
   if (spec.max_nodes) request.max_nodes = std::max(*spec.max_nodes, spec.min_nodes);
   request.spread = spec.max_nodes && *spec.max_nodes > spec.min_nodes && !spec.fewest_nodes;
   // Over as many nodes as there are tasks or as -N allows.
   if (spec.spread_nodes) request.spread = request.even = spec.tasks || spec.max_nodes;
-  if (partition.max_nodes) request.max_nodes = std::min(request.max_nodes, *partition.max_nodes);
+  if (partition.max_nodes && !(bends & model::kQosPartitionMaxNodes))
+    request.max_nodes = std::min(request.max_nodes, *partition.max_nodes);
   request.tasks_fixed = spec.tasks.has_value();
   request.tasks_per_node = spec.tasks_per_node;
   if (request.tasks_fixed)
@@ -94,7 +95,7 @@ void add_least_limit(const model::PartitionConfig& partition, const model::JobSp
   const auto longer_than = [](TimeLimit limit, std::uint32_t minutes) {
     return !limit.is_finite() || limit.minutes_value() > minutes;
   };
-  if (partition.max_time.is_finite() && partition.max_time.minutes_value() >= least &&
+  if (!request.any_time && partition.max_time.is_finite() && partition.max_time.minutes_value() >= least &&
       longer_than(request.limit, partition.max_time.minutes_value()))
     request.limit = partition.max_time;
   request.least_limit = longer_than(request.limit, least) ? spec.time_min : request.limit;
@@ -274,7 +275,10 @@ Result<Request> make_request(const model::View& view, const Columns& columns, co
   if (!request.prefer.is_per_node())
     return fail(ErrorCode::InvalidFeature, fmt::format("--prefer takes no counts or brackets: \"{}\"", spec.prefer));
   SPUR_TRY(add_licenses(view, spec, request));
-  add_size(*view.config, config, spec, request);
+  const model::Qos* qos = model::find_qos(view, spec.qos);
+  const std::uint32_t bends = qos ? qos->flags : 0;
+  request.any_time = bends & model::kQosPartitionTimeLimit;
+  add_size(*view.config, config, spec, bends, request);
   SPUR_TRY(add_places(view, columns, spec, request));
 
   const MemoryWish memory = memory_wish(*view.config, config, spec);

@@ -46,6 +46,7 @@ struct Request {
   std::size_t partition = 0;  // position in View::partitions
 
   std::uint32_t min_nodes = 1, max_nodes = kNoLimit;
+  bool any_time = false;     // its QOS lets it run for longer than the partition does
   bool spread = false;       // a range of nodes was given: as many as there are
   bool tasks_fixed = false;  // -n: `tasks` in all; else every node gets `tasks_per_node`
   std::uint32_t tasks = 1;

@@ -254,7 +254,10 @@ Status SubmitChecker::check(const View& view, const JobSpec& spec) {
     for (const Partition* partition : partitions)
       if (is_plainly_possible(view, *partition, spec)) return {};
   see(view);
-  if (has_passed(spec)) return {};
+  const model::Qos* qos = model::find_qos(view, spec.qos);
+  const bool bent = qos && (qos->flags & (model::kQosPartitionMinNodes | model::kQosPartitionMaxNodes |
+                                          model::kQosPartitionTimeLimit));
+  if (!bent && has_passed(spec)) return {};
   Status first_error;
   for (const Partition* partition : partitions) {
     Status status = check_nodes(view, *capacity_, *partition, spec, enforce);

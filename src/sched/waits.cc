@@ -40,7 +40,7 @@ void Walk::find_firsts() {
   }
   limited_.assign(limits_ ? s_.lanes.size() : 0, Reason::None);
   for (std::uint32_t l = 0; l < limited_.size(); ++l)
-    if (s_.lanes[l]) limited_[l] = limit_of(l, tallies_);
+    if (s_.lanes[l]) limited_[l] = limit_of(l, tallies_, true);
   std::vector<std::optional<Position>> firsts(first_of_partition_.size());
   const auto consider = [&](const LaneRecord& record, const Backlog::Group& group, const Turn& turn) {
     const Position position = position_of(turn, group, record);

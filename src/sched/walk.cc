@@ -278,7 +278,8 @@ bool Walk::visit(const Item& item) {
   }
   if (!item.alone) {
     const bool holds_left =
-        mode_ == Mode::Full && !behind_ && holds_in_[s_.lanes[item.lane]->partition] < s_.params.promises;
+        mode_ == Mode::Full && !behind_ && holds_in_[s_.lanes[item.lane]->partition] < s_.params.promises &&
+        may_be_planned(item);  // nor may those behind it
     if (limited || (fits_no_more && (!holds_left || lane.has_no_time(s_.profile)))) {
       leave(item.lane);
     } else {
@@ -343,6 +344,7 @@ void Walk::give_back(PlannedStart*& planned) {
 bool Walk::may_get_hold(const Item& item) const {
   const std::uint32_t holds = holds_in_[s_.lanes[item.lane]->partition];
   if (behind_ || holds >= s_.params.promises || (holds > 0 && !is_old(item.position.order))) return false;
+  if (!may_be_planned(item)) return false;
   return mode_ == Mode::Full || s_.backlog.slot(item.slot).job->reason == Reason::None;
 }
 
@@ -416,7 +418,7 @@ bool Walk::start(const Item& item, const std::vector<Share>& shares) {
   TimeLimit limit;  // where it may vary
   const bool varies = request.least_limit.is_finite();
   if (varies) limit = record.lane.limit_of_run(now_, s_.profile.lasts(request, shares, rows_));
-  if (!count_start(job, *allocation, limit)) {
+  if (!count_start(job, allocation, limit)) {
     for (const model::NodeGrant& grant : allocation->nodes) grants_->give_back(grant, Grants::Gone::All);
     return false;
   }

@@ -96,8 +96,10 @@ class Walk {
   bool start(const Item& item, const std::vector<Share>& shares);
 
   // ---- limits of accounts and QOS (limits.cc)
-  model::Reason limit_of(std::uint32_t lane, const model::Tallies& tallies) const;
-  bool count_start(const model::Job& job, const model::Allocation& allocation, TimeLimit limit);
+  // `in_vain`: it has been tried, and waits on.
+  model::Reason limit_of(std::uint32_t lane, const model::Tallies& tallies, bool in_vain = false) const;
+  bool count_start(const model::Job& job, const std::shared_ptr<const model::Allocation>& allocation, TimeLimit limit);
+  bool may_be_planned(const Item& item) const;
   bool group_is_limited(const Backlog::HetGroup& group) const;
   model::Reason limit_of(const Backlog::HetGroup& group) const;
 

@@ -9,6 +9,7 @@
 
 #include "model/counting.h"
 #include "model/fair_tree.h"
+#include "model/relative_qos.h"
 #include "state/accounts.h"
 #include "state/apply.h"
 
@@ -137,8 +138,10 @@ Outcome Applier::apply(const SetAccounts& command) {
     view.qos = std::make_shared<const std::vector<model::Qos>>(std::move(qos));
     cluster.changes_.qos = true;
   }
+  view.qos_in_force = model::qos_with_amounts(view);
   recount_all(*view.tres);
   reckon_shares();
+  others_may_age = true;
   return {};
 }
 

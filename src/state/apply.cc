@@ -36,6 +36,7 @@ std::vector<Outcome> Cluster::apply(std::uint64_t index, const Batch& batch, std
   for (const Command& command : batch.commands) {
     outcomes.push_back(std::visit([&](const auto& c) { return applier.apply(c); }, command));
     applier.settle();
+    applier.let_others_age();
   }
   // Where nobody asks for changes (a replay), the lists stay as long as what they name.
   if (changes_.jobs.size() > 2 * view_.jobs.size() + 4096) sort_unique(changes_.jobs);

@@ -24,6 +24,7 @@ struct Applier {
   const Time now;
   std::vector<Effect>* const effects;  // null: nobody carries them out (replay)
   std::vector<OutboxRecord>* const records;  // null: nobody keeps them
+  bool others_may_age = false;               // somebody ages no more, or a limit may have gone
 
   // ---- one per command
   Outcome apply(const SetConfig& command);
@@ -79,6 +80,11 @@ struct Applier {
   void list_task(JobId array, std::uint32_t task, JobId record);
   void unlist_task(JobId array, std::uint32_t task);
 
+  // ---- who gains priority by age (aging.cc)
+  // Whether a job that waits may, before it is stored; and those who may once others do no more.
+  void settle_aging(const model::Job* before, model::Job& job);
+  void let_others_age();
+
   // ---- starts (apply_start.cc)
   Status check_start(const StartJob& command) const;
   Status check_het_start(const StartJob& command) const;
@@ -98,6 +104,7 @@ struct Applier {
   std::optional<JobId> free_ids(std::uint32_t count) const;
   Outcome submit(const SubmitJob& command, JobId id, std::uint32_t offset);
   Status check_submit_limits(const SubmitJob& command) const;
+  Status check_move(const model::Job& job, const model::JobSpec& to) const;
 
   // ---- which records a target means (targets.cc)
   struct Targets {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/relative_qos.h"
 #include "state/apply.h"
 #include "state/node_books.h"
 #include "state/node_config.h"
@@ -175,6 +176,8 @@ Outcome Applier::apply(const SetConfig& command) {
   if (view.next_job_id < config().first_job_id || view.next_job_id > config().max_job_id)
     view.next_job_id = config().first_job_id;
   const auto columns = std::exchange(view.tres, std::make_shared<const model::TresTable>(config()));
+  view.qos_in_force = model::qos_with_amounts(view);
+  others_may_age = true;
   // Once all records are as they will be: what they hold may be called otherwise now, and count elsewhere.
   const auto recounted = [&] {
     if (!counts) return;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/relative_qos.h"
 #include "state/apply.h"
 
 namespace spur::state {
@@ -17,7 +18,9 @@ Outcome Applier::apply(const SetQos& command) {
   const bool counts = !view.accounts->empty();
   if (counts) fade_usage(false);
   view.qos = std::make_shared<const std::vector<model::Qos>>(std::move(list));
+  view.qos_in_force = model::qos_with_amounts(view);
   cluster.changes_.qos = true;
+  others_may_age = true;
   if (counts) recount_all(*view.tres);
   return {};
 }

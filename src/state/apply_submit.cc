@@ -68,9 +68,9 @@ Status Applier::check_submit_limits(const SubmitJob& command) const {
                              : model::find_partition(view, command.spec->partitions.front());
   const auto where = model::counted_in(view, *command.spec, association_of(*command.spec),
                                        partition ? std::string_view(partition->config.name) : "");
-  if (model::limit_at_submit(view, view.tallies, where, static_cast<std::uint32_t>(jobs)) == model::Reason::None)
-    return {};
-  return fail(ErrorCode::ResourceLimit, std::string(slurm_message(ErrorCode::ResourceLimit)));
+  const auto over = model::limit_at_submit(view, view.tallies, where, static_cast<std::uint32_t>(jobs));
+  if (over == model::Reason::None) return {};
+  return fail(ErrorCode::ResourceLimit, std::string(model::reason_name(over)));
 }
 
 // One job, or one component; all has been checked.

@@ -3,6 +3,8 @@
 // shape the allocation may differ (name, comments, mail, ...), and the time limit and priority beside it.
 #include <fmt/format.h>
 
+#include "model/counting.h"
+#include "model/limits.h"
 #include "state/apply.h"
 
 namespace spur::state {
@@ -41,11 +43,32 @@ Status may_become(const Job& job, const JobSpec& spec) {
 
 }  // namespace
 
+// Where it counts from now on there must be a place for it, as if it were submitted there.
+Status Applier::check_move(const Job& job, const JobSpec& to) const {
+  if (!config().accounting.limits || view.accounts->empty()) return {};
+  const auto partition = [&](const JobSpec& spec) {
+    const auto* found =
+        spec.partitions.empty() ? model::default_partition(view) : model::find_partition(view, spec.partitions.front());
+    return found ? std::string_view(found->config.name) : std::string_view();
+  };
+  const std::uint32_t row = association_of(to);
+  if (row == job.association && to.qos == job.spec->qos && partition(to) == partition(*job.spec)) return {};
+  model::Tallies without = view.tallies;
+  const auto part = model::part_of(view, job);
+  if (job.association != 0)
+    model::recount(without, view, model::counted_in(view, *job.spec, job.association, partition(*job.spec)), part, {},
+                   now);
+  const auto over = model::limit_at_submit(view, without, model::counted_in(view, to, row, partition(to)), part.submitted);
+  if (over == model::Reason::None) return {};
+  return fail(ErrorCode::ResourceLimit, std::string(model::reason_name(over)));
+}
+
 Outcome Applier::apply(const UpdateJob& command) {
   const SpecPtr spec = cluster.interner_.intern(command.spec);
   const auto check = [&](const Job& job) -> Status {
     if (model::is_final(job.state)) return fail(ErrorCode::JobFinished, "Job has already finished");
     if (spec) SPUR_TRY(may_become(job, *spec));
+    if (spec && is_waiting(job)) SPUR_TRY(check_move(job, *spec));
     if (command.dependencies_changed) {
       if (!is_waiting(job)) return fail(ErrorCode::JobNotPending, "Job is no longer pending execution");
       SPUR_TRY(check_dependencies(job, spec ? *spec : *job.spec));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "state/accounts.h"
+#include "model/relative_qos.h"
 #include "state/apply.h"
 #include "state/cluster.h"
 #include "state/node_config.h"
@@ -124,6 +125,7 @@ Result<std::unique_ptr<Cluster>> Cluster::from_image(Image image) {
   SPUR_TRY(cluster->load_nodes(image));
   view.reservations = std::make_shared<const std::vector<model::Reservation>>(std::move(image.reservations));
   view.qos = std::make_shared<const std::vector<model::Qos>>(std::move(image.qos));
+  view.qos_in_force = model::qos_with_amounts(view);
   view.shares = std::make_shared<const std::vector<model::FairShare>>(std::move(image.shares));
   SPUR_TRY(cluster->load_jobs(image));
   SPUR_TRY(cluster->load_accounts(image));

@@ -77,11 +77,23 @@ void JobIndex::name(const Job& job, bool add) {
   }
 }
 
+void JobIndex::age(const Job& job, bool add) {
+  if (!(job.flags & model::kNotAging)) return;
+  const model::JobSpec& spec = *job.spec;
+  const Alike key{spec.uid.value, spec.account, spec.qos, spec.partitions.empty() ? "" : spec.partitions.front()};
+  if (add) {
+    not_aging_[key].insert(job.id);
+  } else if (const auto at = not_aging_.find(key); at != not_aging_.end()) {
+    at->second.erase(job.id);
+    if (at->second.empty()) not_aging_.erase(at);
+  }
+}
+
 void JobIndex::replace(const Job* before, const Job* after) {
   if (before && after && same_for_index(*before, *after)) return;
   // In this order: what the record was goes, then what it is comes, so that a key in both is right in the end.
-  if (before) count(*before, -1), wait(*before, false), name(*before, false);
-  if (after) count(*after, +1), wait(*after, true), name(*after, true);
+  if (before) count(*before, -1), wait(*before, false), name(*before, false), age(*before, false);
+  if (after) count(*after, +1), wait(*after, true), name(*after, true), age(*after, true);
 }
 
 JobIndex::Tally JobIndex::tally(JobId array) const {

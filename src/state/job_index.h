@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -43,6 +45,10 @@ class JobIndex {
   const std::set<JobId>* waiting_for(JobId job) const;
   // Active jobs with --exclusive=user.
   std::uint32_t user_exclusive() const { return user_exclusive_; }
+  // Those that may start and do not age (model::kNotAging), by user, account, QOS and partition: whoever is first of each
+  // goes first.
+  using Alike = std::tuple<std::uint32_t, std::string, std::string, std::string>;
+  const std::map<Alike, std::set<JobId>>& not_aging() const { return not_aging_; }
   // How many of a license the jobs hold that have nodes: suspended and completing ones too, as the scheduler counts.
   std::uint64_t licenses_held(const std::string& name) const;
 
@@ -56,7 +62,7 @@ class JobIndex {
 
   friend bool operator==(const JobIndex& a, const JobIndex& b) {
     return a.tallies_ == b.tallies_ && a.waiting_for_ == b.waiting_for_ && a.user_exclusive_ == b.user_exclusive_ &&
-           a.licenses_ == b.licenses_ && a.names_ == b.names_;
+           a.licenses_ == b.licenses_ && a.names_ == b.names_ && a.not_aging_ == b.not_aging_;
   }
 
  private:
@@ -68,11 +74,13 @@ class JobIndex {
   void count(const model::Job& job, int sign);
   void wait(const model::Job& job, bool add);
   void name(const model::Job& job, bool add);
+  void age(const model::Job& job, bool add);
 
   std::unordered_map<JobId, Tally> tallies_;
   std::unordered_map<JobId, std::set<JobId>> waiting_for_;
   std::unordered_map<std::string, std::uint64_t> licenses_;  // without those that nobody holds
   std::unordered_map<std::string, NameGroup> names_;         // "uid:name"
+  std::map<Alike, std::set<JobId>> not_aging_;
   bool watches_names_ = false;
   std::uint32_t user_exclusive_ = 0;
   std::vector<JobId> name_changes_;

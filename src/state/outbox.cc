@@ -35,6 +35,8 @@ JobState batch_state(const Job& job, const NodeJobDone& report) {
 
 void Applier::note(decltype(OutboxRecord::what) what) {
   if (!config().is_accounted) return;
+  if (config().accounting.no_jobs && std::holds_alternative<JobNote>(what)) return;
+  if ((config().accounting.no_jobs || config().accounting.no_steps) && std::holds_alternative<StepNote>(what)) return;
   if (auto* job = std::get_if<JobNote>(&what)) {
     job->with_script = config().keep_scripts;
     job->with_environment = config().keep_environments;

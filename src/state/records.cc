@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "model/counting.h"
+#include "model/relative_qos.h"
 #include "state/apply.h"
 
 namespace spur::state {
@@ -14,6 +15,7 @@ void Applier::put(Job job, bool quiet) {
   const Job* before = model::find_job(view, job.id);
   const bool same_state = before && before->state == job.state;
   SPUR_CHECK_MSG(!before || same_state || model::may_follow(before->state, job.state), "a state that may not follow");
+  settle_aging(before, job);
   index().replace(before, &job);
   if (!quiet) model::recount(view, before, &job, now);
   const bool has_nodes = model::is_active(job.state) || (job.flags & model::kCompleting);
@@ -45,6 +47,7 @@ void Applier::put(Job job, bool quiet) {
 
 void Applier::forget(const Job& job) {
   const JobId id = job.id;
+  if (model::ages(job)) others_may_age = true;
   index().replace(&job, nullptr);
   model::recount(view, &job, nullptr, now);
   if (!job.submit_token.empty()) cluster.tokens_.retire(job, view.next_job_id);
@@ -68,6 +71,10 @@ void Applier::put_node(model::Node node) {
   view.nodes.set(at.value, record);
   if (noted) note(NodeNote{record});
   if (other_hardware) note_cluster();
+  if (other_hardware && view.qos_in_force) {
+    view.qos_in_force = model::qos_with_amounts(view);
+    cluster.changes_.qos = true;
+  }
   cluster.changes_.nodes.push_back(at);
 }
 

@@ -105,7 +105,7 @@ class Hasher {
   void add(const model::SwitchConfig& s) { all(s.name, s.nodes, s.switches, s.line); }
   void add(const model::PriorityConfig& p) {
     all(p.multifactor, p.fairshare_weight, p.job_size_weight, p.partition_weight, p.qos_weight, p.assoc_weight,
-        p.tres_weights, p.half_life, p.calc_period, p.usage_reset, p.favor_small, p.flags, p.base);
+        p.tres_weights, p.half_life, p.calc_period, p.usage_reset, p.favor_small, p.flags, p.base, p.dampening);
   }
   void add(const model::PreemptConfig& p) { all(p.by, p.how, p.gang, p.within, p.exempt, p.most_per_plan); }
   void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional); }
@@ -155,7 +155,9 @@ class Hasher {
   }
   void add(const model::PastUsage::Amount& a) { all(a.tres, a.whole, a.fraction); }
   void add(const model::PastUsage& u) { all(u.association, u.qos, u.amounts); }
-  void add(const model::AccountingConfig& c) { all(c.associations, c.limits, c.qos, c.wckeys, c.safe, c.tres); }
+  void add(const model::AccountingConfig& c) {
+    all(c.associations, c.limits, c.qos, c.wckeys, c.safe, c.tres, c.track_wckeys, c.no_jobs, c.no_steps);
+  }
   void add(const model::FairShare& s) { all(s.account, s.user, s.partition, s.factor, s.priority); }
 
   void add(const model::JobPtr& pointer) {

@@ -98,7 +98,7 @@ static Status from_proto(const v1::LicenseConfig& p, model::LicenseConfig* m) {
   F(PLAIN, assoc_weight)                                                                                  \
   F(MSGS, tres_weights)                                                                                   \
   F(SECONDS, half_life) F(SECONDS, calc_period) F(DEF, usage_reset) F(PLAIN, favor_small) F(TEXTS, flags) \
-      F(DEF, base)
+      F(DEF, base) F(DEF, dampening)
 static void to_proto(const model::PriorityConfig& m, v1::PriorityConfig* p) {
   SPUR_PRIORITY_CONFIG_FIELDS(SPUR_TO)
 }
@@ -108,7 +108,8 @@ static Status from_proto(const v1::PriorityConfig& p, model::PriorityConfig* m) 
 }
 
 #define SPUR_ACCOUNTING_CONFIG_FIELDS(F) \
-  F(PLAIN, associations) F(PLAIN, limits) F(PLAIN, qos) F(PLAIN, wckeys) F(PLAIN, safe) F(TEXTS, tres)
+  F(PLAIN, associations) F(PLAIN, limits) F(PLAIN, qos) F(PLAIN, wckeys) F(PLAIN, safe) F(TEXTS, tres) \
+  F(PLAIN, track_wckeys) F(PLAIN, no_jobs) F(PLAIN, no_steps)
 static void to_proto(const model::AccountingConfig& m, v1::AccountingConfig* p) {
   SPUR_ACCOUNTING_CONFIG_FIELDS(SPUR_TO)
 }

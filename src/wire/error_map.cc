@@ -78,6 +78,7 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::CircularDependency:
     case ErrorCode::InvalidReservation:
     case ErrorCode::InvalidQos:
+    case ErrorCode::InvalidWckey:
     case ErrorCode::InvalidAccount:
     case ErrorCode::InvalidNice:
     case ErrorCode::InvalidMemory:

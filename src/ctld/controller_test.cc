@@ -128,18 +128,21 @@ TEST_F(ControllerTest, WhoHasHisAnswerSeesHisJob) {
 
 // The quick test of the burst itself is submit_burst_test.cc.
 TEST_F(ControllerTest, ABurstDelaysStartsWhereANodeIsOnThisHost) {
-  const auto many = [&] {
-    for (std::size_t i = 0; i < 2 * SubmitBurst::kMany; ++i) {
-      ASSERT_TRUE(submit(kUser, spec_of(1000)));
-      if (plan_.picture) controller_->plan_done({});  // while there is no burst
-      plan_ = {};
+  const auto plans_of_a_burst = [&] {
+    std::size_t plans = 0;
+    for (std::size_t i = 0; i < 3 * SubmitBurst::kMany; ++i) {
+      EXPECT_TRUE(submit(kUser, spec_of(1000)));
+      if (std::exchange(plan_, {}).picture) {
+        ++plans;
+        controller_->plan_done({});
+      }
       clock_.pass(milliseconds(2));
       controller_->on_timer();
     }
+    return plans;
   };
-  many();
+  EXPECT_GT(plans_of_a_burst(), 2 * SubmitBurst::kMany) << "all nodes are elsewhere";
   settle();
-  EXPECT_EQ(controller_->cluster().view().active.size(), 8u) << "both nodes are full";
 
   model::AgentHello hello;
   hello.node = "n2";
@@ -149,8 +152,7 @@ TEST_F(ControllerTest, ABurstDelaysStartsWhereANodeIsOnThisHost) {
   controller_->on_agent_message("n2", hello);
   settle();
   clock_.pass(seconds(10));
-  many();
-  plan_ = {};
+  EXPECT_LE(plans_of_a_burst(), SubmitBurst::kMany + 1);
   ASSERT_TRUE(submit(kUser, spec_of(1000)));
   clock_.pass(milliseconds(10));
   controller_->on_timer();
@@ -171,12 +173,11 @@ TEST_F(ControllerTest, WhoeverWaitsForAStartIsNotDelayedByABurst) {
   settle();
   for (std::size_t i = 0; i < 2 * SubmitBurst::kMany; ++i) {
     ASSERT_TRUE(submit(kUser, spec_of(1000)));
-    if (plan_.picture) controller_->plan_done({});
-    plan_ = {};
+    if (std::exchange(plan_, {}).picture) controller_->plan_done({});
     clock_.pass(milliseconds(2));
     controller_->on_timer();
   }
-  plan_ = {};
+  EXPECT_FALSE(plan_.picture);
   auto interactive = spec_of(1000);
   interactive.kind = model::JobKind::Interactive;
   interactive.script = nullptr;

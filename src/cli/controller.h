@@ -31,9 +31,6 @@ class Controller {
   virtual Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) = 0;
   virtual Result<wire::Forecast> will_run(const std::vector<model::JobSpec>& components) = 0;
   virtual Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task) = 0;
-  // From now on jobs(), cluster() and reservations() are asked for as they were then.
-  virtual void look_at(Time then) = 0;
-  virtual Result<wire::JobEventTable> job_events(const state::JobTarget& target) = 0;
   virtual Result<wire::JobTable> jobs(const wire::JobFilter& filter) = 0;
   virtual Result<wire::ClusterTable> cluster() = 0;
   virtual Result<model::ClusterConfig> config() = 0;
@@ -76,6 +73,9 @@ class Controller {
   virtual Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place,
                                                               const wire::FileToFetch& file,
                                                               const wire::FetchSink& sink) = 0;
+  // From now on jobs(), cluster() and reservations() are asked for as they were then.
+  virtual void look_at(Time then) = 0;
+  virtual Result<wire::JobEventTable> job_events(const state::JobTarget& target) = 0;
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.

@@ -59,8 +59,8 @@ void History::begin(Image from, std::optional<std::uint64_t> journal_last) {
     image_at_ = held.newest_image;
     if (is_set(held.since) && held.last >= from.index) return {};
     if (is_set(held.since))
-      doors_.log(fmt::format("the history has a gap: entries {} to {} of the journal came from elsewhere", held.last + 1,
-                             from.index));
+      doors_.log(fmt::format("the history has a gap: entries {} to {} of the journal came from elsewhere",
+                             held.last + 1, from.index));
     if (!is_set(from.shown)) from.shown = doors_.clock.now();
     known_ = from.index;
     image_at_ = from.shown;
@@ -196,7 +196,7 @@ void History::save(const Image& image) {
   }
   if (const auto small = doors_.store.trim(doors_.clock.now() - doors_.keep, doors_.max_bytes); !small)
     doors_.log("error: the history does not shrink: " + small.error().message);
-  else if (!*small)
+  else if (!*small && !std::exchange(said_large_, true))
     doors_.log("warning: one image and its entries are larger than controller.history_max_mb allows");
 }
 

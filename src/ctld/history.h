@@ -102,6 +102,7 @@ class History {
   bool compared_ = false;    // what the journal replays is what is known
   std::uint64_t bytes_since_image_ = 0;
   Time image_at_;
+  bool said_large_ = false;  // the writer's alone
   std::thread writer_, answerer_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "ctld/controller_calls.h"
@@ -60,16 +61,18 @@ void ControllerCalls::list_jobs(const Caller& caller, const v1::ListJobsRequest&
                                 Answer<std::shared_ptr<JobChunks>> answer) {
   auto filter = std::make_shared<wire::JobFilter>();
   if (auto ok = wire::from_proto(request, filter.get()); !ok) return answer(std::unexpected(std::move(ok.error())));
-  look(request.at_us(), refusal(answer), [this, caller, filter, answer](std::shared_ptr<const Picture> picture, Time at) {
+  const auto list = [this, caller, filter, answer](std::shared_ptr<const Picture> picture, Time at) {
     if (filter->hide && !caller.is_admin()) {
-      // What is hidden now stays hidden, whatever it was then.
       filter->hidden = hidden_partitions(picture->view, caller.uid, caller.gid, options_.groups_of);
+      // What is hidden now stays hidden, whatever it was then.
       const auto present = core_.picture();
-      for (std::string& name : hidden_partitions(present->view, caller.uid, caller.gid, options_.groups_of))
-        if (std::ranges::find(filter->hidden, name) == filter->hidden.end()) filter->hidden.push_back(std::move(name));
+      if (present != picture)
+        std::ranges::move(hidden_partitions(present->view, caller.uid, caller.gid, options_.groups_of),
+                          std::back_inserter(filter->hidden));
     }
     answer(std::make_shared<JobChunks>(std::move(picture), *filter, caller, at));
-  });
+  };
+  look(request.at_us(), refusal(answer), list);
 }
 
 void ControllerCalls::job_events(const Caller& caller, const v1::JobEventsRequest& request,

@@ -39,10 +39,11 @@ class HistoryTest : public testing::Test {
     history_.reset();
   }
   void start() {
-    history_ = std::make_unique<History>(History::Doors{.store = store_,
-                                                        .clock = clock_,
-                                                        .log = [this](const std::string& line) { said_ += line + "\n"; },
-                                                        .image_bytes = image_bytes_});
+    history_ = std::make_unique<History>(
+        History::Doors{.store = store_,
+                       .clock = clock_,
+                       .log = [this](const std::string& line) { said_ += line + "\n"; },
+                       .image_bytes = image_bytes_});
     controller_ = std::make_unique<Controller>(Controller::Doors{
         .clock = clock_,
         .journal = journal_,

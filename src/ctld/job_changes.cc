@@ -24,6 +24,10 @@ std::string limit_text(TimeLimit limit) {
   if (!limit.is_set()) return {};
   return limit.is_unlimited() ? "UNLIMITED" : std::to_string(limit.minutes_value());
 }
+// The one that a submit gives says only who came first.
+std::string priority_text(const Job& job) {
+  return job.priority_by_hand || job.priority == 0 ? std::to_string(job.priority) : std::string();
+}
 std::string date_text(Time t) {
   return is_set(t) ? text::format_date(t) : std::string();
 }
@@ -48,7 +52,7 @@ constexpr Field kFields[] = {
     {"Reservation", [](const Job& j) { return j.spec->reservation; }},
     {"TimeLimit", [](const Job& j) { return limit_text(j.time_limit); }},
     {"TimeMin", [](const Job& j) { return limit_text(j.spec->time_min); }},
-    {"Priority", [](const Job& j) { return j.priority_by_hand || j.priority == 0 ? std::to_string(j.priority) : std::string(); }},
+    {"Priority", priority_text},
     {"Nice", [](const Job& j) { return std::to_string(j.spec->nice); }},
     {"MinNodes", [](const Job& j) { return std::to_string(j.spec->min_nodes); }},
     {"MaxNodes", [](const Job& j) { return optional_number(j.spec->max_nodes); }},

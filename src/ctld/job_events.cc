@@ -17,8 +17,12 @@ namespace {
 using Event = io::HistoryStore::Event;
 using model::JobState;
 
+// "RUNNING", "COMPLETING as CANCELLED".
 std::string state_of(const model::Job& job) {
-  return std::string(model::long_name(job.state, job.flags));
+  std::string out(model::long_name(job.state, job.flags));
+  if ((job.flags & model::kCompleting) && model::is_final(job.state))
+    out += fmt::format(" as {}", model::base_name(job.state));
+  return out;
 }
 
 std::string nodes_of(const model::View& view, const model::Job& job) {

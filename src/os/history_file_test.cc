@@ -23,9 +23,10 @@ Time second(std::int64_t n) {
 Store::Part part_of(std::uint64_t first, std::uint64_t last, std::size_t bytes = 100) {
   Store::Part part;
   for (std::uint64_t i = first; i <= last; ++i) {
-    part.entries.push_back({i, second(static_cast<std::int64_t>(i)), std::string(bytes, static_cast<char>('a' + i % 26))});
-    part.events.push_back({JobId(static_cast<std::uint32_t>(i % 10)), i, second(static_cast<std::int64_t>(i)), {},
-                           "scheduler", "started", "on n1"});
+    const Time at = second(static_cast<std::int64_t>(i));
+    part.entries.push_back({i, at, std::string(bytes, static_cast<char>('a' + i % 26))});
+    part.events.push_back(
+        {JobId(static_cast<std::uint32_t>(i % 10)), i, at, {}, "scheduler", "started", "on n1"});
   }
   return part;
 }
@@ -99,7 +100,8 @@ TEST(HistoryFile, EventsAreFoundByJobInOrder) {
   auto file = open(directory);
   ASSERT_TRUE(file->append(part_of(1, 50)));
   auto part = part_of(51, 51);
-  part.events = {{JobId(3), 51, second(51), Uid(0), "", "held", ""}, {JobId(3), 51, second(51), {}, "node n1", "ended", "x"}};
+  part.events = {{JobId(3), 51, second(51), Uid(0), "", "held", ""},
+                 {JobId(3), 51, second(51), {}, "node n1", "ended", "x"}};
   part.records = {{JobId(3), Uid(1000), {}, {}, false}, {JobId(4), Uid(1000), JobId(3), 7u, false}};
   ASSERT_TRUE(file->append(part));
   const JobId jobs[] = {JobId(3), JobId(4)};

@@ -347,7 +347,11 @@ Result<Time> parse_moment(std::string_view text, Time now) {
   const bool has_fraction = point != std::string_view::npos &&
                             (starts_with_ignoring_case(text, "uts") ||
                              (whole.size() >= 8 && whole[whole.size() - 3] == ':' && whole[whole.size() - 6] == ':'));
-  if (!has_fraction) return parse_date(text, now, DateSense::Past);
+  if (!has_fraction) {
+    auto when = parse_date(text, now, DateSense::Past);
+    if (when && starts_with_ignoring_case(text, "now")) *when += now - from_unix_seconds(to_unix_seconds(now));
+    return when;
+  }
   const std::string_view digits = text.substr(point + 1);
   const auto value = parse_decimal32(digits);
   if (!value || digits.size() > 6)

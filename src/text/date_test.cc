@@ -226,6 +226,7 @@ TEST(Date, MomentsHaveFractions) {
   EXPECT_EQ(micros("uts1700000000.5"), 1'700'000'000'500'000);
   EXPECT_EQ(micros("uts1700000000.000001"), 1'700'000'000'000'001);
   EXPECT_EQ(micros("now-5minutes"), 1'799'999'700'000'000);
+  EXPECT_EQ(to_micros(*parse_moment("now-1", now + Duration(7))), 1'799'999'999'000'007);
   EXPECT_EQ(micros("2026-03-04T05:06:07.25") - micros("2026-03-04T05:06:07"), 250'000);
   EXPECT_EQ(micros("05:06:07.250000") - micros("05:06:07"), 250'000);
   EXPECT_NE(micros("03.04.26"), -1);  // a date, not a fraction

@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 
+from ha_cluster import NAMES, HaCluster
 from spur_cluster import SpurCluster, wait_until
 
 MOMENTS = int(os.environ.get("SPUR_PAST_MOMENTS", "30"))
@@ -146,6 +147,41 @@ class History(unittest.TestCase):
             c.kill("spurctld")
             c.start_controller()
             moments.check(self, moments.seen[:10])
+
+    def test_all_controllers_know_the_same_past(self):
+        """What users of the leader saw, the others know to the byte, also after it is gone and when it is back."""
+        with HaCluster(nodes=2, cpus=2) as c:
+            here = lambda name: {"SPUR_CONTROLLER_ADDR": f"{c.address(name)}:{c.port}"}
+            leader, seen = c.leader(), []
+            load = Load(c, 7)
+            try:
+                end = time.monotonic() + 60
+                while len(seen) < 15 and time.monotonic() < end:
+                    ask = lambda: c.run("squeue", "-r", env=here(leader), check=False).stdout
+                    before, at, after = ask(), time.time_ns() // 1000, ask()
+                    if before == after and before:
+                        seen.append((at, before))
+                    time.sleep(0.2)
+            finally:
+                load.stop()
+            c.sbatch("--hold", "--wrap", "true")
+            self.assertEqual(len(seen), 15)
+            time.sleep(1)
+
+            def check(names):
+                for name in names:
+                    for at, printed in seen:
+                        then = c.run("squeue", "-r", f"--at=uts{at // 1000000}.{at % 1000000:06}", env=here(name), check=False)
+                        self.assertEqual((then.stdout, then.stderr), (printed, ""), f"{name} at {at}")
+
+            check(NAMES)
+            c.kill(leader)
+            wait_until(c.leader, 30, "another leads")
+            c.sbatch("--hold", "--wrap", "true")
+            check([name for name in NAMES if name != leader])
+            c.start_one(leader)
+            wait_until(lambda: c.role(leader), 60, "it is back")
+            check([leader])
 
     def test_two_faced_questions(self):
         with ControllerAlone() as c:

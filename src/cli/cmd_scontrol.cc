@@ -8,6 +8,7 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display.h"
+#include "cli/look_back.h"
 #include "cli/options.h"
 #include "cli/scontrol.h"
 #include "text/decimal.h"
@@ -23,6 +24,7 @@ struct Flags {
   std::optional<DocumentStyle> document;  // --json, --yaml
   ClusterList clusters;
   int verbose = 0;
+  std::optional<std::string> at;
 };
 using Value = std::string_view;
 template <bool Flags::* Field>
@@ -49,6 +51,10 @@ OptionStatus set_clusters(Flags& f, Value v) {
   f.clusters = parse_clusters(v);
   return {};
 }
+OptionStatus set_at(Flags& f, Value v) {
+  f.at = std::string(v);
+  return {};
+}
 OptionStatus accept(Flags&, Value) {
   return {};
 }
@@ -59,6 +65,7 @@ constexpr auto M = Takes::Maybe;
 // clang-format off
 constexpr Option<Flags> kOptions[] = {
     {{"all", 'a', N, nullptr, "equivalent to \"all\" command"}, flag<&Flags::all>, "SCONTROL_ALL"},
+    {{"at", 0, V, "time", "show jobs, nodes, partitions or reservations as they were at that time"}, set_at},
     {{"clusters", 'M', V, "cluster", "cluster to issue commands to: this one's name", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
     {{"details", 'd', N, nullptr, "equivalent to \"details\" command"}, flag<&Flags::details>},
     {{"federation", 0, N, nullptr, "report federated job information if a member of one (there is none)"}, accept, "SCONTROL_FEDERATION"},
@@ -247,6 +254,8 @@ void run_words(Scontrol& run, const Words& words) {
       return run.fail("too few arguments for {} keyword", word);
     return run.fail("too few arguments for keyword:{}", word);
   }
+  if (run.looks_back && keyword->run != scontrol_show)
+    return run.fail("scontrol: error: --at is for \"show\", not for \"{}\"", keyword->name);
   keyword->run(run, Words(words.begin() + 1, words.end()));
 }
 
@@ -312,6 +321,11 @@ int cmd_scontrol(Context& context) {
   if (!rest) return rest.error();
   Scontrol run{context, {flags.one_line, flags.details}, flags.all, flags.quiet, flags.document};
   if (flags.document && flags.document->list) return list_document_styles(context);
+  if (flags.at) {
+    Controller* controller = run.controller();
+    if (controller == nullptr || look_back(context, *controller, *flags.at) != 0) return 1;
+    run.looks_back = true;
+  }
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
   if (flags.version) return print_version(context);
   if (flags.help || flags.usage) {

@@ -7,6 +7,7 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display.h"
+#include "cli/look_back.h"
 #include "cli/node_filter.h"
 #include "cli/options.h"
 #include "cli/sinfo_groups.h"
@@ -25,7 +26,7 @@ struct Sinfo {
   std::vector<std::string> partitions, nodes;
   bool nodes_given = false;
   std::optional<NodeStateFilter> states;
-  std::optional<std::string> format, long_format, sort;
+  std::optional<std::string> format, long_format, sort, at;
   std::optional<std::uint32_t> iterate;
   int verbose = 0;
   std::optional<DocumentStyle> document;  // --json, --yaml
@@ -49,6 +50,10 @@ OptionStatus set_nodes(Sinfo& s, Value v) {
   if (!hosts) return bad_option(fmt::format("Invalid node name {}", v), 1);
   s.nodes = *hosts;
   s.nodes_given = true;
+  return {};
+}
+OptionStatus set_at(Sinfo& s, Value v) {
+  s.at = std::string(v);
   return {};
 }
 OptionStatus set_states(Sinfo& s, Value v) {
@@ -104,6 +109,7 @@ constexpr auto N = Takes::Nothing;
 constexpr auto M = Takes::Maybe;
 // clang-format off
 constexpr Option<Sinfo> kOptions[] = {
+    {{"at", 0, V, "time", "show nodes and partitions as they were at that time"}, set_at},
     {{"all", 'a', N, nullptr, "show all partitions (including hidden and those\nnot accessible)"}, flag<&Sinfo::all>, "SINFO_ALL"},
     {{"clusters", 'M', V, "names", "clusters to issue commands to: this one's name, or all", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
     {{"dead", 'd', N, nullptr, "show only non-responding nodes"}, flag<&Sinfo::dead>},
@@ -326,6 +332,15 @@ int cmd_sinfo(Context& context) {
     return 1;
   }
   if (options.document && options.document->list) return list_document_styles(context);
+  if (options.at) {
+    if (options.iterate) {
+      context.error("--at with --iterate is not supported yet");
+      return 1;
+    }
+    const auto then = context.controller();
+    if (then)
+      if (const int status = look_back(context, **then, *options.at); status != 0) return status;
+  }
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
   const auto controller = context.controller();
   if (!controller) {

@@ -62,7 +62,7 @@ constexpr Native kNative[] = {
     {"accounting", cmd_accounting, "say how the accounting service stands"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
-    {"history", cmd_sacct, "show jobs of the past (sacct)"},
+    {"history", cmd_history, "show jobs of the past (sacct), or with --events what was done to one"},
     {"image", cmd_image, "import, list and remove container images"},
     {"nodes", nodes, "show nodes (sinfo)"},
     {"show", control<kShow>, "show one job, node, partition or the configuration (scontrol show)"},

@@ -11,6 +11,7 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/job_target.h"
+#include "cli/look_back.h"
 #include "cli/options.h"
 #include "cli/squeue_columns.h"
 #include "cli/squeue_sort.h"
@@ -37,7 +38,7 @@ struct Squeue {
   ClusterList clusters;
   bool all = false, by_partition = false;
   bool no_convert = false, me = false, not_me = false, only_state = false;
-  std::optional<std::string> format, long_format, sort;
+  std::optional<std::string> format, long_format, sort, at;
   std::optional<std::uint32_t> iterate;
   bool help = false, usage = false, version = false;
   int verbose = 0;
@@ -159,6 +160,10 @@ OptionStatus set_sort(Squeue& s, Value v) {
   s.sort = std::string(v);
   return {};
 }
+OptionStatus set_at(Squeue& s, Value v) {
+  s.at = std::string(v);
+  return {};
+}
 OptionStatus set_iterate(Squeue& s, Value v) {
   const auto value = text::parse_decimal32(v);
   if (!value || *value == 0) return bad_option(fmt::format("--iterate={}\n", v), 1);
@@ -180,6 +185,7 @@ constexpr auto M = Takes::Maybe;
 constexpr Option<Squeue> kOptions[] = {
     {{"account", 'A', V, "account(s)", "comma separated list of accounts\nto view, default is all accounts"}, filter_words<&wire::JobFilter::accounts>, "SQUEUE_ACCOUNT"},
     {{"all", 'a', N, nullptr, "display jobs in hidden partitions"}, flag<&Squeue::all>, "SQUEUE_ALL"},
+    {{"at", 0, V, "time", "show the jobs as they were at that time"}, set_at},
     {{"array-unique", 0, N, nullptr, "display one unique pending job array\nelement per line (always done)"}, accept, "SQUEUE_ARRAY_UNIQUE"},
     {{"clusters", 'M', V, "cluster_name", "cluster to issue commands to: this one's name, or all", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
     {{"expand-patterns", 0, N, nullptr, "expand file name patterns (always done)"}, accept, "SQUEUE_EXPAND_PATTERNS"},
@@ -465,6 +471,15 @@ int cmd_squeue(Context& context) {
   options.filter.hide =
       !options.all && !context.is_root && options.filter.partitions.empty() && options.filter.jobs.empty();
   if (options.document && options.document->list) return list_document_styles(context);
+  if (options.at) {
+    if (options.show_steps || options.iterate) {
+      context.error("--at with --{} is not supported yet", options.show_steps ? "steps" : "iterate");
+      return 1;
+    }
+    const auto then = context.controller();
+    if (then)
+      if (const int status = look_back(context, **then, *options.at); status != 0) return status;
+  }
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
 
   if (options.show_steps) {

@@ -11,6 +11,7 @@ namespace spur::cli {
 
 int cmd_accounting(Context& context);
 int cmd_explain(Context& context);
+int cmd_history(Context& context);
 int cmd_image(Context& context);
 int cmd_sacct(Context& context);
 int cmd_sacctmgr(Context& context);

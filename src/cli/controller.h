@@ -73,6 +73,9 @@ class Controller {
   virtual Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place,
                                                               const wire::FileToFetch& file,
                                                               const wire::FetchSink& sink) = 0;
+  // From now on jobs(), cluster() and reservations() are asked for as they were then.
+  virtual void look_at(Time then) = 0;
+  virtual Result<wire::JobEventTable> job_events(const state::JobTarget& target) = 0;
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.

@@ -258,6 +258,11 @@ inline void fill(FakeController& controller) {
                   {"-C", "big", "", kTestNow + minutes(30), Certainty::ByLimits},
                   {"-c", "2", "1", kTestNow + minutes(40), Certainty::Promised},
                   {"-N", "2", "1", kTestNow + minutes(50), Certainty::Expected}};
+  wire::JobEventTable& past = controller.events[JobId(1)];
+  past.since = kTestNow - hours(24);
+  past.events = {{JobId(1), "1", 17, kTestNow - minutes(10), Uid(0), "user", "submitted", "name wrap, partition debug"},
+                 {JobId(1), "1", 18, kTestNow - minutes(9), {}, "scheduler", "started", "on n1"},
+                 {JobId(1), "1", 21, kTestNow - milliseconds(40'500), Uid(0), "controller", "suspended", ""}};
   controller.refuse_job = {{7, ErrorCode::PermissionDenied}, {6, ErrorCode::JobAlreadyDone}};
 }
 

@@ -37,6 +37,7 @@ class FakeController : public Controller {
   wire::ControllerClient::StepTicket ticket;
   wire::Forecast forecast;
   std::map<JobId, wire::JobExplanation> explanations;
+  std::map<JobId, wire::JobEventTable> events;
   bool down = false;
 
   Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
@@ -64,6 +65,13 @@ class FakeController : public Controller {
     if (down) return unreachable();
     const auto found = explanations.find(job);
     if (found == explanations.end()) return fail(ErrorCode::InvalidJobId);
+    return found->second;
+  }
+  void look_at(Time then) override { calls.push_back(fmt::format("look at {}", to_micros(then))); }
+  Result<wire::JobEventTable> job_events(const state::JobTarget& target) override {
+    if (down) return unreachable();
+    const auto found = events.find(target.id);
+    if (found == events.end()) return fail(ErrorCode::InvalidJobId);
     return found->second;
   }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override {

@@ -21,6 +21,7 @@ struct Scontrol {
   std::optional<DocumentStyle> document;  // --json, --yaml
   int exit_status = 0;
   bool quit = false;
+  bool looks_back = false;  // --at
 
   // "word: text" on stderr unless quiet; the exit status becomes 1.
   template <class... Args>

@@ -293,6 +293,10 @@ void scontrol_show(Scontrol& run, const Words& words) {
   const auto found = std::ranges::find_if(
       kEntities, [&](const EntityWord& known) { return abbreviates(first.key, known.name, known.letters); });
   if (found == std::end(kEntities)) return run.fail("invalid entity:{} for keyword:show ", first.key);
+  const bool had_past = found->entity == Entity::Job || found->entity == Entity::Node ||
+                        found->entity == Entity::Partition || found->entity == Entity::Reservation;
+  if (run.looks_back && !had_past)
+    return run.fail("scontrol: error: show {} with --at is not supported yet", found->name);
   switch (found->entity) {
     case Entity::Aliases:
       return show_aliases(run, argument);

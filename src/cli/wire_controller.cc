@@ -20,6 +20,10 @@ class WireController final : public Controller {
   Result<wire::Forecast> will_run(const std::vector<model::JobSpec>& components) override {
     return client_.will_run(components);
   }
+  void look_at(Time then) override { client_.look_at(then); }
+  Result<wire::JobEventTable> job_events(const state::JobTarget& target) override {
+    return client_.job_events(target);
+  }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override { return client_.jobs(filter); }
   Result<wire::ClusterTable> cluster() override { return client_.cluster(); }
   Result<model::ClusterConfig> config() override { return client_.config(); }

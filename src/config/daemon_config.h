@@ -75,6 +75,8 @@ struct DaemonConfig {
   EtcdConfig etcd;
   seconds batch_sched_delay{3};     // how long a burst of submissions may delay starts; 0: not at all
   std::uint32_t snapshot_mib = 64;  // of journal, after which the state is written anew and the journal cut
+  std::uint32_t history_days = 7;        // of the past are kept at least; 0: none is
+  std::uint32_t history_max_mib = 2048;  // of disk, whatever history_days says; 0: none is kept
 
   std::uint16_t agent_port = kAgentPort;  // where the node's own Port does not say otherwise
   std::string agent_listen = "[::]";      // host part only, see agent_listen_address()

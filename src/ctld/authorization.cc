@@ -40,6 +40,8 @@ constexpr std::array kTable = {
     Row{"GetStatistics", Rule::Authenticated, Where::Any},
     Row{"SetDebug", Rule::Admin, Where::Any},
     Row{"TopJobs", Rule::OwnerOrAdmin},
+    // Also of jobs that the controller has forgotten; the call looks who the owner was.
+    Row{"JobEvents", Rule::OwnerOrAdmin, Where::Any},
     Row{"Connect", Rule::Node},
 };
 

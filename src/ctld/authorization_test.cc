@@ -77,6 +77,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"GetStatistics", "UR"},
       {"SetDebug", "R"},
       {"TopJobs", "UR"},
+      {"JobEvents", "UR"},
   };
   const std::map<char, Role> roles = {
       {'A', Role::Anonymous}, {'U', Role::User}, {'R', Role::Admin}, {'N', Role::NodeAgent}};

@@ -31,12 +31,12 @@ CommitQueue::CommitQueue(io::Clock& clock, io::Journal& journal, const std::uniq
                          Hooks hooks)
     : clock_(clock), journal_(journal), cluster_(cluster), hooks_(std::move(hooks)) {}
 
-void CommitQueue::push(state::Command command, Then then, IfFull if_full) {
+void CommitQueue::push(state::Command command, Then then, IfFull if_full, std::optional<Uid> by) {
   if (closed_) {
     if (then) refuse({std::move(then)}, *closed_);
     return;
   }
-  queue_.push_back({std::move(command), std::move(then), if_full});
+  queue_.push_back({std::move(command), std::move(then), if_full, by});
 }
 
 Duration CommitQueue::next_try() const {
@@ -47,7 +47,8 @@ void CommitQueue::pump() {
   if (!in_flight_.empty() || queue_.empty() || failed_) return;
   if (full_ && clock_.monotonic() < try_at_) return;
   // The stamp never goes back, whatever the wall clock does.
-  batch_ = {.at = std::max(clock_.now(), cluster_->view().as_of), .commands = {}};
+  batch_ = {
+      .at = std::max(clock_.now(), cluster_->view().as_of), .commands = {}, .by = {}, .shown_before = shown_};
   std::size_t bytes = 0;
   while (!queue_.empty() && batch_.commands.size() < kMaxCommandsPerBatch) {
     bytes += weight(queue_.front().command);
@@ -55,11 +56,13 @@ void CommitQueue::pump() {
     // A large request must not keep out what would fit without it.
     if (full_ && !in_flight_.empty() && in_flight_.back().if_full != queue_.front().if_full) break;
     batch_.commands.push_back(std::move(queue_.front().command));
+    batch_.by.push_back(queue_.front().by);
     in_flight_.push_back({std::move(queue_.front().then), queue_.front().if_full});
     queue_.pop_front();
   }
   std::string entry = wire::encode_batch(batch_);
   batch_bytes_ = entry.size();
+  if (hooks_.record) entry_ = entry;
   journal_.append(cluster_->index() + 1, std::move(entry), [this](Status status) {
     hooks_.post([this, status = std::move(status)]() mutable { on_durable(std::move(status)); });
   });
@@ -79,12 +82,23 @@ void CommitQueue::on_durable(Status status) {
   bytes_ += batch_bytes_;
   std::vector<state::Effect> effects;
   std::vector<state::OutboxRecord> records;
-  const auto outcomes = cluster_->apply(cluster_->index() + 1, batch_, &effects, hooks_.account ? &records : nullptr);
+  AppliedBatch done;
+  if (hooks_.record) done.before = cluster_->view();
+  done.outcomes = cluster_->apply(cluster_->index() + 1, batch_, &effects, hooks_.account ? &records : nullptr);
   if (!records.empty()) hooks_.account(cluster_->outbox().born, std::move(records));
   hooks_.publish();
+  shown_ = std::max(clock_.now(), batch_.at);
+  if (hooks_.record) {
+    done.index = cluster_->index();
+    done.entry = std::move(entry_);
+    done.batch = std::move(batch_);  // a caller that asks for more makes the next
+    done.after = cluster_->view();
+    done.shown = shown_;
+  }
   auto callers = std::exchange(in_flight_, {});
   for (std::size_t i = 0; i < callers.size(); ++i)
-    if (callers[i].then) callers[i].then(outcomes[i]);
+    if (callers[i].then) callers[i].then(done.outcomes[i]);
+  if (hooks_.record) hooks_.record(std::move(done));
   hooks_.applied(effects);
   pump();
 }
@@ -97,7 +111,7 @@ void CommitQueue::on_full(const Error& error) {
   std::deque<Entry> all;
   auto callers = std::exchange(in_flight_, {});
   for (std::size_t i = 0; i < callers.size(); ++i)
-    all.push_back({std::move(batch_.commands[i]), std::move(callers[i].then), callers[i].if_full});
+    all.push_back({std::move(batch_.commands[i]), std::move(callers[i].then), callers[i].if_full, batch_.by[i]});
   std::ranges::move(queue_, std::back_inserter(all));
   queue_.clear();
   std::vector<Then> refused;
@@ -120,6 +134,7 @@ void CommitQueue::refuse(const std::vector<Then>& callers, const Error& error) {
 void CommitQueue::close(const Error& why) {
   closed_ = why;
   full_ = false;
+  shown_ = {};  // the next batch is not ours
   std::vector<Then> refused;
   for (Caller& caller : in_flight_)
     if (caller.then) refused.push_back(std::move(caller.then));

@@ -25,6 +25,16 @@
 
 namespace spur::ctld {
 
+// A batch that was applied, and all that can be told about it, for those who keep the history (history.h).
+struct AppliedBatch {
+  std::uint64_t index = 0;
+  std::string entry;  // the bytes in the journal
+  state::Batch batch;
+  std::vector<state::Outcome> outcomes;  // of each command
+  model::View before, after;
+  Time shown;  // when `after` was published here; as far as is known
+};
+
 class CommitQueue {
  public:
   using Then = std::function<void(const state::Outcome&)>;
@@ -39,13 +49,16 @@ class CommitQueue {
     std::function<void(std::string)> log;
     // What accounting must know of the batch; empty: nobody asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
+    // After all callers were answered; empty: no history is kept.
+    std::function<void(AppliedBatch)> record = {};
   };
   enum class IfFull : std::uint8_t { Wait, Refuse };  // what becomes of a command for which there is no space
 
   // `cluster` may be replaced (recovery) until the first push.
   CommitQueue(io::Clock& clock, io::Journal& journal, const std::unique_ptr<state::Cluster>& cluster, Hooks hooks);
 
-  void push(state::Command command, Then then = {}, IfFull if_full = IfFull::Wait);
+  // `by`: the user who asked for it.
+  void push(state::Command command, Then then = {}, IfFull if_full = IfFull::Wait, std::optional<Uid> by = {});
   // Commands are taken from the start and after open(); not after close().
   void open() { closed_.reset(); }
   void close(const Error& why);
@@ -64,6 +77,7 @@ class CommitQueue {
     state::Command command;
     Then then;
     IfFull if_full = IfFull::Wait;
+    std::optional<Uid> by = {};
   };
   struct Caller {
     Then then;
@@ -79,6 +93,8 @@ class CommitQueue {
   Hooks hooks_;
   std::deque<Entry> queue_;
   state::Batch batch_;              // in flight
+  std::string entry_;               // its bytes, where history is kept
+  Time shown_;                      // when the batch before it was published; not set: not here
   std::vector<Caller> in_flight_;
   std::uint64_t bytes_ = 0, batch_bytes_ = 0;
   bool failed_ = false, full_ = false;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/spent_minutes.h"
+#include "ctld/history.h"
 #include "sched/reservation_choice.h"
 #include "state/reservations.h"
 #include "wire/command_codec.h"
@@ -48,7 +49,9 @@ Controller::Controller(Doors doors)
                 .applied = [this](const auto& effects) { on_applied(effects); },
                 .fatal = [this](const Error& error) { doors_.fatal(error); },
                 .log = [this](std::string line) { doors_.log(std::move(line)); },
-                .account = doors_.account}),
+                .account = doors_.account,
+                .record = doors_.history ? [this](AppliedBatch done) { doors_.history->add(std::move(done)); }
+                                         : std::function<void(AppliedBatch)>{}}),
       dispatcher_(doors_.clock, doors_.agents,
                   {.view = [this]() -> const model::View& { return cluster_->view(); },
                    .propose = [this](state::Command c, auto then) { propose(std::move(c), std::move(then)); },
@@ -65,13 +68,21 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   if (recovery.snapshot_index > 0) {
     SPUR_ASSIGN(auto image, wire::decode_image(recovery.snapshot));
     SPUR_ASSIGN(cluster_, state::Cluster::from_image(std::move(image)));
-    recovery.snapshot = {};
   }
+  if (doors_.history) {
+    const std::uint64_t last = recovery.snapshot_index + recovery.entries.size();
+    Time from = cluster_->view().as_of;
+    if (recovery.snapshot_index == 0 && !recovery.entries.empty()) {
+      SPUR_ASSIGN(const auto first, wire::decode_batch(recovery.entries.front()));
+      from = first.at;
+    }
+    doors_.history->begin({recovery.snapshot_index, from, std::move(recovery.snapshot)},
+                          doors_.journal.shared() ? std::nullopt : std::optional(last));
+  }
+  recovery.snapshot = {};
   for (const auto& entry : recovery.entries) {
     SPUR_ASSIGN(const auto batch, wire::decode_batch(entry));
-    std::vector<state::OutboxRecord> records;
-    cluster_->apply(cluster_->index() + 1, batch, nullptr, doors_.account ? &records : nullptr);
-    if (!records.empty()) doors_.account(cluster_->outbox().born, std::move(records));
+    replay(cluster_->index() + 1, entry, batch);
   }
   (void)cluster_->take_changes();
   own_config_ = std::move(config);
@@ -87,17 +98,27 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   return {};
 }
 
-void Controller::set_config(model::ClusterConfig config, DoneReply reply) {
+// A batch that is in the journal, whoever put it there.
+void Controller::replay(std::uint64_t index, const std::string& entry, const state::Batch& batch) {
+  std::vector<state::OutboxRecord> records;
+  const model::View before = cluster_->view();
+  auto outcomes = cluster_->apply(index, batch, nullptr, doors_.account ? &records : nullptr);
+  if (!records.empty()) doors_.account(cluster_->outbox().born, std::move(records));
+  if (doors_.history)
+    doors_.history->add({index, entry, batch, std::move(outcomes), before, cluster_->view(), batch.at});
+}
+
+void Controller::set_config(model::ClusterConfig config, DoneReply reply, std::optional<Uid> by) {
   propose(
       state::SetConfig{std::move(config)},
       [this, reply = std::move(reply)](const state::Outcome& outcome) {
         for (const std::string& note : outcome.notes) doors_.log("warning: " + note);
         reply(outcome.status);
       },
-      IfFull::Refuse);
+      IfFull::Refuse, by);
 }
 
-void Controller::propose(state::Command command, CommitQueue::Then then, IfFull if_full) {
+void Controller::propose(state::Command command, CommitQueue::Then then, IfFull if_full, std::optional<Uid> by) {
   if (frees_or_adds_work(command)) {
     commits_.push(
         std::move(command),
@@ -105,9 +126,9 @@ void Controller::propose(state::Command command, CommitQueue::Then then, IfFull 
           if (outcome.status && ready_) pace_.want();
           if (then) then(outcome);
         },
-        if_full);
+        if_full, by);
   } else {
-    commits_.push(std::move(command), std::move(then), if_full);
+    commits_.push(std::move(command), std::move(then), if_full, by);
   }
   commits_.pump();
 }
@@ -335,14 +356,22 @@ Duration Controller::next_timer() const {
 // ---- snapshots: encoded elsewhere from shared, immutable records; stored by the journal.
 
 void Controller::maybe_snapshot() {
-  if (snapshotting_ || commits_.bytes_since_snapshot() + followed_bytes_ < doors_.snapshot_bytes) return;
+  const bool log_is_long = commits_.bytes_since_snapshot() + followed_bytes_ >= doors_.snapshot_bytes;
+  const bool for_history = doors_.history && doors_.history->wants_image();
+  if (snapshotting_ || (!log_is_long && !for_history)) return;
   snapshotting_ = true;
-  followed_bytes_ = 0;
-  commits_.reset_snapshot_counter();
+  if (log_is_long) {
+    followed_bytes_ = 0;
+    commits_.reset_snapshot_counter();
+  }
+  if (doors_.history) doors_.history->on_image(cluster_->index());
   auto image = std::make_shared<state::Cluster::Image>(cluster_->image());
-  doors_.in_background([this, image] {
+  const Time shown = std::max(doors_.clock.now(), image->as_of);
+  doors_.in_background([this, image, shown, log_is_long] {
     auto bytes = std::make_shared<std::string>(wire::encode_image(*image));
     const std::uint64_t index = image->index;
+    if (doors_.history) doors_.history->add_image({index, shown, *bytes});
+    if (!log_is_long) return doors_.post([this] { snapshotting_ = false; });
     const auto save = [this, bytes, index] {
       doors_.post([this, bytes, index] {
         doors_.journal.save_snapshot(index, std::move(*bytes), [this](Status status) {
@@ -354,11 +383,14 @@ void Controller::maybe_snapshot() {
         });
       });
     };
-    // What a replay of the log would make again for accounting must be safe without it.
+    // What a replay of the log would make again for the history and for accounting must be safe without it.
+    const auto when_recorded = [this, save] {
+      doors_.history ? doors_.history->when_recorded(save) : save();
+    };
     if (doors_.when_accounted)
-      doors_.when_accounted(image->outbox.next - 1, save);
+      doors_.when_accounted(image->outbox.next - 1, when_recorded);
     else
-      save();
+      when_recorded();
   });
 }
 

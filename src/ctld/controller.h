@@ -37,6 +37,8 @@
 
 namespace spur::ctld {
 
+class History;
+
 struct SubmitReply {
   JobId job;
   bool repeated = false;
@@ -78,6 +80,7 @@ class Controller {
     // nobody asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
     std::function<void(std::uint64_t number, std::function<void()> then)> when_accounted = {};
+    History* history = nullptr;  // what was applied, to look back; null: none is kept
     std::function<void(const state::Cluster&)> on_lead = {};  // before the first request is taken
     std::function<void()> on_step_down = {};
     Statistics* statistics = nullptr;         // null: nothing is counted
@@ -168,12 +171,14 @@ class Controller {
   void replace_reserved_nodes();
   void propose_preemption(sched::Preemption preemption);
   state::JobTarget record_target(JobId id) const;
-  void set_config(model::ClusterConfig config, DoneReply reply);
+  void set_config(model::ClusterConfig config, DoneReply reply, std::optional<Uid> by = {});
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;
+  void replay(std::uint64_t index, const std::string& entry, const state::Batch& batch);
   void maybe_snapshot();
   using IfFull = CommitQueue::IfFull;
-  void propose(state::Command command, CommitQueue::Then then = {}, IfFull if_full = IfFull::Wait);
+  void propose(state::Command command, CommitQueue::Then then = {}, IfFull if_full = IfFull::Wait,
+               std::optional<Uid> by = {});
   // The jobs that a target means, each of which the caller may touch; else the error of the first that he may not.
   Result<std::vector<const model::Job*>> resolve(const model::Caller& caller, const state::JobTarget& target) const;
   Status check_update(const model::Caller& caller, const state::UpdateJob& update);

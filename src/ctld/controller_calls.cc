@@ -214,25 +214,17 @@ void ControllerCalls::explain_job(const Caller&, const v1::ExplainJobRequest& re
 
 // ---- looking
 
-Result<std::shared_ptr<JobChunks>> ControllerCalls::list_jobs(const Caller& caller,
-                                                              const v1::ListJobsRequest& request) {
-  wire::JobFilter filter;
-  SPUR_TRY(wire::from_proto(request, &filter));
-  const auto picture = core_.picture();
-  if (filter.hide && !caller.is_admin())
-    filter.hidden = hidden_partitions(picture->view, caller.uid, caller.gid, options_.groups_of);
-  return std::make_shared<JobChunks>(picture, filter, caller, now(picture->view));
-}
-
-void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest&, Answer<v1::GetClusterReply> answer) {
-  const auto picture = core_.picture();
-  v1::GetClusterReply reply;
-  reply.set_as_of_us(to_micros(picture->view.as_of));
-  reply.set_cluster_name(picture->view.config->cluster_name);
-  picture->view.nodes.for_each(
-      [&](std::uint32_t, const model::NodePtr& node) { wire::to_proto(*node, reply.add_nodes()); });
-  for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
-  answer(std::move(reply));
+void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest& request,
+                                  Answer<v1::GetClusterReply> answer) {
+  look(request.at_us(), refusal(answer), [answer](const std::shared_ptr<const Picture>& picture, Time) {
+    v1::GetClusterReply reply;
+    reply.set_as_of_us(to_micros(picture->view.as_of));
+    reply.set_cluster_name(picture->view.config->cluster_name);
+    picture->view.nodes.for_each(
+        [&](std::uint32_t, const model::NodePtr& node) { wire::to_proto(*node, reply.add_nodes()); });
+    for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
+    answer(std::move(reply));
+  });
 }
 
 void ControllerCalls::get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply> answer) {

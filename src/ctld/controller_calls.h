@@ -41,6 +41,7 @@ class ControllerCalls {
       Error refusal{};
     };
     std::function<Following()> following{};
+    History* history = nullptr;  // null: none is kept
     // For ages of jobs; empty: the stamp of the last change.
     std::function<Time()> now{};
   };
@@ -89,8 +90,9 @@ class ControllerCalls {
           answer(std::move(result));
         };
   }
-  // The one call with many answers; the caller pulls them.
-  Result<std::shared_ptr<JobChunks>> list_jobs(const Caller&, const v1::ListJobsRequest&);
+  // The one call with many answers; the caller pulls them. The request need not live any longer.
+  void list_jobs(const Caller&, const v1::ListJobsRequest&, Answer<std::shared_ptr<JobChunks>>);
+  void job_events(const Caller&, const v1::JobEventsRequest&, Answer<v1::JobEventsReply>);
 
   std::shared_ptr<const Picture> picture() const { return core_.picture(); }
   // NotLeader, or Unreachable where nobody leads, for calls that another controller has to answer. `consistent`: the
@@ -106,6 +108,14 @@ class ControllerCalls {
   void change_job(const Caller& caller, const v1::JobTarget& target, Answer<v1::Done> answer, ActOnJob act);
 
   Time now(const model::View& view) const;
+  // The present picture, or the one of `at_us` if that is not 0, and the time it is looked at; perhaps later and on
+  // another thread.
+  using Look = std::function<void(std::shared_ptr<const Picture>, Time)>;
+  void look(std::int64_t at_us, std::function<void(const Error&)> refuse, Look use);
+  template <class Reply>
+  static std::function<void(const Error&)> refusal(Answer<Reply> answer) {
+    return [answer = std::move(answer)](const Error& error) { answer(std::unexpected(error)); };
+  }
   // The components behind the first of a heterogeneous job.
   Result<Controller::Specs> take_more(const google::protobuf::RepeatedPtrField<v1::JobSpec>& components,
                                       const Caller& caller);

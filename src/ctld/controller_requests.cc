@@ -91,7 +91,7 @@ void Controller::change_job(const model::Caller& caller, C command, DoneReply re
   if (auto jobs = resolve(caller, command.target); !jobs) return reply(std::unexpected(jobs.error()));
   propose(
       std::move(command), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
-      IfFull::Refuse);
+      IfFull::Refuse, caller.uid);
 }
 
 // -S means something only where the site lets jobs decide about such cores; then it comes with the whole node.
@@ -138,7 +138,7 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
         if (!outcome.status) return reply(std::unexpected(outcome.status.error()));
         reply(SubmitReply{outcome.job, outcome.repeated});
       },
-      IfFull::Refuse);
+      IfFull::Refuse, caller.uid);
 }
 
 void Controller::set_accounts(model::AccountsUpdate update, DoneReply reply) {
@@ -159,7 +159,7 @@ void Controller::cancel(const model::Caller& caller, state::JobTarget target, in
                              .exit = {}};
     return propose(
         std::move(command), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
-        IfFull::Refuse);
+        IfFull::Refuse, caller.uid);
   }
   bool any = false;
   for (const auto* job : *jobs) {
@@ -253,14 +253,14 @@ void Controller::update_node(const model::Caller& caller, state::UpdateNode upda
   update.by = caller.uid;
   propose(
       std::move(update), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
-      IfFull::Refuse);
+      IfFull::Refuse, caller.uid);
 }
 
 void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply) {
   if (!caller.is_admin()) return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
   own_config_ = config;
   if (doors_.journal.shared() && !ready_) return reply({});  // for when it leads
-  set_config(std::move(config), std::move(reply));
+  set_config(std::move(config), std::move(reply), caller.uid);
 }
 
 void Controller::complete_allocation(const model::Caller& caller, JobId id, model::ExitStatus exit, DoneReply reply) {
@@ -276,7 +276,8 @@ void Controller::complete_allocation(const model::Caller& caller, JobId id, mode
                            .by_user = false,
                            .by = caller.uid,
                            .exit = exit},
-          [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); });
+          [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); }, IfFull::Wait,
+          caller.uid);
 }
 
 void Controller::wait_job(JobId id, Until until, std::function<void(Result<model::JobPtr>)> reply) {

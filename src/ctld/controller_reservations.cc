@@ -30,7 +30,7 @@ void Controller::create_reservation(const model::Caller& caller, const model::Re
         if (!outcome.status) return reply(std::unexpected(outcome.status.error()));
         reply(outcome.name);
       },
-      IfFull::Refuse);
+      IfFull::Refuse, caller.uid);
 }
 
 void Controller::update_reservation(const model::Caller& caller, const model::ReservationChange& change,
@@ -41,7 +41,7 @@ void Controller::update_reservation(const model::Caller& caller, const model::Re
   if (!made) return reply(std::unexpected(std::move(made.error())));
   propose(
       state::UpdateReservation{*std::move(made)},
-      [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); }, IfFull::Refuse);
+      [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); }, IfFull::Refuse, caller.uid);
 }
 
 void Controller::delete_reservation(const model::Caller& caller, const std::string& name, DoneReply reply) {
@@ -51,7 +51,7 @@ void Controller::delete_reservation(const model::Caller& caller, const std::stri
   if (!caller.is_admin() && !own) return reply(not_admin());
   propose(
       state::DeleteReservation{name},
-      [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); }, IfFull::Refuse);
+      [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); }, IfFull::Refuse, caller.uid);
 }
 
 void Controller::edit_partition(const model::Caller& caller, PartitionEdit how, const model::PartitionConfig& wanted,
@@ -93,7 +93,7 @@ void Controller::edit_partition(const model::Caller& caller, PartitionEdit how, 
     if (!status && status.error().message.find("there is no node") != std::string::npos)
       return reply(fail(ErrorCode::InvalidNode, status.error().message));
     reply(std::move(status));
-  });
+  }, caller.uid);
 }
 
 }  // namespace spur::ctld

@@ -35,9 +35,7 @@ void Controller::on_entry(std::uint64_t index, const std::string& entry) {
   SPUR_CHECK_MSG(!ready_ && index == cluster_->index() + 1, "entries come in order, to those who follow");
   const auto batch = wire::decode_batch(entry);
   if (!batch) return doors_.fatal(batch.error());
-  std::vector<state::OutboxRecord> records;
-  cluster_->apply(index, *batch, nullptr, doors_.account ? &records : nullptr);
-  if (!records.empty()) doors_.account(cluster_->outbox().born, std::move(records));
+  replay(index, entry, *batch);
   (void)cluster_->take_changes();
   followed_bytes_ += entry.size();
   publish();

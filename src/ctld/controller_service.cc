@@ -16,8 +16,11 @@ using Unary = grpc::ServerUnaryReactor;
 
 class ListReactor final : public grpc::ServerWriteReactor<v1::JobChunk> {
  public:
-  explicit ListReactor(std::shared_ptr<JobChunks> chunks) : chunks_(std::move(chunks)) {}
-  void begin() { write(); }
+  void begin(std::shared_ptr<JobChunks> chunks) {
+    chunks_ = std::move(chunks);
+    write();
+  }
+  void refuse(grpc::Status status) { Finish(std::move(status)); }
   void OnWriteDone(bool ok) override { ok ? write() : Finish(grpc::Status::CANCELLED); }
   void OnDone() override { delete this; }
 
@@ -28,12 +31,6 @@ class ListReactor final : public grpc::ServerWriteReactor<v1::JobChunk> {
   }
   std::shared_ptr<JobChunks> chunks_;
   v1::JobChunk chunk_;
-};
-
-class RefusedList final : public grpc::ServerWriteReactor<v1::JobChunk> {
- public:
-  explicit RefusedList(grpc::Status status) { Finish(std::move(status)); }
-  void OnDone() override { delete this; }
 };
 
 // Waits for a job; the client may give up first. Whoever comes first finishes the call.
@@ -82,12 +79,12 @@ Unary* ControllerService::unary(Context* context, std::string_view method, const
 
 grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* context,
                                                                     const v1::ListJobsRequest* request) {
+  auto* reactor = new ListReactor();
   auto caller = admit(context, "ListJobs");
-  if (!caller) return new RefusedList(rpc_status(context, caller.error()));
-  auto chunks = calls_.list_jobs(*caller, *request);
-  if (!chunks) return new RefusedList(rpc_status(context, chunks.error()));
-  auto* reactor = new ListReactor(std::move(*chunks));
-  reactor->begin();
+  if (!caller) return reactor->refuse(rpc_status(context, caller.error())), reactor;
+  calls_.list_jobs(*caller, *request, [reactor, context](Result<std::shared_ptr<JobChunks>> chunks) {
+    chunks ? reactor->begin(*std::move(chunks)) : reactor->refuse(rpc_status(context, chunks.error()));
+  });
   return reactor;
 }
 
@@ -208,6 +205,11 @@ Unary* ControllerService::Shutdown(Context* context, const v1::ShutdownRequest* 
 Unary* ControllerService::CompleteAllocation(Context* context, const v1::CompleteAllocationRequest* request,
                                              v1::Done* reply) {
   return unary(context, "CompleteAllocation", request, reply, &ControllerCalls::complete_allocation);
+}
+
+Unary* ControllerService::JobEvents(Context* context, const v1::JobEventsRequest* request,
+                                    v1::JobEventsReply* reply) {
+  return unary(context, "JobEvents", request, reply, &ControllerCalls::job_events);
 }
 
 Unary* ControllerService::StepTicket(Context* context, const v1::StepTicketRequest* request,

@@ -45,6 +45,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* TopJobs(Context*, const v1::TopJobsRequest*, v1::Done*) override;
   Unary* WaitJob(Context*, const v1::WaitJobRequest*, v1::WaitJobReply*) override;
   Unary* CompleteAllocation(Context*, const v1::CompleteAllocationRequest*, v1::Done*) override;
+  Unary* JobEvents(Context*, const v1::JobEventsRequest*, v1::JobEventsReply*) override;
   Unary* StepTicket(Context*, const v1::StepTicketRequest*, v1::StepTicketReply*) override;
 
  private:

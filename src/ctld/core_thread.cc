@@ -70,6 +70,7 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .when_accounted = doors_.outbox ? [this](std::uint64_t number, std::function<void()> then) {
         doors_.outbox->when_spooled(number, std::move(then));
       } : std::function<void(std::uint64_t, std::function<void()>)>{},
+      .history = doors_.history,
       .on_lead = doors_.on_lead,
       .on_step_down = doors_.on_step_down,
       .statistics = doors_.statistics,

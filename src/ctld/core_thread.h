@@ -28,6 +28,7 @@ class CoreThread {
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
     AcctOutbox* outbox = nullptr;             // where records for accounting go; null: nowhere
+    History* history = nullptr;               // null: none is kept
     // This controller leads from now on, or leads no more; on the core thread.
     std::function<void(const state::Cluster&)> on_lead = {};
     std::function<void()> on_step_down = {};

@@ -131,7 +131,7 @@ bool JobChunks::next(v1::JobChunk* chunk) {
   if (at_ == jobs_.size() && !first_) return false;
   chunk_ = chunk;
   if (std::exchange(first_, false)) {
-    chunk->set_as_of_us(to_micros(picture_->view.as_of));
+    chunk->set_as_of_us(to_micros(now_));  // what runs has run until now
     chunk->set_cluster_name(picture_->view.config->cluster_name);
     chunk->set_unknown_job(unknown_);
   }

@@ -85,6 +85,7 @@ constexpr std::array kRows{
     row<v1::GetStatisticsRequest, v1::GetStatisticsReply, &ControllerCalls::get_statistics>("GetStatistics"),
     row<v1::SetDebugRequest, v1::Done, &ControllerCalls::set_debug>("SetDebug"),
     row<v1::TopJobsRequest, v1::Done, &ControllerCalls::top_jobs>("TopJobs"),
+    row<v1::JobEventsRequest, v1::JobEventsReply, &ControllerCalls::job_events>("JobEvents"),
     row<v1::WaitJobRequest, v1::WaitJobReply, &ControllerCalls::wait_job>("WaitJob"),
 };
 
@@ -97,7 +98,7 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
   if (!caller) return end(*reply, std::unexpected(caller.error()));
   if (auto allowed = authorize(request->method, *caller); !allowed) return end(*reply, allowed);
   if (auto role = calls_.check_role(request->method, false); !role) return end(*reply, role);
-  if (request->method == "ListJobs") return list_jobs(*caller, request->message, *reply);
+  if (request->method == "ListJobs") return list_jobs(*caller, request->message, std::move(reply));
   const auto row =
       std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == request->method; });
   if (row == kRows.end())
@@ -105,17 +106,18 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
   row->handle(calls_, row->method, *caller, request->message, std::move(reply));
 }
 
-void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message, LocalReply& reply) {
+void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message, std::shared_ptr<LocalReply> reply) {
   const auto request = parse<v1::ListJobsRequest>(message);
-  if (!request) return end(reply, std::unexpected(request.error()));
-  auto chunks = calls_.list_jobs(caller, **request);
-  if (!chunks) return end(reply, std::unexpected(chunks.error()));
-  auto chunk = std::make_shared<v1::JobChunk>();  // kept: its memory is used again for the next
-  reply.stream([chunks = std::move(*chunks), chunk](std::string* out) {
-    chunk->Clear();
-    const bool more = chunks->next(chunk.get());
-    more ? wire::append_local_message(chunk->SerializeAsString(), out) : wire::append_local_end({}, out);
-    return more;
+  if (!request) return end(*reply, std::unexpected(request.error()));
+  calls_.list_jobs(caller, **request, [reply = std::move(reply)](Result<std::shared_ptr<JobChunks>> chunks) {
+    if (!chunks) return end(*reply, std::unexpected(chunks.error()));
+    auto chunk = std::make_shared<v1::JobChunk>();  // kept: its memory is used again for the next
+    reply->stream([chunks = std::move(*chunks), chunk](std::string* out) {
+      chunk->Clear();
+      const bool more = chunks->next(chunk.get());
+      more ? wire::append_local_message(chunk->SerializeAsString(), out) : wire::append_local_end({}, out);
+      return more;
+    });
   });
 }
 

@@ -30,7 +30,7 @@ class LocalCalls {
   void take(Uid uid, Gid gid, std::string frame, std::shared_ptr<LocalReply> reply);
 
  private:
-  void list_jobs(const model::Caller& caller, std::string_view message, LocalReply& reply);
+  void list_jobs(const model::Caller& caller, std::string_view message, std::shared_ptr<LocalReply> reply);
   ControllerCalls& calls_;
   const Identify& identify_;
 };

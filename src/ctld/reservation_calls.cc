@@ -69,14 +69,15 @@ Time ControllerCalls::now(const model::View& view) const {
   return options_.now ? std::max(options_.now(), view.as_of) : view.as_of;
 }
 
-void ControllerCalls::get_reservations(const Caller&, const v1::GetReservationsRequest&,
+void ControllerCalls::get_reservations(const Caller&, const v1::GetReservationsRequest& request,
                                        Answer<v1::GetReservationsReply> answer) {
-  const auto picture = core_.picture();
-  v1::GetReservationsReply reply;
-  reply.set_as_of_us(to_micros(now(picture->view)));
-  for (const model::Reservation& reservation : *picture->view.reservations)
-    to_row(picture->view, reservation, reply.add_reservations());
-  answer(std::move(reply));
+  look(request.at_us(), refusal(answer), [answer](const std::shared_ptr<const Picture>& picture, Time at) {
+    v1::GetReservationsReply reply;
+    reply.set_as_of_us(to_micros(at));
+    for (const model::Reservation& reservation : *picture->view.reservations)
+      to_row(picture->view, reservation, reply.add_reservations());
+    answer(std::move(reply));
+  });
 }
 
 void ControllerCalls::create_reservation(const Caller& caller, const v1::CreateReservationRequest& request,

@@ -20,6 +20,7 @@
 #include "ctld/controller_service.h"
 #include "ctld/core_thread.h"
 #include "ctld/grpc_server.h"
+#include "ctld/history.h"
 #include "ctld/identify.h"
 #include "ctld/local_calls.h"
 #include "ctld/replica_service.h"
@@ -32,6 +33,7 @@
 #include "os/credentials.h"
 #include "os/daemon.h"
 #include "os/files.h"
+#include "os/history_file.h"
 #include "os/local_socket.h"
 #include "os/log.h"
 #include "os/name_lookup.h"
@@ -73,7 +75,8 @@ Result<std::string> move_state_aside(const std::string& dir) {
     if (errno != EEXIST) return os::fail_errno("cannot create " + aside, errno);
     aside = fmt::format("{}/cleared-{}-{}", dir, ::time(nullptr), n);
   }
-  for (const char* name : {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.mark"}) {
+  for (const char* name : {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.mark",
+                           "history.sqlite", "history.sqlite-wal", "history.sqlite-shm"}) {
     const std::string from = dir + "/" + name;
     if (::access(from.c_str(), F_OK) == 0 && ::rename(from.c_str(), (aside + "/" + name).c_str()) != 0)
       return os::fail_errno("cannot move " + from, errno);
@@ -91,6 +94,8 @@ std::string needs_restart(const config::Loaded& now, const config::Loaded& fresh
   compare("the state directory", now.daemon.state_dir, fresh.daemon.state_dir);
   compare("the address to listen on", now.daemon.controller_listen, fresh.daemon.controller_listen);
   compare("the credential socket", config::auth_socket(now.daemon), config::auth_socket(fresh.daemon));
+  compare("how much history is kept", now.daemon.history_days, fresh.daemon.history_days);
+  compare("how much history is kept", now.daemon.history_max_mib, fresh.daemon.history_max_mib);
   compare("batch_sched_delay", now.daemon.batch_sched_delay, fresh.daemon.batch_sched_delay);
   compare("the pid file", config::controller_pid_file(now.daemon), config::controller_pid_file(fresh.daemon));
   return out;
@@ -189,6 +194,7 @@ class Spurctld {
     server_->stop(std::chrono::seconds(1));
     if (outbox_) outbox_->stop();  // it speaks to the core
     core_->stop();
+    if (history_) history_->stop();
     programs_.reset();
     journal_.reset();  // others lead from here on
     group_.reset();
@@ -246,6 +252,8 @@ class Spurctld {
     if (opened || !options_.ignore_damage || opened.error().code != ErrorCode::Corrupt) return opened;
     log_.error("{}", opened.error().message);
     core_.reset();
+    history_.reset();
+    history_file_.reset();
     journal_.reset();
     SPUR_TRY(clear_state());
     return open();
@@ -311,6 +319,24 @@ class Spurctld {
     return {};
   }
 
+  // A history that cannot be opened is no reason not to serve.
+  void open_history() {
+    const auto& daemon = loaded_.daemon;
+    history_.reset();
+    history_file_.reset();
+    if (daemon.history_days == 0 || daemon.history_max_mib == 0) return;
+    auto file = os::HistoryFile::open(daemon.state_dir);
+    if (!file) return log_.error("no history is kept: {}", file.error().message);
+    history_file_ = *std::move(file);
+    history_ = std::make_unique<ctld::History>(
+        ctld::History::Doors{.store = *history_file_,
+                             .clock = clock_,
+                             .log = [this](const std::string& line) { log_line(line); },
+                             .keep = std::chrono::hours(24) * daemon.history_days,
+                             .max_bytes = std::uint64_t{daemon.history_max_mib} << 20,
+                             .image_bytes = std::uint64_t{daemon.snapshot_mib} << 20});
+  }
+
   std::vector<std::string> node_keys() const {
     std::vector<std::string> keys;
     const auto picture = core_ ? core_->picture() : nullptr;
@@ -326,6 +352,7 @@ class Spurctld {
       if (!journal_) SPUR_TRY(open_journal());
       if (!programs_) SPUR_TRY(open_programs());
       SPUR_TRY(open_outbox());
+      open_history();
       core_ = std::make_unique<ctld::CoreThread>(
           ctld::CoreThread::Doors{.clock = clock_,
                                   .journal = *journal_,
@@ -334,6 +361,7 @@ class Spurctld {
                                   .fatal = [this](const Error& error) { die(error); },
                                   .programs = programs_.get(),
                                   .outbox = outbox_.get(),
+                                  .history = history_.get(),
                                   .on_lead = [this](const state::Cluster& cluster) { lead(cluster); },
                                   .on_step_down =
                                       [this] {
@@ -461,6 +489,7 @@ class Spurctld {
                                        .names = {.user = os::user_by_name, .members = os::members_of_group},
                                        .groups_of = os::group_names_of,
                                        .following = following(),
+                                       .history = history_.get(),
                                        .now = [this] { return clock_.now(); }});
     service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
@@ -523,6 +552,8 @@ class Spurctld {
   std::unique_ptr<os::ThreadedHooks> programs_;
   std::unique_ptr<os::OutboxFile> spool_;
   std::unique_ptr<ctld::AcctOutbox> outbox_;
+  std::unique_ptr<os::HistoryFile> history_file_;
+  std::unique_ptr<ctld::History> history_;
   std::unique_ptr<ctld::CoreThread> core_;
   std::unique_ptr<ctld::Identify> identify_;
   std::unique_ptr<ctld::ControllerCalls> calls_;

@@ -233,10 +233,13 @@ using Command =
                  SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage, StepsEnded,
                  OutboxAcked>;
 
-// The unit of the journal: one stamp, some commands, applied in order.
+// The unit of the journal: one stamp, some commands, applied in order. What stands behind the commands is for those
+// who look back (ctld/history.h); apply does not see it.
 struct Batch {
   Time at;  // by the leader; never before the previous batch's
   std::vector<Command> commands;
+  std::vector<std::optional<Uid>> by{};  // who asked for each; none, or left out: nobody, the cluster itself
+  Time shown_before{};  // when the leader showed its users the state with the batch before; not set: not known
 };
 
 }  // namespace spur::state

@@ -340,6 +340,30 @@ Result<Time> parse_date(std::string_view text, Time now, DateSense sense) {
   return from_unix_seconds(*result);
 }
 
+Result<Time> parse_moment(std::string_view text, Time now) {
+  const std::size_t point = text.rfind('.');
+  const std::string_view whole = text.substr(0, point);
+  // A point may also stand between a month and a day.
+  const bool has_fraction = point != std::string_view::npos &&
+                            (starts_with_ignoring_case(text, "uts") ||
+                             (whole.size() >= 8 && whole[whole.size() - 3] == ':' && whole[whole.size() - 6] == ':'));
+  if (!has_fraction) {
+    auto when = parse_date(text, now, DateSense::Past);
+    if (when && starts_with_ignoring_case(text, "now")) *when += now - from_unix_seconds(to_unix_seconds(now));
+    return when;
+  }
+  const std::string_view digits = text.substr(point + 1);
+  const auto value = parse_decimal32(digits);
+  if (!value || digits.size() > 6)
+    return fail(ErrorCode::InvalidArgument,
+                fmt::format("Invalid time specification (pos={}): {}", point + 1, shown(text)));
+  std::uint32_t micros = *value;
+  for (std::size_t i = digits.size(); i < 6; ++i) micros *= 10;
+  auto when = parse_date(whole, now, DateSense::Past);
+  if (when) *when += Duration(micros);
+  return when;
+}
+
 std::string format_date(Time when) {
   const std::int64_t s = to_unix_seconds(when);
   if (!is_set(when) || s > kMaxSeconds || s < -kMaxSeconds / 4) return "Unknown";

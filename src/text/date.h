@@ -20,6 +20,10 @@ enum class DateSense : std::uint8_t { Coming, Past };
 // Whole seconds. The message is Slurm's: "Invalid time specification (pos=0): sometime".
 Result<Time> parse_date(std::string_view text, Time now, DateSense sense = DateSense::Coming);
 
+// For looking back: the same, and a fraction of a second behind HH:MM:SS or utsSECONDS, down to microseconds. "now" is
+// not rounded.
+Result<Time> parse_moment(std::string_view text, Time now);
+
 // "2026-11-15T19:20:18"; "Unknown" if `when` is not set. Years beyond 9999 are "Unknown" too.
 std::string format_date(Time when);
 // The same with another word for "not set": "N/A" (Deadline), "None" (SuspendTime, BootTime).

@@ -216,5 +216,23 @@ TEST(Date, ObeysSlurmTimeFormat) {
   for (const auto& row : rows) EXPECT_EQ(format_date(row.when, kNow, row.format), row.text) << row.format;
 }
 
+TEST(Date, MomentsHaveFractions) {
+  const Time now = from_unix_seconds(1'800'000'000);
+  const auto micros = [&](std::string_view text) -> std::int64_t {
+    const auto when = parse_moment(text, now);
+    return when ? to_micros(*when) : -1;
+  };
+  EXPECT_EQ(micros("uts1700000000"), 1'700'000'000'000'000);
+  EXPECT_EQ(micros("uts1700000000.5"), 1'700'000'000'500'000);
+  EXPECT_EQ(micros("uts1700000000.000001"), 1'700'000'000'000'001);
+  EXPECT_EQ(micros("now-5minutes"), 1'799'999'700'000'000);
+  EXPECT_EQ(to_micros(*parse_moment("now-1", now + Duration(7))), 1'799'999'999'000'007);
+  EXPECT_EQ(micros("2026-03-04T05:06:07.25") - micros("2026-03-04T05:06:07"), 250'000);
+  EXPECT_EQ(micros("05:06:07.250000") - micros("05:06:07"), 250'000);
+  EXPECT_NE(micros("03.04.26"), -1);  // a date, not a fraction
+  for (const char* bad : {"uts1700000000.", "uts1700000000.1234567", "2026-03-04T05:06:07.x", "05:06.5", "", "uts.5"})
+    EXPECT_EQ(micros(bad), -1) << bad;
+}
+
 }  // namespace
 }  // namespace spur::text

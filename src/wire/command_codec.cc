@@ -4,6 +4,8 @@
 
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "spur/v1/journal.pb.h"
 #include "wire/config_codec.h"
@@ -275,6 +277,9 @@ std::string encode_batch(const state::Batch& batch) {
   proto->mutable_commands()->Reserve(static_cast<int>(batch.commands.size()));
   for (const auto& command : batch.commands)
     std::visit([&](const auto& c) { put(c, proto->add_commands(), Texts{.writer = &blobs}); }, command);
+  for (std::size_t i = 0; i < std::min(batch.by.size(), batch.commands.size()); ++i)
+    if (batch.by[i]) proto->mutable_commands(static_cast<int>(i))->set_by(batch.by[i]->value);
+  if (is_set(batch.shown_before)) proto->set_shown_before_us(to_micros(batch.shown_before));
   std::string bytes(kEnvelopeBytes, '\0');
   SPUR_CHECK(proto->AppendToString(&bytes));
   seal_in_place(kKind, kFormat, &bytes);
@@ -294,8 +299,13 @@ Result<state::Batch> decode_batch(std::string_view bytes) {
   state::Batch batch;
   batch.at = from_micros(proto->at_us());
   batch.commands.reserve(static_cast<std::size_t>(proto->commands_size()));
-  for (const auto& command : proto->commands())
+  batch.shown_before = from_micros(proto->shown_before_us());
+  for (const auto& command : proto->commands()) {
     SPUR_TRY(take_command(command, &batch.commands.emplace_back(), Texts{.list = &blobs}));
+    if (!command.has_by()) continue;
+    batch.by.resize(batch.commands.size());
+    batch.by.back() = Uid(command.by());
+  }
   return batch;
 }
 

@@ -68,6 +68,24 @@ TEST(CommandCodec, DefaultsComeBack) {
   EXPECT_TRUE(same(batch, *back));
 }
 
+// Beside the commands, for those who look back; a journal from before they were noted has neither.
+TEST(CommandCodec, WhoAskedAndWhenItWasShownComeBack) {
+  state::Batch batch;
+  batch.commands = {state::ReservationsDue{}, state::ReleaseJob{{JobId{7}, {}}}, state::ReservationsDue{}};
+  batch.by = {std::nullopt, Uid(0)};
+  batch.shown_before = from_micros(1'800'000'000'000'123);
+  const auto back = decode_batch(encode_batch(batch));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->by, batch.by);
+  EXPECT_EQ(back->shown_before, batch.shown_before);
+  batch.by.clear();
+  batch.shown_before = {};
+  const auto bare = decode_batch(encode_batch(batch));
+  ASSERT_TRUE(bare);
+  EXPECT_TRUE(bare->by.empty());
+  EXPECT_FALSE(is_set(bare->shown_before));
+}
+
 TEST(CommandCodec, EqualEnvironmentsOfABatchAreStoredOnce) {
   const std::string text(100'000, 'x');
   state::Batch batch;

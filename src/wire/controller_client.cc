@@ -241,6 +241,7 @@ Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::u
 Result<JobTable> ControllerClient::jobs(const JobFilter& filter) {
   v1::ListJobsRequest request;
   to_proto(filter, &request);
+  request.set_at_us(to_micros(then_));
   JobListDecoder decoder;
   JobTable table;
   SPUR_TRY(channel_->stream("ListJobs", request, channel_->options.timeout,
@@ -248,10 +249,33 @@ Result<JobTable> ControllerClient::jobs(const JobFilter& filter) {
   return table;
 }
 
+Result<JobEventTable> ControllerClient::job_events(const state::JobTarget& target) {
+  v1::JobEventsRequest request;
+  to_proto(target, request.mutable_target());
+  v1::JobEventsReply reply;
+  SPUR_TRY(channel_->ask("JobEvents", request, &reply));
+  JobEventTable table{.events = {}, .more = reply.more(), .since = from_micros(reply.since_us())};
+  for (const auto& event : reply.events()) {
+    JobEvent& out = table.events.emplace_back();
+    out = {.job = JobId(event.job()),
+           .shown = event.shown(),
+           .entry = event.entry(),
+           .at = from_micros(event.at_us()),
+           .by = {},
+           .source = event.source(),
+           .what = event.what(),
+           .details = event.details()};
+    if (event.has_by()) out.by = Uid(event.by());
+  }
+  return table;
+}
+
 Result<ClusterTable> ControllerClient::cluster() {
   google::protobuf::Arena arena;
   auto* reply = google::protobuf::Arena::CreateMessage<v1::GetClusterReply>(&arena);
-  SPUR_TRY(channel_->ask("GetCluster", v1::GetClusterRequest{}, reply));
+  v1::GetClusterRequest request;
+  request.set_at_us(to_micros(then_));
+  SPUR_TRY(channel_->ask("GetCluster", request, reply));
   ClusterTable table;
   table.as_of = from_micros(reply->as_of_us());
   table.cluster_name = reply->cluster_name();
@@ -389,8 +413,10 @@ Status ControllerClient::update_node(const state::UpdateNode& update) {
 }
 
 Result<ReservationTable> ControllerClient::reservations() {
+  v1::GetReservationsRequest request;
+  request.set_at_us(to_micros(then_));
   v1::GetReservationsReply reply;
-  SPUR_TRY(channel_->ask("GetReservations", v1::GetReservationsRequest{}, &reply));
+  SPUR_TRY(channel_->ask("GetReservations", request, &reply));
   ReservationTable table;
   table.as_of = from_micros(reply.as_of_us());
   for (const auto& proto : reply.reservations()) {

@@ -152,6 +152,22 @@ struct ShareTable {
   std::vector<ShareRow> rows;
 };
 
+// What was done to a job, the oldest first.
+struct JobEvent {
+  JobId job;          // the record
+  std::string shown;  // "8_3", "8+1" or "8"
+  std::uint64_t entry = 0;
+  Time at;
+  std::optional<Uid> by;  // the user who asked for it; else
+  std::string source;     // where it came from
+  std::string what, details;
+};
+struct JobEventTable {
+  std::vector<JobEvent> events;
+  bool more = false;  // than are told
+  Time since;         // from when on there is history
+};
+
 enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
 
 class ControllerClient {
@@ -166,6 +182,9 @@ class ControllerClient {
   Result<JobId> submit(const model::JobSpec& spec, const std::string& token);
   Result<Forecast> will_run(const std::vector<model::JobSpec>& components);
   Result<JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task);
+  // From now on jobs(), cluster() and reservations() are asked for as they were then.
+  void look_at(Time then) { then_ = then; }
+  Result<JobEventTable> job_events(const state::JobTarget& target);
   Result<JobTable> jobs(const JobFilter& filter);
   Result<ClusterTable> cluster();
   Result<model::ClusterConfig> config();
@@ -214,6 +233,7 @@ class ControllerClient {
  private:
   struct Channel;
   std::unique_ptr<Channel> channel_;
+  Time then_;  // not set: now
 };
 
 }  // namespace spur::wire

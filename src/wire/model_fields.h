@@ -212,7 +212,7 @@ SPUR_STRUCT(state::ResetUsage, association)
 SPUR_STRUCT(state::PreemptJobs::Victim, job, epoch, how, grace)
 SPUR_STRUCT(state::PreemptJobs, beneficiary, allocation, victims)
 SPUR_STRUCT(state::PreemptionDue, job, epoch)
-SPUR_STRUCT(state::Batch, at, commands)
+SPUR_STRUCT(state::Batch, at, commands, by, shown_before)
 SPUR_STRUCT(state::Outbox, born, next, acked)
 SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares,
             accounts_revision, associations, users, usages, decayed, outbox)

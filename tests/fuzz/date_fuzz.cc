@@ -20,6 +20,10 @@ SPUR_FUZZ(date, "now+1hour", "now-2days", "tomorrow 10:00", "16:00:30 PM", "2030
     SPUR_CHECK(again.has_value() && format_date(*again) == text);
     SPUR_CHECK(!format_date(*when, now, "relative").empty());
   }
+  if (const auto moment = parse_moment(input, now))
+    SPUR_CHECK(is_set(*moment));
+  else
+    fuzz::check_message(moment.error());
   SPUR_CHECK(!format_date(now, now, input.substr(0, 200)).empty());
 }
 

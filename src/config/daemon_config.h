@@ -67,12 +67,24 @@ struct EtcdConfig {
   friend bool operator==(const EtcdConfig&, const EtcdConfig&) = default;
 };
 
+// The database as slurmdbd.conf describes it; accounting_database() makes a URL of it.
+struct StorageConfig {
+  enum class Kind : std::uint8_t { Unset, Sqlite, Postgres };
+  Kind kind = Kind::Unset;
+  std::string host, user, password, location;
+  std::uint16_t port = 0;
+  std::string archive_dir = "/tmp";  // as in Slurm
+  bool archive_jobs = false;
+  friend bool operator==(const StorageConfig&, const StorageConfig&) = default;
+};
+
 struct DaemonConfig {
   std::vector<ControllerHost> controllers{{"localhost", "localhost"}};  // the first is the primary
   std::uint16_t controller_port = kControllerPort;                      // what others dial
   std::vector<std::string> controller_listen{"[::]:6817"};              // "[::]" is both address families
   std::string state_dir = "/var/spool/spur";
   EtcdConfig etcd;
+  bool serve_configuration = false;  // SlurmctldParameters=enable_configless
   std::uint32_t snapshot_mib = 64;  // of journal, after which the state is written anew and the journal cut
 
   std::uint16_t agent_port = kAgentPort;  // where the node's own Port does not say otherwise
@@ -104,6 +116,7 @@ struct DaemonConfig {
   std::uint16_t accounting_port = kAccountingPort;
   std::string accounting_listen;           // where spurdbd listens; empty: everywhere, on its port
   std::string accounting_url;              // of spurdbd's database; empty: see accounting_database()
+  StorageConfig storage;                   // of slurmdbd.conf
   std::uint32_t accounting_keep_days = 0;  // ended jobs; 0: for ever
   std::string accounting_archive_dir;      // where older ones go; empty: nowhere
   LogConfig accounting_log;

@@ -83,11 +83,12 @@ Status set_storage_type(Target& target, const Value& value) {
     storage.kind = Sqlite;
     storage.location.clear();
     target.draft.warn(target.at,
-                      "StorageType: there is no MySQL here: a SQLite file below StateSaveLocation is used, and what is in the "
-                      "MySQL database stays there; accounting_storage/pgsql uses PostgreSQL");
+                      "StorageType: there is no MySQL here: a SQLite file below StateSaveLocation is used, and what is in "
+                      "the MySQL database stays there; accounting_storage/pgsql uses PostgreSQL");
   } else {
-    return bad(fmt::format("\"{}\" is none of accounting_storage/pgsql, accounting_storage/sqlite, accounting_storage/mysql",
-                           text::shown(value.text, 60)));
+    return bad(fmt::format(
+        "\"{}\" is none of accounting_storage/pgsql, accounting_storage/sqlite, accounting_storage/mysql",
+        text::shown(value.text, 60)));
   }
   return {};
 }
@@ -99,7 +100,10 @@ Status set_purge_jobs(Target& target, const Value& value) {
   const auto number = text::parse_decimal(text.substr(0, end), 100'000);
   std::string unit = text::lower(text.substr(end));
   if (!unit.ends_with('s')) unit += 's';
-  const std::uint64_t hours = unit == "s" || unit == "months" ? 30 * 24 : unit == "days" ? 24 : unit == "hours" ? 1 : 0;
+  const std::uint64_t hours = unit == "s" || unit == "months" ? 30 * 24
+                              : unit == "days"                ? 24
+                              : unit == "hours"               ? 1
+                                                              : 0;
   if (!number || hours == 0)
     return bad(fmt::format("\"{}\" is no number of hours, days or months", text::shown(value.text, 40)));
   target.draft.daemon.accounting_keep_days = static_cast<std::uint32_t>((*number * hours + 23) / 24);

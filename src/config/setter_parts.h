@@ -41,6 +41,7 @@ inline void warn_rest(Target& target, std::string_view key, const std::vector<st
 
 // The same with the reasons of the table of options (config/slurm_keys.h).
 inline void warn_of_options(Target& target, std::string_view key, const Value& value) {
+  if (target.draft.daemon_only) return;  // commands start often
   for (const std::string& remark : remarks_on_options(key, value.text))
     target.draft.warn(target.at, fmt::format("{}: {}", key, remark));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of one key with its value: its setter runs, or it is kept and named in a warning; either way it is noted
-// as a statement, so that import and export can write it again.
+// What becomes of one key with its value: its setter runs, or it is kept and named in a warning; either way it is
+// noted as a statement, so that import and export can write it again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,9 +67,11 @@ std::string slurm_text(const Kind& kind, const Value& value) {
     case Type::Number:
       return value.infinite ? "UNLIMITED" : fmt::format("{}", value.number);
     case Type::Time:
-      return parse_short_duration(value.text, &secs) ? text::format_time_limit(value.time, text::LimitStyle::Scontrol) : value.text;
+      if (!parse_short_duration(value.text, &secs)) return value.text;
+      return text::format_time_limit(value.time, text::LimitStyle::Scontrol);
     case Type::Span:
-      return parse_short_duration(value.text, &secs) ? text::format_clock(seconds(static_cast<std::int64_t>(secs))) : value.text;
+      if (!parse_short_duration(value.text, &secs)) return value.text;
+      return text::format_clock(seconds(static_cast<std::int64_t>(secs)));
     default:
       return value.text;
   }
@@ -109,6 +111,7 @@ Status take_slurm_pair(Scope scope, std::string_view key, std::string_view text,
   Value value;
   value.text = text;
   keep(target, whole, value);
+  if (draft.daemon_only) return {};
   const auto what = remarks(*name, text);
   if (!what.empty()) warn_once(draft, whole, what, at);
   note(target, {.scope = static_cast<std::uint8_t>(scope),

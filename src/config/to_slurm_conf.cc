@@ -24,7 +24,8 @@ Result<std::string> slurm_value(std::string_view name, const std::string& value)
   bool quotes = value.empty();
   for (const char c : value) {
     if (c == '\n' || c == '"')
-      return fail(ErrorCode::ConfigInvalid, fmt::format("{}: slurm.conf cannot hold quotes or line ends in a value", name));
+      return fail(ErrorCode::ConfigInvalid,
+                  fmt::format("{}: slurm.conf cannot hold quotes or line ends in a value", name));
     if (c == '#') out += '\\';
     out += c;
     quotes = quotes || text::is_blank(c);
@@ -75,7 +76,8 @@ std::string scheduler_words(const Draft& draft, const std::string&) {
   std::vector<std::string> words;
   if (cluster.kill_invalid_dependency) words.emplace_back("kill_invalid_depend");
   if (!cluster.hold_on_prolog_fail) words.emplace_back("nohold_on_prolog_fail");
-  if (cluster.planned_jobs != usual.planned_jobs) words.push_back(fmt::format("bf_max_job_test={}", cluster.planned_jobs));
+  if (cluster.planned_jobs != usual.planned_jobs)
+    words.push_back(fmt::format("bf_max_job_test={}", cluster.planned_jobs));
   if (cluster.max_switch_wait != usual.max_switch_wait)
     words.push_back(fmt::format("max_switch_wait={}", cluster.max_switch_wait.count()));
   if (cluster.max_script_bytes != usual.max_script_bytes)
@@ -157,7 +159,8 @@ class Writer {
       return {};
     }
     if (key.set == set_block_sizes || key.set == set_block_size)
-      return line("topology.conf", "BlockSizes", fmt::format("{}", fmt::join(draft_.cluster.topology.block_sizes, ",")));
+      return line("topology.conf", "BlockSizes",
+                  fmt::format("{}", fmt::join(draft_.cluster.topology.block_sizes, ",")));
     return twin_line(statement);
   }
 
@@ -194,7 +197,8 @@ class Writer {
     if (draft_.partitions.empty()) files_["slurm.conf"] += "PartitionName=default Nodes=ALL Default=YES\n";
     for (const DetectRule& rule : draft_.daemon.detect)
       if (rule.nodes.empty() && rule.how == Detect::All)
-        remarks_.emplace_back("slurm.conf has no word for devices.auto_detect = true: name it in gres.conf (AutoDetect=)");
+        remarks_.emplace_back(
+            "slurm.conf has no word for devices.auto_detect = true: name it in gres.conf (AutoDetect=)");
     return {};
   }
 
@@ -245,7 +249,9 @@ class Writer {
                                          : "";
     const bool blocks_only =
         draft_.dialect == Dialect::Spur && draft_.cluster.topology.kind == model::TopologyKind::Block;
-    const bool block = blocks_only || std::ranges::any_of(statements, [](const Statement* s) { return s->key && s->key->slurm == "BlockName"; });
+    const bool block = blocks_only || std::ranges::any_of(statements, [](const Statement* s) {
+                         return s->key && s->key->slurm == "BlockName";
+                       });
     return block ? "BlockName" : "SwitchName";
   }
 

@@ -93,7 +93,7 @@ class Table {
     for (const std::string& name : names_) {
       if (!wanted(name)) continue;
       const auto& values = rows_.at(name);
-      const std::string_view short_name = std::string_view(name).substr(name.find('.') == std::string::npos ? 0 : name.find('.') + 1);
+      const std::string short_name = name.substr(name.find('.') == std::string::npos ? 0 : name.find('.') + 1);
       out += values.size() == 1 ? fmt::format("{} = {}\n", short_name, values[0])
                                 : fmt::format("{} = [{}]\n", short_name, fmt::join(values, ", "));
     }
@@ -169,13 +169,15 @@ Result<Translation> to_spur_conf(const Draft& draft) {
     if (const std::size_t dot = name.find('.'); dot != std::string::npos)
       if (std::ranges::find(sections, name.substr(0, dot)) == sections.end()) sections.push_back(name.substr(0, dot));
   for (const std::string& section : sections)
-    out += fmt::format("\n[{}]\n{}", section, top.lines([&](const std::string& name) { return name.starts_with(section + "."); }));
+    out += fmt::format("\n[{}]\n{}", section,
+                       top.lines([&](const std::string& name) { return name.starts_with(section + "."); }));
   if (top.has_kept()) out += fmt::format("\n[slurm]\n{}\n", fmt::join(top.kept_lines(), "\n"));
   if (!draft.siblings.empty()) out += "\n[slurm_files]\n";
   for (const auto& [name, text] : draft.siblings) out += fmt::format("{} = {}\n", quoted(name), quoted(text));
   out += blocks;
   if (const std::uint32_t line = line_of_bad_utf8(out); line != 0)
-    return fail(ErrorCode::ConfigInvalid, fmt::format("spur.conf must be UTF-8, and a value is not (line {} of it)", line));
+    return fail(ErrorCode::ConfigInvalid,
+                fmt::format("spur.conf must be UTF-8, and a value is not (line {} of it)", line));
   return Translation{.files = {{"spur.conf", std::move(out)}}, .remarks = {}};
 }
 

@@ -53,7 +53,8 @@ Result<v1::FetchConfigReply> ask(const std::string& servers, const std::string& 
     }
     const bool away = bytes.error().code == ErrorCode::Unreachable || bytes.error().code == ErrorCode::TimedOut;
     if (!away || std::chrono::steady_clock::now() > until)
-      return fail(bytes.error().code, fmt::format("no configuration from {}: {}", text::shown(servers, 100), bytes.error().message));
+      return fail(bytes.error().code,
+                  fmt::format("no configuration from {}: {}", text::shown(servers, 100), bytes.error().message));
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -65,7 +66,9 @@ Status write_all(const fs::path& directory, const v1::FetchConfigReply& reply) {
     const fs::path path = directory / file.name();
     std::error_code error;
     fs::create_directories(path.parent_path(), error);
-    if (error) return fail(ErrorCode::ConfigInvalid, fmt::format("cannot make {}: {}", path.parent_path().string(), error.message()));
+    if (error)
+      return fail(ErrorCode::ConfigInvalid,
+                  fmt::format("cannot make {}: {}", path.parent_path().string(), error.message()));
     for (fs::path at = path.parent_path(); at != directory.parent_path(); at = at.parent_path())
       fs::permissions(at, fs::perms(0755), error);
     SPUR_TRY(os::write_file_durably(path.string(), file.text(), 0644));

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "config/load.h"
-#include "ctld/configless_service.h"
 #include "ctld/agent_links.h"
+#include "ctld/configless_service.h"
 #include "ctld/controller_service.h"
 #include "ctld/core_thread.h"
 #include "ctld/grpc_server.h"
@@ -369,7 +369,8 @@ class Spurctld {
   // For agents without files of their own. On threads of calls.
   Result<std::vector<std::pair<std::string, std::string>>> config_files() {
     if (!serves_configuration_)
-      return fail(ErrorCode::NotSupported, "this controller gives its configuration to nobody (SlurmctldParameters=enable_configless)");
+      return fail(ErrorCode::NotSupported,
+                  "this controller gives its configuration to nobody (SlurmctldParameters=enable_configless)");
     return config::files_of(loaded_.path);
   }
 

@@ -3,6 +3,7 @@
 // reads them; `spur squeue ...` and its like are Slurm's commands as they are.
 #include <algorithm>
 
+#include "cli/cmd_translate.h"
 #include "cli/commands.h"
 
 namespace spur::cli {
@@ -62,8 +63,10 @@ constexpr Native kNative[] = {
     {"accounting", cmd_accounting, "say how the accounting service stands"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
+    {"export", cmd_export, "write spur.conf as slurm.conf and the files beside it"},
     {"history", cmd_history, "show jobs of the past (sacct), or with --events what was done to one"},
     {"image", cmd_image, "import, list and remove container images"},
+    {"import", cmd_import, "write slurm.conf and the files beside it as spur.conf"},
     {"nodes", nodes, "show nodes (sinfo)"},
     {"show", control<kShow>, "show one job, node, partition or the configuration (scontrol show)"},
     {"hold", control<kHold>, "keep jobs from starting"},

@@ -4,6 +4,7 @@
 
 #include "config/setter_parts.h"
 #include "config/setters.h"
+#include "text/decimal.h"
 #include "text/words.h"
 
 namespace spur::config {
@@ -62,6 +63,58 @@ Status set_accounting_tres(Target& target, const Value& value) {
     list.push_back(slash == std::string::npos ? type : type + item.substr(slash));
   }
   target.draft.cluster.accounting.tres = std::move(list);
+  return {};
+}
+
+// ---- slurmdbd.conf
+
+Status set_dbd_port(Target& target, const Value& value) {
+  target.draft.daemon.accounting_port = static_cast<std::uint16_t>(value.number);
+  target.draft.daemon.accounting_listen.clear();  // everywhere, on that port
+  return {};
+}
+
+Status set_dbd_log_level(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.draft.daemon.accounting_log.level, parse_log_level(value.text));
+  return {};
+}
+
+Status set_storage_type(Target& target, const Value& value) {
+  using enum StorageConfig::Kind;
+  const std::string type = text::lower(value.text);
+  auto& storage = target.draft.daemon.storage;
+  if (type == "accounting_storage/pgsql") {
+    storage.kind = Postgres;
+  } else if (type == "accounting_storage/sqlite") {
+    storage.kind = Sqlite;
+  } else if (type == "accounting_storage/mysql") {
+    storage.kind = Sqlite;
+    storage.location.clear();
+    target.draft.warn(target.at,
+                      "StorageType: there is no MySQL here: a SQLite file below StateSaveLocation is used, and what is in "
+                      "the MySQL database stays there; accounting_storage/pgsql uses PostgreSQL");
+  } else {
+    return bad(fmt::format(
+        "\"{}\" is none of accounting_storage/pgsql, accounting_storage/sqlite, accounting_storage/mysql",
+        text::shown(value.text, 60)));
+  }
+  return {};
+}
+
+// "12", "12months", "365days", "8760hours"; months of 30 days.
+Status set_purge_jobs(Target& target, const Value& value) {
+  std::string_view text = value.text;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto number = text::parse_decimal(text.substr(0, end), 100'000);
+  std::string unit = text::lower(text.substr(end));
+  if (!unit.ends_with('s')) unit += 's';
+  const std::uint64_t hours = unit == "s" || unit == "months" ? 30 * 24
+                              : unit == "days"                ? 24
+                              : unit == "hours"               ? 1
+                                                              : 0;
+  if (!number || hours == 0)
+    return bad(fmt::format("\"{}\" is no number of hours, days or months", text::shown(value.text, 40)));
+  target.draft.daemon.accounting_keep_days = static_cast<std::uint32_t>((*number * hours + 23) / 24);
   return {};
 }
 

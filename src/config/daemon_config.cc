@@ -150,8 +150,30 @@ std::string accounting_auth_socket(const DaemonConfig& config) {
   return config.state_dir + "/dbd-auth.sock";
 }
 
+// For a part of a URL.
+static std::string escaped(std::string_view part) {
+  std::string out;
+  for (const char c : part) {
+    const bool plain = text::is_alpha(c) || text::is_digit(c) || std::string_view("-._~").find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
 std::string accounting_database(const DaemonConfig& config) {
-  return config.accounting_url.empty() ? "sqlite:" + config.state_dir + "/accounting.sqlite" : config.accounting_url;
+  if (!config.accounting_url.empty()) return config.accounting_url;
+  const StorageConfig& storage = config.storage;
+  if (storage.kind == StorageConfig::Kind::Postgres) {
+    const std::string who = storage.user.empty() ? "" : escaped(storage.user);
+    const std::string password = storage.password.empty() ? "" : ":" + escaped(storage.password);
+    return fmt::format("postgresql://{}{}{}{}{}/{}", who, password, who.empty() ? "" : "@",
+                       storage.host.empty() ? "localhost" : storage.host,
+                       storage.port == 0 ? "" : fmt::format(":{}", storage.port),
+                       storage.location.empty() ? "slurm_acct_db" : escaped(storage.location));
+  }
+  if (storage.kind == StorageConfig::Kind::Sqlite && storage.location.starts_with('/'))
+    return "sqlite:" + storage.location;
+  return "sqlite:" + config.state_dir + "/accounting.sqlite";
 }
 
 std::string accounting_pid_file(const DaemonConfig& config) {

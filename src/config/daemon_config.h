@@ -67,6 +67,17 @@ struct EtcdConfig {
   friend bool operator==(const EtcdConfig&, const EtcdConfig&) = default;
 };
 
+// The database as slurmdbd.conf describes it; accounting_database() makes a URL of it.
+struct StorageConfig {
+  enum class Kind : std::uint8_t { Unset, Sqlite, Postgres };
+  Kind kind = Kind::Unset;
+  std::string host, user, password, location;
+  std::uint16_t port = 0;
+  std::string archive_dir = "/tmp";  // as in Slurm
+  bool archive_jobs = false;
+  friend bool operator==(const StorageConfig&, const StorageConfig&) = default;
+};
+
 struct DaemonConfig {
   std::vector<ControllerHost> controllers{{"localhost", "localhost"}};  // the first is the primary
   std::uint16_t controller_port = kControllerPort;                      // what others dial
@@ -74,6 +85,7 @@ struct DaemonConfig {
   std::string state_dir = "/var/spool/spur";
   EtcdConfig etcd;
   seconds batch_sched_delay{3};     // how long a burst of submissions may delay starts; 0: not at all
+  bool serve_configuration = false;  // SlurmctldParameters=enable_configless
   std::uint32_t snapshot_mib = 64;  // of journal, after which the state is written anew and the journal cut
   std::uint32_t history_days = 7;        // of the past are kept at least; 0: none is
   std::uint32_t history_max_mib = 2048;  // of disk, whatever history_days says; 0: none is kept
@@ -107,6 +119,7 @@ struct DaemonConfig {
   std::uint16_t accounting_port = kAccountingPort;
   std::string accounting_listen;           // where spurdbd listens; empty: everywhere, on its port
   std::string accounting_url;              // of spurdbd's database; empty: see accounting_database()
+  StorageConfig storage;                   // of slurmdbd.conf
   std::uint32_t accounting_keep_days = 0;  // ended jobs; 0: for ever
   std::string accounting_archive_dir;      // where older ones go; empty: nowhere
   LogConfig accounting_log;

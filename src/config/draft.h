@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,22 @@ enum class Dialect : std::uint8_t { Spur, Slurm };
 struct Position {
   std::uint32_t file = 0;  // index into Draft::files
   std::uint32_t line = 0;  // 1 is the first; 0: the file as a whole
+};
+
+struct Key;
+struct SlurmName;
+
+// One Key=Value as it was read, whichever file it came from: what import and export write again (config/translate.h),
+// and the proof that nothing was passed over. Rows are of the tables in keys.cc and slurm_keys.cc; one of the two is
+// null.
+struct Statement {
+  std::uint8_t scope = 0;           // a Scope (config/keys.h)
+  std::uint32_t block = 0;          // which block of its scope, from 0; what DEFAULT lines say is said of every block
+  const Key* key = nullptr;
+  const SlurmName* name = nullptr;  // a key without a meaning here
+  std::string value;                // in Slurm's grammar
+  bool warned = false;              // it is not in force, or not in full, and a warning names it
+  Position at;
 };
 
 struct NodeBlock {
@@ -59,12 +76,13 @@ struct DeviceBlock {
 // A switch or a block of the network.
 struct SwitchBlock {
   model::SwitchConfig row;
-  bool is_block = false;
+  std::optional<bool> is_block;  // unset: as the plugin says
   Position at;
 };
 
 struct Draft {
-  Dialect dialect = Dialect::Spur;
+  Dialect written_in = Dialect::Spur;  // the grammar of the file
+  Dialect dialect = Dialect::Spur;     // whose rules count where nothing is said; spur.conf may ask for Slurm's
   bool daemon_only = false;  // for a command: blocks are skipped and warnings not kept
   model::ClusterConfig cluster;
   DaemonConfig daemon;
@@ -81,6 +99,7 @@ struct Draft {
   bool gather_usage = true;                                  // JobAcctGatherType
   bool whole_nodes = false;                                  // SelectType=select/linear
   bool listen_on_controller_address = false;                 // CommunicationParameters=NoCtldInAddrAny
+  bool listen_given = false;                                 // controller.listen_addr
   std::uint16_t last_controller_port = 0;                    // SlurmctldPort=6817-6820; 0: no range
   std::vector<std::string> admins;                           // user names or uids
   // SlurmctldHost, and the older keys for the same; resolve() makes DaemonConfig::controllers of them.
@@ -88,6 +107,9 @@ struct Draft {
   std::string control_machine, control_address;
 
   std::vector<std::string> files;  // [0] is the main one
+  std::uint32_t device_lines = 0;                             // of gres.conf, or [[devices.gres]], so far
+  std::vector<Statement> statements;                           // in the order of reading; none if daemon_only
+  std::vector<std::pair<std::string, std::string>> siblings;  // files of Slurm that are kept whole: name and text
   std::vector<std::string> warnings;
   std::vector<std::string> warned_keys;  // each gets one warning, however often it is used
 
@@ -104,6 +126,10 @@ struct Target {
   PartitionBlock* partition = nullptr;
   DeviceBlock* device = nullptr;
   SwitchBlock* network = nullptr;
+  NodeSetBlock* node_set = nullptr;
+  DownNodesBlock* down = nullptr;
+  std::uint32_t block = 0;                   // number of the block in its scope
+  std::vector<Statement>* told = nullptr;    // where statements go instead of Draft::statements: a DEFAULT line's
   Position at{};
 };
 

@@ -50,12 +50,13 @@ bool at_top(Scope scope) {
 // clang-format off
 constexpr Key kKeys[] = {
     // ---- top
+    {Top, "defaults", "", word("spur|slurm"), set_defaults, Now, "Whose defaults and rules count where nothing is said; spur import writes slurm."},
     {Top, "cluster_name", "ClusterName", kText, into<&ClusterConfig::cluster_name>, Now, "Name of the cluster."},
     {Top, "licenses", "Licenses", kCounts, set_licenses, Now, "How many of each license jobs may hold at once."},
 
     // ---- [controller]
     {Top, "controller.hosts", "", kList, set_controller_hosts, Now, "Hosts of the controllers, the primary first; \"name\" or \"name(address)\"."},
-    {Top, "", "SlurmctldHost", kText, add_controller_host, Now, "A host of a controller; several lines, the primary first."},
+    {Top, "", "SlurmctldHost", kText, add_controller_host, Now, "A host of a controller; several lines, the primary first.", {}, true},
     {Top, "", "ControlMachine", kText, into<&Draft::control_machine>, Now, "Older form of SlurmctldHost."},
     {Top, "", "ControlAddr", kText, into<&Draft::control_address>, Now, "Address of ControlMachine."},
     {Top, "", "BackupController", kList, into<&Draft::backup_controllers>, Now, "Older form of the further SlurmctldHost lines."},
@@ -90,6 +91,7 @@ constexpr Key kKeys[] = {
     {Top, "", "SlurmdParameters", kList, set_agent_parameters, Now, "config_overrides: declared hardware counts even where the node has less."},
     {Top, "controller.mpi_default", "MpiDefault", word("none|pmi2|pmix|pmix_v4"), into<&DaemonConfig::mpi_default>, Now, "What srun serves MPI programs with, unless --mpi says otherwise."},
     {Top, "controller.message_timeout_secs", "MessageTimeout", number(1, k16), into<&DaemonConfig::message_timeout>, Now, "How long a command waits for an answer."},
+    {Top, "", "SlurmctldParameters", kList, set_controller_parameters, Now, "enable_configless: agents may get their configuration from the controller (spurd --conf-server)."},
     {Top, "", "CommunicationParameters", kList, set_communication, Now, "NoCtldInAddrAny and NoInAddrAny: listen on the configured addresses only."},
     {Top, "controller.rest_addr", "", kAddress, nullptr, Later, "Where the REST API listens."},
     {Top, "controller.peers", "", kList, nullptr, Later, "The other controllers of a replicated group."},
@@ -145,6 +147,8 @@ constexpr Key kKeys[] = {
     {Top, "scheduler.preempt_exempt_time", "", number(0, k32), [](Target& t, const Value& v) -> Status { t.draft.cluster.preempt.exempt = seconds(static_cast<std::int64_t>(v.number)); return {}; }, Now, "Run time, in seconds, before a job may be pushed out."},
     {Top, "", "PreemptExemptTime", kText, set_preempt_exempt, Now, "Run time before a job may be pushed out."},
     {Top, "scheduler.job_defaults", "JobDefaults", kList, set_job_defaults, Now, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
+    {Top, "scheduler.default_cpus_per_gpu", "DefCpuPerGPU", number(1, k32), set_cpus_per_gpu, Now, "CPUs for each GPU of jobs that ask for none."},
+    {Top, "scheduler.default_memory_per_gpu_mb", "DefMemPerGPU", number(0, k32), set_memory_per_gpu, Now, "Memory for each GPU of jobs that ask for none."},
     {Top, "scheduler.memory_consumable", "", kFlag, set_memory_consumable, Now, "Whether memory is handed out like CPUs."},
     {Top, "scheduler.whole_cores", "", kFlag, into<&ClusterConfig::cores_whole>, Now, "Whether the threads of a core go to one job."},
     {Top, "scheduler.block_sockets", "", kFlag, into<&ClusterConfig::block_sockets>, Now, "Whether a job's CPUs come from as few sockets of a node as possible, not from each in turn (-m decides for a job)."},
@@ -158,7 +162,7 @@ constexpr Key kKeys[] = {
     {Top, "gres_types", "GresTypes", kList, into<&ClusterConfig::gres_types>, Now, "Names of GRES; spur.conf takes them from the nodes if not given."},
     {Top, "scheduler.max_jobs_per_cycle", "", number(1, k32), nullptr, Later, "How many pending jobs one planning looks at."},
     {Top, "scheduler.resv_overrun_minutes", "ResvOverRun", limit(0, k16), set_reservation_overrun, Now, "How far jobs may overrun the end of their reservation."},
-    {Top, "scheduler.inactive_limit_secs", "", number(0, k32), nullptr, Later, "When an allocation whose command is gone is released."},
+    {Top, "scheduler.inactive_limit_secs", "InactiveLimit", number(0, k32), nullptr, Later, "When an allocation whose command is gone is released.", "0"},
     {Top, "scheduler.max_user_priority", "", number(0, k32), nullptr, Later, "Highest priority that a user may ask for."},
 
     // ---- [auth]
@@ -220,14 +224,14 @@ constexpr Key kKeys[] = {
     {Top, "metrics.bind", "", word("loopback|all"), nullptr, Later, "Who may read metrics."},
     {Top, "metrics.high_cardinality", "", kFlag, nullptr, Later, "Whether metrics tell users and accounts apart."},
     {Top, "rest_api.enabled", "", kFlag, nullptr, Later, "Whether the controller serves the REST API itself."},
-    {Top, "hooks.prolog", "Prolog", kPath, add_prolog, Now, "Program run on each node before a job."},
-    {Top, "hooks.epilog", "Epilog", kPath, add_epilog, Now, "Program run on each node after a job."},
+    {Top, "hooks.prolog", "Prolog", kPath, add_prolog, Now, "Program run on each node before a job.", {}, true},
+    {Top, "hooks.epilog", "Epilog", kPath, add_epilog, Now, "Program run on each node after a job.", {}, true},
     {Top, "hooks.srun_prolog", "SrunProlog", kPath, into<&DaemonConfig::srun_prolog>, Now, "Program run by srun before a step, where srun runs and as its user."},
     {Top, "hooks.srun_epilog", "SrunEpilog", kPath, into<&DaemonConfig::srun_epilog>, Now, "Program run by srun after a step, where srun runs and as its user."},
-    {Top, "hooks.task_prolog", "", kPath, nullptr, Later, "Program run before each task, as the user."},
-    {Top, "hooks.task_epilog", "", kPath, nullptr, Later, "Program run after each task, as the user."},
-    {Top, "hooks.prolog_slurmctld", "PrologSlurmctld", kPath, add_prolog_slurmctld, Now, "Program run by the controller before a job."},
-    {Top, "hooks.epilog_slurmctld", "EpilogSlurmctld", kPath, add_epilog_slurmctld, Now, "Program run by the controller after a job."},
+    {Top, "hooks.task_prolog", "TaskProlog", kText, nullptr, Later, "Program run before each task, as the user."},
+    {Top, "hooks.task_epilog", "TaskEpilog", kText, nullptr, Later, "Program run after each task, as the user."},
+    {Top, "hooks.prolog_slurmctld", "PrologSlurmctld", kPath, add_prolog_slurmctld, Now, "Program run by the controller before a job.", {}, true},
+    {Top, "hooks.epilog_slurmctld", "EpilogSlurmctld", kPath, add_epilog_slurmctld, Now, "Program run by the controller after a job.", {}, true},
     {Top, "hooks.timeout_secs", "PrologEpilogTimeout", limit(0, k16 + 1), set_hook_timeout, Now, "Longest time of a prolog or epilog, which has failed then; 0 or 65534: none."},
     {Top, "hooks.prolog_flags", "PrologFlags", kList, set_prolog_flags, Now, "Alloc: prologs run as soon as a node gets a job; Contain: and in its cgroup; NoHold, Serial."},
     {Top, "hooks.health_check", "HealthCheckProgram", kPath, set_health_program, Now, "Program that agents run from time to time; it has a minute."},
@@ -294,6 +298,7 @@ constexpr Key kKeys[] = {
     {Top, "topology.plugin", "TopologyPlugin", kText, set_topology_kind, Now, "Shape of the network: none, tree or block; slurm.conf: topology/...", "topology/flat"},
     {Top, "", "TopologyParam", kList, set_topology_options, Now, "TopoOptional: only jobs that ask for switches are placed by them."},
     {Top, "topology.block_size", "", number(1, k32), set_block_size, Now, "Nodes in a block."},
+    {Top, "topology.block_sizes", "", kList, set_block_sizes, Now, "The same, with larger units of blocks behind it."},
     {Top, "burst_buffer.total_gb", "", number(0, k32), nullptr, Later, "Size of the burst buffer."},
 
     // ---- [kubernetes], [cluster]
@@ -317,7 +322,7 @@ constexpr Key kKeys[] = {
     {Top, "cluster.local_path_dir", "", kPath, nullptr, Later, "Directory of local volumes."},
 
     // ---- [[partitions]]
-    {Partition, "name", "", kText, into<&PartitionConfig::name>, Now, "Name of the partition."},
+    {Partition, "name", "PartitionName", kText, into<&PartitionConfig::name>, Now, "Name of the partition."},
     {Partition, "default", "Default", kFlag, into<&PartitionConfig::is_default>, Now, "Whether jobs that name no partition go here; at most one."},
     {Partition, "state", "State", word("UP|DOWN|DRAIN|INACTIVE"), set_partition_state, Now, "Whether jobs are taken and started."},
     {Partition, "nodes", "Nodes", kText, into<&PartitionConfig::nodes>, Now, "Hostlist of its nodes; ALL for every node."},
@@ -351,12 +356,14 @@ constexpr Key kKeys[] = {
     {Partition, "grace_time_secs", "GraceTime", number(0, k32), into<&PartitionConfig::grace_time_seconds>, Now, "Time that a preempted job gets to end."},
     {Partition, "tres_billing_weights", "TRESBillingWeights", kList, set_billing_weights, Now, "What a job here is billed for, per resource: cpu=1.0,mem=0.25G,gres/gpu=8; default: one for a CPU."},
     {Partition, "job_defaults", "JobDefaults", kList, set_job_defaults, Now, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
+    {Partition, "default_cpus_per_gpu", "DefCpuPerGPU", number(1, k32), set_cpus_per_gpu, Now, "CPUs for each GPU of jobs that ask for none."},
+    {Partition, "default_memory_per_gpu_mb", "DefMemPerGPU", number(0, k32), set_memory_per_gpu, Now, "Memory for each GPU of jobs that ask for none."},
     {Partition, "max_cpus_per_socket", "MaxCPUsPerSocket", limit(1, k32), into<&PartitionConfig::max_cpus_per_socket>, Later, "Most CPUs per socket that this partition's jobs may use.", "UNLIMITED"},
     {Partition, "preempt_exempt_time", "", number(0, k32), nullptr, Later, "Run time, in seconds, before a job may be preempted."},
     {Partition, "selector", "", kLabels, nullptr, Later, "Labels of nodes that belong to the partition."},
 
     // ---- [[nodes]]
-    {Node, "names", "", kText, into<&NodeBlock::names>, Now, "Hostlist of the nodes' names."},
+    {Node, "names", "NodeName", kText, into<&NodeBlock::names>, Now, "Hostlist of the nodes' names."},
     {Node, "hostname", "NodeHostname", kText, into<&NodeBlock::hostnames>, Now, "What the nodes' hosts call themselves; default the name."},
     {Node, "address", "NodeAddr", kText, into<&NodeBlock::addresses>, Now, "Where the nodes are reached; default the hostname."},
     {Node, "port", "Port", kPorts, into<&NodeBlock::ports>, Now, "Port of the nodes' agents; several as a hostlist."},
@@ -364,7 +371,7 @@ constexpr Key kKeys[] = {
     {Node, "", "Procs", number(1, k16), into<&NodeConfig::cpus>, Now, "Older form of CPUs."},
     {Node, "boards", "Boards", number(1, k16), into<&NodeConfig::boards>, Now, "Boards of each node."},
     {Node, "sockets", "Sockets", number(1, k16), into<&NodeConfig::sockets>, Now, "Sockets of each node."},
-    {Node, "", "SocketsPerBoard", number(1, k16), into<&NodeBlock::sockets_per_board>, Now, "Sockets of each board."},
+    {Node, "sockets_per_board", "SocketsPerBoard", number(1, k16), into<&NodeBlock::sockets_per_board>, Now, "Sockets of each board."},
     {Node, "cores_per_socket", "CoresPerSocket", number(1, k16), into<&NodeConfig::cores_per_socket>, Now, "Cores of each socket."},
     {Node, "threads_per_core", "ThreadsPerCore", number(1, k16), into<&NodeConfig::threads_per_core>, Now, "Threads of each core."},
     {Node, "memory_mb", "RealMemory", number(1, 1ull << 44), into<&NodeConfig::memory_mib>, Now, "Memory of each node."},
@@ -382,7 +389,7 @@ constexpr Key kKeys[] = {
     {Node, "selector", "", kLabels, nullptr, Later, "Labels of nodes that the block is for."},
 
     // ---- [[devices.gres]] and gres.conf
-    {Device, "", "NodeName", kText, into<&DeviceBlock::nodes>, Now, "Hostlist of the nodes that the line is for; default all."},
+    {Device, "nodes", "NodeName", kText, into<&DeviceBlock::nodes>, Now, "Hostlist of the nodes that the line is for; default all."},
     {Device, "name", "Name", kText, into<&DeviceBlock::name>, Now, "Name of the GRES."},
     {Device, "type", "Type", kText, into<&DeviceBlock::type>, Now, "Type of the GRES."},
     {Device, "file", "File", kText, into<&DeviceBlock::file>, Now, "Hostlist of its device files."},
@@ -392,12 +399,41 @@ constexpr Key kKeys[] = {
     {Device, "links", "Links", kText, into<&DeviceBlock::links>, Now, "Links between the devices."},
     {Device, "flags", "Flags", kList, into<&DeviceBlock::flags>, Later, "What kind of devices these are."},
     {Device, "", "CPUs", kText, into<&DeviceBlock::cores>, Now, "Older form of Cores."},
-    {Device, "", "AutoDetect", kText, set_auto_detect, Now, "How agents look for GPUs: nvml, rsmi, oneapi or off; for the nodes of the line, or for all."},
+    {Device, "auto_detect", "AutoDetect", kText, set_auto_detect, Now, "How agents look for GPUs: nvml, rsmi, oneapi or off; for the nodes of the line, or for all."},
 
     // ---- [[topology.switches]], [[federation.clusters]]
-    {Switch, "name", "", kText, set_switch_name, Now, "Name of the switch, or of the block with topology.plugin = \"block\"."},
-    {Switch, "nodes", "", kText, set_switch_nodes, Now, "Hostlist of its nodes."},
-    {Switch, "switches", "", kText, set_switch_children, Now, "Hostlist of the switches below it."},
+    {Switch, "name", "SwitchName", kText, set_switch_name, Now, "Name of the switch, or of the block with topology.plugin = \"block\"."},
+    {Switch, "block", "BlockName", kText, set_block_name, Now, "Name of the block, in a file that has switches as well."},
+    {Switch, "nodes", "Nodes", kText, set_switch_nodes, Now, "Hostlist of its nodes."},
+    {Switch, "switches", "Switches", kText, set_switch_children, Now, "Hostlist of the switches below it."},
+    {Switch, "link_speed", "LinkSpeed", kText, no_effect, Now, "No effect, as in Slurm."},
+    {Switch, "", "BlockSizes", kList, set_block_sizes, Now, "topology.block_sizes, on a line by itself."},
+    {Switch, "", "PlannedBlockSize", kList, set_block_sizes, Now, "Older form of BlockSizes."},
+
+    // ---- [[node_sets]], [[down_nodes]]
+    {NodeSet, "name", "NodeSet", kText, into<&NodeSetBlock::name>, Now, "Name that stands for nodes in [[partitions]]."},
+    {NodeSet, "nodes", "Nodes", kText, into<&NodeSetBlock::nodes>, Now, "Hostlist of its nodes."},
+    {NodeSet, "feature", "Feature", kText, into<&NodeSetBlock::feature>, Now, "Nodes with this feature belong to it."},
+    {Down, "nodes", "DownNodes", kText, into<&DownNodesBlock::nodes>, Now, "Hostlist of nodes that do not start in service."},
+    {Down, "state", "State", word("DOWN|DRAIN|FAIL|FAILING|UNKNOWN"), set_down_state, Now, "State in which they start."},
+    {Down, "reason", "Reason", kText, into<&DownNodesBlock::reason>, Now, "Why."},
+
+    // ---- slurmdbd.conf, read by spurdbd
+    {Dbd, "", "DbdHost", kText, into<&DaemonConfig::accounting_host>, Now, "Host of spurdbd."},
+    {Dbd, "", "DbdPort", number(1, 65535), set_dbd_port, Now, "Port of spurdbd."},
+    {Dbd, "", "LogFile", kText, set_accounting_log, Now, "Its log file."},
+    {Dbd, "", "DebugLevel", kText, set_dbd_log_level, Now, "How much it logs."},
+    {Dbd, "", "PidFile", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "Its pid file."},
+    {Dbd, "", "StorageType", kText, set_storage_type, Now, "accounting_storage/pgsql or accounting_storage/sqlite; accounting_storage/mysql (Slurm's): a SQLite file instead, and a warning."},
+    {Dbd, "", "StorageHost", kText, into<&StorageConfig::host>, Now, "Host of PostgreSQL."},
+    {Dbd, "", "StoragePort", number(1, 65535), into<&StorageConfig::port>, Now, "Port of PostgreSQL."},
+    {Dbd, "", "StorageLoc", kText, into<&StorageConfig::location>, Now, "Name of the database; of SQLite, the file, if it is an absolute path."},
+    {Dbd, "", "StorageUser", kText, into<&StorageConfig::user>, Now, "Who logs in to PostgreSQL."},
+    {Dbd, "", "StoragePass", kText, into<&StorageConfig::password>, Now, "With which password; the file must be for its owner alone."},
+    {Dbd, "", "PurgeJobAfter", kText, set_purge_jobs, Now, "How long ended jobs are kept: a number of months, or with days, hours or months behind it; rounded up to days."},
+    {Dbd, "", "ArchiveDir", kPath, into<&StorageConfig::archive_dir>, Now, "Where purged jobs go, with ArchiveJobs."},
+    {Dbd, "", "ArchiveJobs", kFlag, into<&StorageConfig::archive_jobs>, Now, "Whether purged jobs are put into ArchiveDir."},
+
     {Member, "name", "", kText, nullptr, Later, "Name of another cluster."},
     {Member, "address", "", kText, nullptr, Later, "Address of another cluster's controller."},
 };
@@ -411,6 +447,8 @@ constexpr ArrayScope kArrays[] = {{"partitions", Partition},
                                   {"nodes", Node},
                                   {"devices.gres", Device},
                                   {"topology.switches", Switch},
+                                  {"node_sets", NodeSet},
+                                  {"down_nodes", Down},
                                   {"federation.clusters", Member}};
 
 }  // namespace
@@ -462,21 +500,6 @@ std::string nearest_spur_key(Scope scope, std::string_view name) {
     for (const ArrayScope& array : kArrays) names.push_back(array.path);
   const auto nearest = text::nearest_word(name.substr(0, 100), names);
   return std::string(nearest.value_or(""));
-}
-
-Status take(const Key& key, std::string_view shown_name, Target& target, const Value& value, Position at) {
-  target.at = at;
-  if (key.set)
-    if (auto done = key.set(target, value); !done)
-      return target.draft.refuse(at, fmt::format("{}: {}", shown_name, done.error().message));
-  if (key.force == Now) return {};
-  auto& warned = target.draft.warned_keys;
-  target.draft.daemon.kept.emplace_back(shown_name, value.text);
-  if (!key.harmless.empty() && text::equal_ignoring_case(key.harmless, value.text)) return {};
-  if (std::ranges::find(warned, shown_name) != warned.end()) return {};
-  warned.emplace_back(shown_name);
-  target.draft.warn(at, fmt::format("{}: not in force yet", shown_name));
-  return {};
 }
 
 }  // namespace spur::config

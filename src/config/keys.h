@@ -24,7 +24,10 @@ enum class Scope : std::uint8_t {
   Node,       // [[nodes]], NodeName=
   Device,     // [[devices.gres]], a line of gres.conf
   Cgroup,     // [cgroup] at the top of spur.conf, a line of cgroup.conf
-  Switch,     // [[topology.switches]]
+  Switch,     // [[topology.switches]], a line of topology.conf
+  NodeSet,    // [[node_sets]], NodeSet=
+  Down,       // [[down_nodes]], DownNodes=
+  Dbd,        // slurmdbd.conf
   Member,     // [[federation.clusters]]
 };
 
@@ -45,6 +48,7 @@ struct Key {
   std::string_view doc;
   // Of a Later key: a value that asks for just what happens anyway, so that there is nothing to warn of.
   std::string_view harmless = {};
+  bool repeats = false;  // several lines add up, instead of the last one counting
 };
 
 std::span<const Key> key_table();
@@ -65,5 +69,11 @@ std::string nearest_spur_key(Scope scope, std::string_view name);
 
 // Puts the value where the row says, or keeps it and says so once per key and file.
 Status take(const Key& key, std::string_view shown_name, Target& target, const Value& value, Position at);
+
+// One Key=Value of Slurm's files, by its row or by being a name that Slurm knows. Anything else is refused.
+Status take_slurm_pair(Scope scope, std::string_view key, std::string_view value, Target& target, Position at);
+
+// The value as Slurm writes it.
+std::string slurm_text(const Kind& kind, const Value& value);
 
 }  // namespace spur::config

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "config/keys.h"
+#include "config/slurm_files.h"
 #include "config/slurm_keys.h"
 
 namespace spur::config {
@@ -49,14 +50,53 @@ std::string values(const Kind& kind) {
 }
 
 std::string section_of(const Key& key) {
+  if (key.scope == Scope::Dbd) return "slurmdbd.conf";
   if (const auto array = array_of(key.scope); !array.empty()) return fmt::format("[[{}]]", array);
   if (key.spur.empty()) return "";
   const std::size_t dot = key.spur.find('.');
   return dot == std::string_view::npos ? "Top" : fmt::format("[{}]", key.spur.substr(0, dot));
 }
 
+std::string fate(Fate fate, std::string_view reason) {
+  return fate == Fate::InForce ? "in force" : fmt::format("{}: {}", fate == Fate::Later ? "not yet" : "does not matter", reason);
+}
+
+std::string names() {
+  std::string out = "\n### Keys of Slurm that are accepted and not in force\n";
+  const struct {
+    Scope scope;
+    const char* title;
+  } kScopes[] = {{Scope::Top, "slurm.conf"},
+                 {Scope::Partition, "PartitionName lines"},
+                 {Scope::Node, "NodeName lines"},
+                 {Scope::Dbd, "slurmdbd.conf"}};
+  for (const auto& [scope, title] : kScopes) {
+    out += fmt::format("\n| {} | |\n|---|---|\n", title);
+    for (const SlurmName& name : slurm_names())
+      if (name.scope == scope) out += fmt::format("| `{}` | {} |\n", name.name, fate(name.fate, name.reason));
+  }
+  return out;
+}
+
+std::string options() {
+  std::string out = "\n### Words of keys that take several\n", key;
+  for (const SlurmOption& option : slurm_options()) {
+    if (option.key != key) out += fmt::format("\n| `{}` | |\n|---|---|\n", option.key);
+    key = option.key;
+    out += fmt::format("| `{}` | {} |\n", option.word, fate(option.fate, option.reason));
+  }
+  return out;
+}
+
+std::string files() {
+  std::string out = "\n### Files of Slurm that are kept and not in force\n\n| file | not yet | keys |\n|---|---|---|\n";
+  for (const SlurmFile& file : slurm_files())
+    out += fmt::format("| `{}` | {} | {} |\n", file.name, file.reason, file.keys);
+  return out;
+}
+
 std::string reference() {
-  std::string out(kBegin), section, keys_only_in_slurm;
+  std::string out(kBegin), section;
   for (const Key& key : key_table()) {
     if (const std::string next = section_of(key); !next.empty() && next != section) {
       section = next;
@@ -69,20 +109,7 @@ std::string reference() {
     out += fmt::format("| {} | {} | {} | {}{} |\n", spur, key.slurm.empty() ? "" : fmt::format("`{}`", key.slurm),
                        values(key.kind), key.doc, key.force == Force::Later ? " *Not in force yet.*" : "");
   }
-  out += "\n### Keys of slurm.conf that are accepted and not in force yet\n";
-  const struct {
-    Scope scope;
-    const char* title;
-  } kScopes[] = {
-      {Scope::Top, "At the top"}, {Scope::Partition, "On PartitionName lines"}, {Scope::Node, "On NodeName lines"}};
-  for (const auto& [scope, title] : kScopes) {
-    out += fmt::format("\n{}:", title);
-    for (const SlurmName& name : slurm_names())
-      if (name.scope == scope) out += fmt::format(" `{}`", name.name);
-    out += '\n';
-  }
-  out += '\n';
-  return out += kEnd;
+  return out + names() + options() + files() + "\n" + std::string(kEnd);
 }
 
 TEST(KeysDoc, IsTheTable) {

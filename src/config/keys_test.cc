@@ -48,7 +48,7 @@ TEST(Keys, AreFound) {
   EXPECT_EQ(find_spur_key(Scope::Top, ""), nullptr);
   EXPECT_EQ(find_slurm_key(Scope::Top, ""), nullptr);
   EXPECT_EQ(find_slurm_key(Scope::Node, "StateSaveLocation"), nullptr);
-  EXPECT_NE(find_slurm_name(Scope::Top, "TASKPROLOG"), nullptr);
+  EXPECT_NE(find_slurm_name(Scope::Top, "PLUGINDIR"), nullptr);
   EXPECT_TRUE(is_section("controller"));
   EXPECT_TRUE(is_section("topology"));
   EXPECT_FALSE(is_section("control"));

@@ -15,10 +15,11 @@
 #include "config/resolve.h"
 #include "config/show.h"
 #include "config/slurm_conf.h"
+#include "config/slurm_files.h"
 #include "config/slurm_keys.h"
 #include "config/slurm_lines.h"
 #include "config/spur_conf.h"
-#include "config/topology.h"
+#include "config/topology_yaml.h"
 #include "text/decimal.h"
 #include "text/printable.h"
 #include "text/words.h"
@@ -93,28 +94,34 @@ Status find_admins(Draft& draft) {
   return {};
 }
 
-// Slurm's further files: gres.conf, topology.conf and cgroup.conf are read, the others only named.
+// Slurm's further files: some are read, the others kept and named.
 Status read_siblings(Draft& draft, const FileReader& read) {
   const std::string directory = draft.files[0].substr(0, draft.files[0].rfind('/') + 1);
-  const std::string gres = directory + "gres.conf";
-  if (exists(gres)) {
-    const auto text = read(gres);
-    if (!text) return std::unexpected(text.error());
-    SPUR_TRY(read_gres_conf(*text, gres, read, draft));
+  static constexpr struct {
+    const char* name;
+    Scope scope;
+  } kRead[] = {{"gres.conf", Scope::Device}, {"topology.conf", Scope::Switch}, {"cgroup.conf", Scope::Cgroup}};
+  for (const auto& [name, scope] : kRead) {
+    const std::string path = directory + name;
+    if (!exists(path)) continue;
+    SPUR_ASSIGN(const std::string text, read(path));
+    SPUR_TRY(read_slurm_sibling(scope, text, path, read, draft));
   }
-  if (const std::string topology = directory + "topology.conf"; exists(topology)) {
-    const auto text = read(topology);
-    if (!text) return std::unexpected(text.error());
-    SPUR_TRY(read_topology_conf(*text, topology, read, draft));
+  if (const std::string yaml = directory + "topology.yaml"; exists(yaml)) {
+    SPUR_ASSIGN(const std::string text, read(yaml));
+    SPUR_TRY(read_topology_yaml(text, yaml, draft));
   }
-  if (const std::string cgroup = directory + "cgroup.conf"; exists(cgroup)) {
-    const auto text = read(cgroup);
-    if (!text) return std::unexpected(text.error());
-    SPUR_TRY(read_cgroup_conf(*text, cgroup, read, draft));
+  for (const SlurmFile& file : slurm_files()) {
+    const std::string path = directory + std::string(file.name);
+    if (!exists(path)) continue;
+    draft.files.push_back(path);
+    const Position at{.file = static_cast<std::uint32_t>(draft.files.size() - 1), .line = 0};
+    const auto text = read(path);
+    if (text)
+      keep_slurm_file(draft, std::string(file.name), *text, at);
+    else
+      draft.warn(at, fmt::format("{}; not in force yet: {}", text.error().message, file.reason));
   }
-  for (const char* name : {"acct_gather.conf", "burst_buffer.conf", "helpers.conf", "job_container.conf",
-                           "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.yaml"})
-    if (exists(directory + name)) draft.warnings.push_back(fmt::format("{}{}: not in force yet", directory, name));
   return {};
 }
 
@@ -128,13 +135,13 @@ Result<Loaded> finish(Draft& draft, Want want, const std::string& path) {
                 .daemon = std::move(draft.daemon),
                 .warnings = std::move(draft.warnings),
                 .path = path,
-                .dialect = draft.dialect};
+                .dialect = draft.written_in};
   if (want == Want::All) loaded.cluster.shown = shown_config(loaded.cluster, loaded.daemon, path);
   return loaded;
 }
 
 Status read_into(Draft& draft, std::string_view text, const FileReader& read) {
-  return draft.dialect == Dialect::Spur ? read_spur_conf(text, draft) : read_slurm_conf(text, read, draft);
+  return draft.written_in == Dialect::Spur ? read_spur_conf(text, draft) : read_slurm_conf(text, read, draft);
 }
 
 }  // namespace
@@ -155,25 +162,110 @@ Dialect dialect_of(std::string_view path, std::string_view text) {
   return Dialect::Spur;
 }
 
-Result<Loaded> load(const std::string& path, Want want) {
+Result<Draft> read_draft(const std::string& path, Want want) {
   const std::string found = path.empty() ? search() : path;
   Draft draft;
   draft.daemon_only = want == Want::DaemonOnly;
-  if (found.empty()) return finish(draft, want, {});
+  if (found.empty()) return draft;
   SPUR_ASSIGN(const std::string text, read_file(found));
   draft.files.push_back(found);
-  draft.dialect = dialect_of(found, text);
+  draft.dialect = draft.written_in = dialect_of(found, text);
   const FileReader read = [](const std::string& name) { return read_file(name); };
   SPUR_TRY(read_into(draft, text, read));
-  if (draft.dialect == Dialect::Slurm && want == Want::All) SPUR_TRY(read_siblings(draft, read));
-  return finish(draft, want, found);
+  if (draft.written_in == Dialect::Slurm && want == Want::All) SPUR_TRY(read_siblings(draft, read));
+  return draft;
+}
+
+Result<Loaded> resolved(Draft& draft, Want want) {
+  return finish(draft, want, draft.files.empty() ? std::string() : draft.files[0]);
+}
+
+Result<Draft> read_resolved(const std::string& path) {
+  SPUR_ASSIGN(Draft draft, read_draft(path, Want::All));
+  SPUR_ASSIGN(Loaded loaded, resolved(draft, Want::All));
+  draft.cluster = std::move(loaded.cluster);
+  draft.daemon = std::move(loaded.daemon);
+  draft.warnings = std::move(loaded.warnings);
+  return draft;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> files_of(const std::string& path) {
+  SPUR_ASSIGN(const Draft draft, read_draft(path, Want::All));
+  if (draft.files.empty()) return fail(ErrorCode::NotFound, "there is no configuration file");
+  const std::string directory = draft.files[0].substr(0, draft.files[0].rfind('/') + 1);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& file : draft.files) {
+    if (!file.starts_with(directory) || file.find("/../") != std::string::npos)
+      return fail(ErrorCode::ConfigInvalid,
+                  fmt::format("{} is not below {}: agents cannot be given it", text::shown(file), text::shown(directory)));
+    SPUR_ASSIGN(std::string text, read_file(file));
+    out.emplace_back(file.substr(directory.size()), std::move(text));
+  }
+  return out;
+}
+
+Result<Loaded> load(const std::string& path, Want want) {
+  SPUR_ASSIGN(Draft draft, read_draft(path, want));
+  return resolved(draft, want);
+}
+
+// slurmdbd.conf may hold a password: as in Slurm it is for its owner alone.
+static Status check_dbd_file(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return fail(ErrorCode::ConfigInvalid, fmt::format("No slurmdbd.conf file ({})", text::shown(path)));
+  if ((status.st_mode & 077) != 0)
+    return fail(ErrorCode::ConfigInvalid,
+                fmt::format("slurmdbd.conf file {} should be 600 is {:o} accessible for group or others",
+                            text::shown(path), status.st_mode & 0777));
+  if (status.st_uid != ::geteuid())
+    return fail(ErrorCode::ConfigInvalid, fmt::format("slurmdbd.conf file {} is not owned by who runs the daemon",
+                                                      text::shown(path)));
+  return {};
+}
+
+static std::string directory_of(const std::string& path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+Result<Loaded> load_for_accounting(const std::string& path) {
+  const bool is_own = path.ends_with("slurmdbd.conf");
+  std::string main = is_own ? directory_of(path) + "slurm.conf" : path.empty() ? search() : path;
+  if (is_own && !exists(main)) main.clear();
+  std::string own(environment("SLURMDBD_CONF"));
+  if (is_own) own = path;
+  // $SLURM_CONF need not exist for its directory to be the place.
+  if (own.empty() && !main.empty() && exists(directory_of(main) + "slurmdbd.conf"))
+    own = directory_of(main) + "slurmdbd.conf";
+  if (own.empty() && main.empty() && exists("/etc/slurm/slurmdbd.conf")) own = "/etc/slurm/slurmdbd.conf";
+  if (!own.empty() && !main.empty() && !exists(main)) main.clear();
+  Draft draft;
+  if (!main.empty()) {
+    SPUR_ASSIGN(draft, read_draft(main, Want::All));
+  } else {
+    draft.files.push_back(own);
+  }
+  if (!own.empty()) {
+    SPUR_TRY(check_dbd_file(own));
+    SPUR_ASSIGN(const std::string text, read_file(own));
+    draft.warnings.clear();  // slurm.conf's are the controller's to tell
+    SPUR_TRY(read_slurm_sibling(Scope::Dbd, text, own, [](const std::string& name) { return read_file(name); }, draft));
+    const StorageConfig& storage = draft.daemon.storage;
+    if (storage.kind == StorageConfig::Kind::Unset && draft.daemon.accounting_url.empty())
+      return fail(ErrorCode::ConfigInvalid, fmt::format("{}: StorageType must be specified", text::shown(own)));
+    if (storage.archive_jobs) draft.daemon.accounting_archive_dir = storage.archive_dir;
+  }
+  const auto warnings = draft.warnings;
+  auto loaded = finish(draft, Want::All, main.empty() ? own : main);
+  if (loaded && !own.empty()) loaded->warnings = warnings;
+  return loaded;
 }
 
 Result<Loaded> load_text(std::string_view text, const std::string& path, Want want) {
   Draft draft;
   draft.daemon_only = want == Want::DaemonOnly;
   draft.files.push_back(path);
-  draft.dialect = dialect_of(path, text);
+  draft.dialect = draft.written_in = dialect_of(path, text);
   const FileReader none = [](const std::string& name) -> Result<std::string> {
     return fail(ErrorCode::NotFound, fmt::format("cannot open {}: there are no files here", text::shown(name)));
   };

@@ -38,6 +38,20 @@ inline Result<Loaded> load() {
   return load({}, Want::All);
 }
 
+// For spurdbd: the same, with slurmdbd.conf over it if there is one: $SLURMDBD_CONF, or beside the other file. `path` may
+// be either file; with slurmdbd.conf alone the rest has its defaults. As in Slurm it must be for its owner alone.
+Result<Loaded> load_for_accounting(const std::string& path);
+
+// The two halves of load(): the files as they are written, and what they come to.
+Result<Draft> read_draft(const std::string& path, Want want);
+Result<Loaded> resolved(Draft& draft, Want want);
+// Both, and what was written beside it: for import and export.
+Result<Draft> read_resolved(const std::string& path);
+
+// The files that make up the configuration at `path`, the main one first, by their names from its directory: what a
+// controller gives to agents without files of their own. An error if one of them is somewhere else.
+Result<std::vector<std::pair<std::string, std::string>>> files_of(const std::string& path);
+
 // The same from memory, without looking for further files (Include and gres.conf are refused and skipped). `path`
 // only names the text in messages. For tests and `spurctld --test-config -`.
 Result<Loaded> load_text(std::string_view text, const std::string& path, Want want = Want::All);

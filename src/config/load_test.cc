@@ -147,5 +147,74 @@ TEST_F(Load, Paths) {
   EXPECT_EQ(join_host_port("h", 5), "h:5");
 }
 
+TEST(AccountingLoad, SlurmdbdConf) {
+  TestDirectory dir;
+  TestVariable none("SLURMDBD_CONF", nullptr);
+  const std::string slurm = dir.write("slurm.conf", "ClusterName=c\nStateSaveLocation=/s\nMailProg=/m\n");
+  const std::string own = dir.write("slurmdbd.conf",
+                                    "DbdHost=db\nDbdPort=7819\nStorageType=accounting_storage/pgsql\nStorageHost=pg\nStoragePort=5433\n"
+                                    "StorageUser=slurm\nStoragePass=\"a b/c\"\nStorageLoc=acct\nLogFile=/l\nPidFile=/p\nDebugLevel=debug2\n"
+                                    "PurgeJobAfter=25hours\nArchiveJobs=yes\nArchiveDir=/a\nTrackWCKey=yes\nArchiveSteps=no\n");
+  const auto refused = load_for_accounting(slurm);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "slurmdbd.conf file " + own + " should be 600 is 644 accessible for group or others");
+  std::filesystem::permissions(own, std::filesystem::perms(0600));
+  for (const std::string& path : {slurm, own}) {
+    const auto loaded = load_for_accounting(path);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const DaemonConfig& daemon = loaded->daemon;
+    EXPECT_EQ(daemon.state_dir, "/s");
+    EXPECT_EQ(accounting_listen(daemon), "[::]:7819");
+    EXPECT_EQ(accounting_database(daemon), "postgresql://slurm:a%20b%2Fc@pg:5433/acct");
+    EXPECT_EQ(daemon.accounting_log.file, "/l");
+    EXPECT_EQ(daemon.accounting_log.level, LogLevel::Debug2);
+    EXPECT_EQ(accounting_pid_file(daemon), "/p");
+    EXPECT_EQ(daemon.accounting_keep_days, 2u);
+    EXPECT_EQ(daemon.accounting_archive_dir, "/a");
+    EXPECT_EQ(loaded->warnings, std::vector<std::string>{own + ":15: slurmdbd.conf TrackWCKey: not in force yet: no workload "
+                                                               "characterization keys"});
+  }
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"DbdHost=x\n", ": StorageType must be specified"},
+      {"StorageType=accounting_storage/oracle\n",
+       ":1: slurmdbd.conf StorageType: \"accounting_storage/oracle\" is none of accounting_storage/pgsql, accounting_storage/sqlite, "
+       "accounting_storage/mysql"},
+      {"PurgeJobAfter=3weeks\n", ":1: slurmdbd.conf PurgeJobAfter: \"3weeks\" is no number of hours, days or months"},
+      {"KillWait=3\n", ":1: Parsing error at unrecognized key: KillWait"}};
+  for (const auto& [text, want] : kRefused) {
+    std::filesystem::permissions(dir.write("slurmdbd.conf", text), std::filesystem::perms(0600));
+    const auto wrong = load_for_accounting(slurm);
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_EQ(wrong.error().message, own + want);
+  }
+  dir.write("slurmdbd.conf", "StorageType=accounting_storage/mysql\nStorageLoc=slurm_acct_db\n");
+  std::filesystem::remove(slurm);
+  const auto alone = load_for_accounting(own);
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(accounting_database(alone->daemon), "sqlite:/var/spool/spur/accounting.sqlite");
+  ASSERT_EQ(alone->warnings.size(), 1u);
+  EXPECT_NE(alone->warnings[0].find("there is no MySQL here"), std::string::npos);
+}
+
+TEST(AgentFiles, AreThoseOfTheDirectory) {
+  TestDirectory dir;
+  const std::string slurm = dir.write("slurm.conf", "ClusterName=c\nInclude d/n.conf\nPartitionName=p Nodes=n1 Default=YES\n");
+  dir.write("d/n.conf", "NodeName=n1\n");
+  dir.write("cgroup.conf", "ConstrainCores=no\n");
+  dir.write("mpi.conf", "PMIxDebug=1\n");
+  const auto files = files_of(slurm);
+  ASSERT_TRUE(files) << files.error().message;
+  std::vector<std::string> names;
+  for (const auto& [name, text] : *files) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"slurm.conf", "d/n.conf", "cgroup.conf", "mpi.conf"}));
+  EXPECT_EQ((*files)[1].second, "NodeName=n1\n");
+  TestDirectory other;
+  const std::string far = other.write("n.conf", "NodeName=n1\n");
+  dir.write("slurm.conf", "ClusterName=c\nInclude " + far + "\n");
+  const auto outside = files_of(slurm);
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().message, far + " is not below " + dir.path() + "/: agents cannot be given it");
+}
+
 }  // namespace
 }  // namespace spur::config

@@ -62,16 +62,12 @@ Status set_cgroup_plugin(Target& target, const Value& value) {
 
 Status set_task_plugin(Target& target, const Value& value) {
   target.draft.task_cgroup = false;
-  std::vector<std::string> rest;
   for (std::string_view name : value.list) {
     if (name.starts_with("task/")) name.remove_prefix(5);
-    if (equal_ignoring_case(name, "cgroup"))
-      target.draft.task_cgroup = true;
-    else if (!equal_ignoring_case(name, "none"))
-      rest.emplace_back(name);
+    if (equal_ignoring_case(name, "cgroup")) target.draft.task_cgroup = true;
   }
   keep(target, "TaskPlugin", value);
-  warn_rest(target, "TaskPlugin", rest);
+  warn_of_options(target, "TaskPlugin", value);
   return {};
 }
 
@@ -99,22 +95,22 @@ Status set_detect_all(Target& target, const Value& value) {
 
 Status add_prolog(Target& target, const Value& value) {
   target.draft.daemon.hooks.prolog.push_back(value.text);
-  keep(target, "Prolog", value);
+  keep_more(target, "Prolog", value);
   return {};
 }
 Status add_epilog(Target& target, const Value& value) {
   target.draft.daemon.hooks.epilog.push_back(value.text);
-  keep(target, "Epilog", value);
+  keep_more(target, "Epilog", value);
   return {};
 }
 Status add_prolog_slurmctld(Target& target, const Value& value) {
   target.draft.daemon.hooks.prolog_slurmctld.push_back(value.text);
-  keep(target, "PrologSlurmctld", value);
+  keep_more(target, "PrologSlurmctld", value);
   return {};
 }
 Status add_epilog_slurmctld(Target& target, const Value& value) {
   target.draft.daemon.hooks.epilog_slurmctld.push_back(value.text);
-  keep(target, "EpilogSlurmctld", value);
+  keep_more(target, "EpilogSlurmctld", value);
   return {};
 }
 
@@ -126,7 +122,6 @@ Status set_hook_timeout(Target& target, const Value& value) {
 
 Status set_prolog_flags(Target& target, const Value& value) {
   HookConfig& hooks = target.draft.daemon.hooks;
-  std::vector<std::string> rest;
   for (const std::string& flag : value.list) {
     // Nobody waits for a prolog elsewhere than on the node itself, so NoHold adds nothing.
     const bool alone = equal_ignoring_case(flag, "Alloc") || equal_ignoring_case(flag, "NoHold");
@@ -135,12 +130,10 @@ Status set_prolog_flags(Target& target, const Value& value) {
       hooks.alloc = true;
     else if (equal_ignoring_case(flag, "Serial"))
       hooks.serial = true;
-    else if (!equal_ignoring_case(flag, "NONE"))
-      rest.push_back(flag);
     if (contain) hooks.contain = true;
   }
   keep(target, "PrologFlags", value);
-  warn_rest(target, "PrologFlags", rest);
+  warn_of_options(target, "PrologFlags", value);
   return {};
 }
 
@@ -159,7 +152,6 @@ Status set_health_interval(Target& target, const Value& value) {
 Status set_health_states(Target& target, const Value& value) {
   HealthConfig& health = target.draft.daemon.health;
   health.idle = health.mixed = health.allocated = false;
-  std::vector<std::string> rest;
   for (const std::string& state : value.list) {
     if (equal_ignoring_case(state, "IDLE"))
       health.idle = true;
@@ -167,11 +159,9 @@ Status set_health_states(Target& target, const Value& value) {
       health.mixed = true;
     else if (equal_ignoring_case(state, "ALLOC"))
       health.allocated = true;
-    else if (!equal_ignoring_case(state, "ANY") && !equal_ignoring_case(state, "CYCLE"))
-      rest.push_back(state);
   }
   keep(target, "HealthCheckNodeState", value);
-  warn_rest(target, "HealthCheckNodeState", rest);
+  warn_of_options(target, "HealthCheckNodeState", value);
   return {};
 }
 

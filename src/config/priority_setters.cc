@@ -213,6 +213,18 @@ Status set_reservation_overrun(Target& target, const Value& value) {
   return {};
 }
 
+Status set_cpus_per_gpu(Target& target, const Value& value) {
+  (target.partition ? target.partition->partition.default_cpus_per_gpu : target.draft.cluster.default_cpus_per_gpu) =
+      static_cast<std::uint32_t>(value.number);
+  return {};
+}
+
+Status set_memory_per_gpu(Target& target, const Value& value) {
+  (target.partition ? target.partition->partition.default_memory_per_gpu_mib
+                    : target.draft.cluster.default_memory_per_gpu_mib) = value.number;
+  return {};
+}
+
 Status set_job_defaults(Target& target, const Value& value) {
   auto* partition = target.partition ? &target.partition->partition : nullptr;
   for (const std::string& item : value.list) {
@@ -248,17 +260,10 @@ Status set_topology_kind(Target& target, const Value& value) {
 }
 
 Status set_topology_options(Target& target, const Value& value) {
-  std::vector<std::string> rest;
-  for (const std::string& word : value.list) {
-    if (equal_ignoring_case(word, "TopoOptional")) {
-      target.draft.cluster.topology.optional = true;
-    } else {
-      rest.push_back(word);
-    }
-  }
-  if (!rest.empty())
-    target.draft.warn(target.at, fmt::format("TopologyParam: no meaning here: {}",
-                                             text::shown(fmt::format("{}", fmt::join(rest, ", ")), 200)));
+  for (const std::string& word : value.list)
+    if (equal_ignoring_case(word, "TopoOptional")) target.draft.cluster.topology.optional = true;
+  keep(target, "TopologyParam", value);
+  warn_of_options(target, "TopologyParam", value);
   return {};
 }
 
@@ -267,12 +272,33 @@ Status set_block_size(Target& target, const Value& value) {
   return {};
 }
 
+Status set_block_sizes(Target& target, const Value& value) {
+  auto& sizes = target.draft.cluster.topology.block_sizes;
+  sizes.clear();
+  for (const std::string& word : value.list) {
+    const auto size = text::parse_decimal32(word);
+    if (!size || *size == 0) return bad(fmt::format("\"{}\" is no size", text::shown(word, 40)));
+    sizes.push_back(*size);
+  }
+  return {};
+}
+
+Status set_block_name(Target& target, const Value& value) {
+  target.network->row.name = value.text;
+  target.network->is_block = true;
+  return {};
+}
 Status set_switch_name(Target& target, const Value& value) {
   target.network->row.name = value.text;
+  if (target.draft.dialect == Dialect::Slurm) target.network->is_block = false;
   return {};
 }
 Status set_switch_nodes(Target& target, const Value& value) {
   target.network->row.nodes = value.text;
+  return {};
+}
+Status set_down_state(Target& target, const Value& value) {
+  target.down->state = value.text == "FAILING" ? "FAIL" : value.text;
   return {};
 }
 Status set_switch_children(Target& target, const Value& value) {

@@ -86,9 +86,9 @@ TEST(PriorityKeys, SchedulerParametersAreSorted) {
   EXPECT_EQ(
       warnings,
       (std::vector<std::string>{
-          "slurm.conf:1: SchedulerParameters: not in force yet: enable_user_top",
-          "slurm.conf:1: SchedulerParameters: no meaning here, where scheduling follows events and looks at every "
-          "job: bf_window=1440, bf_continue"}));
+          "slurm.conf:1: SchedulerParameters: bf_window=1440 (no effect: scheduling follows events and looks at every job); "
+          "bf_continue (no effect: scheduling follows events and looks at every job); "
+          "enable_user_top (not in force yet: scontrol top is for administrators)"}));
   const auto delayed = load_text("SchedulerParameters=batch_sched_delay=20\n" + std::string(kNodes), "slurm.conf", Want::All);
   ASSERT_TRUE(delayed);
   EXPECT_EQ(delayed->daemon.batch_sched_delay, seconds(20));

@@ -416,7 +416,7 @@ Status resolve_daemon(Draft& draft, std::string_view host) {
       return draft.refuse({},
                           fmt::format("\"{}\" is no name of a controller's host", text::shown(controller.host, 60)));
   resolve_node_side(draft);
-  if (draft.dialect == Dialect::Spur) return {};
+  if (draft.dialect == Dialect::Spur || draft.listen_given) return {};
 
   std::string listen = "[::]";
   if (draft.listen_on_controller_address) {

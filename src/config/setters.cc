@@ -25,6 +25,7 @@ std::vector<std::string> unless_all(const Value& value) {
 }  // namespace
 
 Status set_listen_address(Target& target, const Value& value) {
+  target.draft.listen_given = true;
   target.draft.daemon.controller_listen = {value.text};
   target.draft.daemon.controller_port = static_cast<std::uint16_t>(value.number);
   return {};
@@ -38,7 +39,7 @@ Status set_accounting_host(Target& target, const Value& value) {
 
 Status set_accounting_type(Target& target, const Value& value) {
   target.draft.cluster.is_accounted = equal_ignoring_case(value.text, "accounting_storage/slurmdbd");
-  target.draft.daemon.kept.emplace_back("AccountingStorageType", value.text);  // is shown as it was written
+  keep(target, "AccountingStorageType", value);
   return {};
 }
 
@@ -96,17 +97,12 @@ Status set_controller_ports(Target& target, const Value& value) {
 }
 
 Status set_communication(Target& target, const Value& value) {
-  std::vector<std::string> rest;
   for (const std::string& option : value.list) {
-    if (equal_ignoring_case(option, "NoCtldInAddrAny"))
-      target.draft.listen_on_controller_address = true;
-    else if (equal_ignoring_case(option, "NoInAddrAny"))
-      target.draft.daemon.agent_listen_on_node_address = true;
-    else if (!equal_ignoring_case(option, "EnableIPv6"))  // both families are always on
-      rest.push_back(option);
+    if (equal_ignoring_case(option, "NoCtldInAddrAny")) target.draft.listen_on_controller_address = true;
+    if (equal_ignoring_case(option, "NoInAddrAny")) target.draft.daemon.agent_listen_on_node_address = true;
   }
   keep(target, "CommunicationParameters", value);
-  warn_rest(target, "CommunicationParameters", rest);
+  warn_of_options(target, "CommunicationParameters", value);
   return {};
 }
 
@@ -202,71 +198,28 @@ Status set_select_type(Target& target, const Value& value) {
 Status set_select_parameters(Target& target, const Value& value) {
   struct Word {
     std::string_view text;
-    bool whole_cores, memory, exact;  // exact: means here just what it means in Slurm
+    bool whole_cores, memory;
   };
-  static constexpr Word kUnits[] = {{"CR_CPU", false, false, true},          {"CR_CPU_Memory", false, true, true},
-                                    {"CR_Core", true, false, true},          {"CR_Core_Memory", true, true, true},
-                                    {"CR_Memory", true, true, true},         {"CR_Socket", true, false, false},
-                                    {"CR_Socket_Memory", true, true, false}, {"CR_Board", true, false, false},
-                                    {"CR_Board_Memory", true, true, false}};
-  static constexpr std::string_view kOthers[] = {"CR_ONE_TASK_PER_CORE",
-                                                 "CR_LLN",
-                                                 "CR_PACK_NODES",
-                                                 "LL_SHARED_GRES",
-                                                 "MULTIPLE_SHARING_GRES_PJ",
-                                                 "ENFORCE_BINDING_GRES",
-                                                 "ONE_TASK_PER_SHARING_GRES",
-                                                 "NONE"};
-  std::vector<std::string> rest;
+  static constexpr Word kUnits[] = {{"CR_CPU", false, false},       {"CR_CPU_Memory", false, true},
+                                    {"CR_Core", true, false},       {"CR_Core_Memory", true, true},
+                                    {"CR_Memory", true, true},      {"CR_Socket", true, false},
+                                    {"CR_Socket_Memory", true, true}, {"CR_Board", true, false},
+                                    {"CR_Board_Memory", true, true}};
   for (const std::string& option : value.list) {
-    const Word* found = nullptr;
-    for (const Word& word : kUnits)
-      if (equal_ignoring_case(word.text, option)) found = &word;
-    bool other = equal_ignoring_case(option, "CR_CORE_DEFAULT_DIST_BLOCK");
-    if (other) {
-      target.draft.cluster.block_sockets = true;
-      continue;
+    if (!find_slurm_option("SelectTypeParameters", option))
+      return bad(fmt::format("Bad SelectTypeParameter: {}", text::shown(option, 40)));
+    if (equal_ignoring_case(option, "CR_CORE_DEFAULT_DIST_BLOCK")) target.draft.cluster.block_sockets = true;
+    for (const Word& word : kUnits) {
+      if (!equal_ignoring_case(word.text, option)) continue;
+      target.draft.cluster.cores_whole = word.whole_cores;
+      target.draft.cluster.memory_as = word.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     }
-    for (const std::string_view word : kOthers) other = other || equal_ignoring_case(word, option);
-    if (!found && !other) return bad(fmt::format("Bad SelectTypeParameter: {}", text::shown(option, 40)));
-    if (found) {
-      target.draft.cluster.cores_whole = found->whole_cores;
-      target.draft.cluster.memory_as = found->memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
-    }
-    if (!(found && found->exact) && !equal_ignoring_case(option, "NONE")) rest.push_back(option);
   }
-  warn_rest(target, "SelectTypeParameters", rest);
+  warn_of_options(target, "SelectTypeParameters", value);
   return {};
 }
 
-// Bounds on how often and how far Slurm's scheduler looks.
-static bool is_pointless(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"bf_continue",
-                                                "bf_interval",
-                                                "bf_job_part_count_reserve",
-                                                "bf_max_time",
-                                                "bf_min_age_reserve",
-                                                "bf_resolution",
-                                                "bf_window",
-                                                "bf_yield_interval",
-                                                "bf_yield_sleep",
-                                                "build_queue_timeout",
-                                                "default_queue_depth",
-                                                "defer",
-                                                "max_rpc_cnt",
-                                                "max_sched_time",
-                                                "partition_job_depth",
-                                                "sched_interval",
-                                                "sched_max_job_start",
-                                                "sched_min_interval",
-                                                "bf_yield_rpc_cnt"};
-  for (const std::string_view known : kNames)
-    if (equal_ignoring_case(known, name)) return true;
-  return false;
-}
-
 Status set_scheduler_parameters(Target& target, const Value& value) {
-  std::vector<std::string> rest, pointless;
   for (const std::string& option : value.list) {
     const std::size_t equals = option.find('=');
     const std::string_view name = std::string_view(option).substr(0, equals);
@@ -292,31 +245,32 @@ Status set_scheduler_parameters(Target& target, const Value& value) {
         target.draft.daemon.batch_sched_delay = seconds(*number);
       else
         target.draft.cluster.max_switch_wait = seconds(*number);
-    } else if (is_pointless(name)) {
-      pointless.push_back(option);
-    } else {
-      rest.push_back(option);
     }
   }
   keep(target, "SchedulerParameters", value);
-  warn_rest(target, "SchedulerParameters", rest);
-  if (!pointless.empty())
-    target.draft.warn(target.at, fmt::format("SchedulerParameters: no meaning here, where scheduling follows events "
-                                             "and looks at every job: {}",
-                                             text::shown(fmt::format("{}", fmt::join(pointless, ", ")), 400)));
+  warn_of_options(target, "SchedulerParameters", value);
+  return {};
+}
+
+Status set_controller_parameters(Target& target, const Value& value) {
+  target.draft.daemon.serve_configuration = false;
+  for (const std::string& option : value.list)
+    if (equal_ignoring_case(option, "enable_configless")) target.draft.daemon.serve_configuration = true;
+  keep(target, "SlurmctldParameters", value);
+  warn_of_options(target, "SlurmctldParameters", value);
+  return {};
+}
+
+Status set_defaults(Target& target, const Value& value) {
+  target.draft.dialect = value.number == 1 ? Dialect::Slurm : Dialect::Spur;
   return {};
 }
 
 Status set_agent_parameters(Target& target, const Value& value) {
-  std::vector<std::string> rest;
-  for (const std::string& option : value.list) {
-    if (equal_ignoring_case(option, "config_overrides"))
-      target.draft.cluster.config_overrides = true;
-    else
-      rest.push_back(option);
-  }
+  for (const std::string& option : value.list)
+    if (equal_ignoring_case(option, "config_overrides")) target.draft.cluster.config_overrides = true;
   keep(target, "SlurmdParameters", value);
-  warn_rest(target, "SlurmdParameters", rest);
+  warn_of_options(target, "SlurmdParameters", value);
   return {};
 }
 
@@ -342,7 +296,7 @@ Status set_oversubscribe(Target& target, const Value& value) {
     std::uint64_t count = word.count;
     if (parts.size() == 2) count = takes_count ? text::parse_decimal(parts[1], 65533).value_or(0) : 0;
     if (parts.size() > 2 || count == 0) break;
-    if (takes_count) warn_rest(target, "OverSubscribe", {value.text});
+    if (takes_count) warn_rest(target, "OverSubscribe, Shared", {value.text});
     target.partition->partition.oversubscribe = word.how;
     target.partition->partition.oversubscribe_count = static_cast<std::uint32_t>(count);
     return {};

@@ -26,6 +26,9 @@ inline CgroupConfig& owner(Target& t, const CgroupConfig*) {
 inline EtcdConfig& owner(Target& t, const EtcdConfig*) {
   return t.draft.daemon.etcd;
 }
+inline StorageConfig& owner(Target& t, const StorageConfig*) {
+  return t.draft.daemon.storage;
+}
 inline UpdateConfig& owner(Target& t, const UpdateConfig*) {
   return t.draft.daemon.update;
 }
@@ -46,6 +49,12 @@ inline model::PartitionConfig& owner(Target& t, const model::PartitionConfig*) {
 }
 inline DeviceBlock& owner(Target& t, const DeviceBlock*) {
   return *t.device;
+}
+inline NodeSetBlock& owner(Target& t, const NodeSetBlock*) {
+  return *t.node_set;
+}
+inline DownNodesBlock& owner(Target& t, const DownNodesBlock*) {
+  return *t.down;
 }
 
 template <class Number>
@@ -106,6 +115,10 @@ Status set_accounting_host(Target& target, const Value& value);
 Status set_accounting_type(Target& target, const Value& value);
 Status set_accounting_listen(Target& target, const Value& value);
 Status set_accounting_log(Target& target, const Value& value);
+Status set_dbd_port(Target& target, const Value& value);
+Status set_dbd_log_level(Target& target, const Value& value);
+Status set_storage_type(Target& target, const Value& value);
+Status set_purge_jobs(Target& target, const Value& value);
 Status set_accounting_store(Target& target, const Value& value);
 Status set_agent_listen(Target& target, const Value& value);
 Status set_controller_hosts(Target& target, const Value& value);  // list; replaces
@@ -166,9 +179,16 @@ Status set_backfill_order(Target& target, const Value& value);
 Status set_partition_preempt_mode(Target& target, const Value& value);
 Status set_reservation_overrun(Target& target, const Value& value);  // minutes
 Status set_job_defaults(Target& target, const Value& value);         // of the cluster, or of a partition
+Status set_cpus_per_gpu(Target& target, const Value& value);   // of the cluster, or of a partition
+Status set_memory_per_gpu(Target& target, const Value& value);
 Status set_topology_kind(Target& target, const Value& value);
 Status set_topology_options(Target& target, const Value& value);
 Status set_block_size(Target& target, const Value& value);
+Status set_block_sizes(Target& target, const Value& value);
+Status set_block_name(Target& target, const Value& value);
+Status set_down_state(Target& target, const Value& value);
+Status set_defaults(Target& target, const Value& value);
+Status set_controller_parameters(Target& target, const Value& value);
 Status set_switch_name(Target& target, const Value& value);
 Status set_switch_nodes(Target& target, const Value& value);
 Status set_switch_children(Target& target, const Value& value);

@@ -4,11 +4,16 @@
 #include "config/show.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "config/value.h"
 #include "model/preemption.h"
 #include "text/time_limit.h"
+#include "text/words.h"
 
 namespace spur::config {
 
@@ -85,10 +90,90 @@ std::string scheduler_parameters(const Source& s) {
   return null_if_empty(out);
 }
 
+// Slurm's order of words, whatever the file's; words that are not in `order` come last. `order` empty: by the alphabet.
+std::string ordered(std::vector<std::string> words, std::string_view order) {
+  const auto known = text::split(order, ',');
+  std::ranges::stable_sort(words, {}, [&](const std::string& word) {
+    const auto at = std::ranges::find_if(known, [&](auto k) { return text::equal_ignoring_case(k, word); });
+    return std::pair(order.empty() ? 0 : at - known.begin(), order.empty() ? text::lower(word) : std::string());
+  });
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
 std::string priority_flags(const Source& s) {
-  std::string out;
-  for (const std::string& flag : s.cluster.priority.flags) out += (out.empty() ? "" : ",") + flag;
-  return out;
+  std::vector<std::string> flags = s.cluster.priority.flags;
+  static constexpr std::string_view kNormal[] = {"NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES"};
+  const auto has = [&](std::string_view flag) { return std::ranges::find(flags, flag) != flags.end(); };
+  if (std::ranges::all_of(kNormal, has) || has("NO_NORMAL_ALL")) {
+    std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("NO_NORMAL"); });
+    flags.emplace_back("NO_NORMAL_ALL");
+  }
+  return ordered(flags,
+                 "ACCRUE_ALWAYS,SMALL_RELATIVE_TO_TIME,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,FAIR_TREE,NO_FAIR_TREE,INCR_ONLY,"
+                 "MAX_TRES,NO_NORMAL_ALL,NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES");
+}
+
+// A list that the file has, in Slurm's order.
+template <const char* const& Key, const char* const& Otherwise, const char* const& Order>
+std::string given_list(const Source& s) {
+  const std::string* given = s.daemon.find_kept(Key);
+  return given ? ordered(split_list(*given), Order) : Otherwise;
+}
+constexpr const char *kNull = "(null)", *kNone = "none", *kAny = "ANY", *kByAlphabet = "";
+constexpr const char *kDebugFlags = "DebugFlags", *kPrivateData = "PrivateData", *kHealthStates = "HealthCheckNodeState",
+                     *kHealthOrder = "CYCLE,IDLE,ALLOC,MIXED", *kGovernors = "CpuFreqGovernors",
+                     *kUsualGovernors = "OnDemand,Performance,UserSpace";
+
+// Contain is Alloc as well.
+std::string prolog_flags(const Source& s) {
+  const std::string* given = s.daemon.find_kept("PrologFlags");
+  if (!given) return "(null)";
+  auto words = split_list(*given);
+  const auto has = [&](std::string_view flag) {
+    return std::ranges::any_of(words, [&](const auto& word) { return text::equal_ignoring_case(word, flag); });
+  };
+  if ((has("Contain") || has("X11")) && !has("Alloc")) words.emplace_back("Alloc");
+  if (has("X11") && !has("Contain")) words.emplace_back("Contain");
+  return ordered(words, "");
+}
+
+// In small letters; what concerns the agent is not part of it.
+std::string task_parameters(const Source& s) {
+  const std::string* given = s.daemon.find_kept("TaskPluginParam");
+  if (!given) return "(null type)";
+  auto words = split_list(text::lower(*given));
+  std::erase_if(words, [](const std::string& word) { return word.starts_with("slurmd"); });
+  return words.empty() ? "(null type)" : ordered(words, "verbose,none,sockets,cores,threads");
+}
+
+template <const char* const& Key>
+std::string given_flag(const Source& s) {
+  const std::string* given = s.daemon.find_kept(Key);
+  const auto value = given ? check_text({.type = Type::Flag}, Key, *given) : Result<Value>(Value{});
+  return value && value->flag ? "yes" : "no";
+}
+constexpr const char *kTrackWckey = "TrackWCKey", *kUsePam = "UsePAM", *kNoRoot = "DisableRootJobs";
+
+std::string suspend_time(const Source& s) {
+  const std::string* given = s.daemon.find_kept("SuspendTime");
+  const bool number = given && !given->empty() && given->find_first_not_of("0123456789") == std::string::npos;
+  return number ? *given + " sec" : "INFINITE";
+}
+
+// What is taken along of a shell's limits: all, if nothing is said of any.
+std::string propagated(const Source& s) {
+  if (const std::string* given = s.daemon.find_kept("PropagateResourceLimits")) return *given;
+  return s.daemon.find_kept("PropagateResourceLimitsExcept") ? "(null)" : "ALL";
+}
+
+std::string over_time_limit(const Source& s) {
+  const auto whole = s.cluster.over_time_limit.count() / 60;
+  return whole > 0xffff ? std::string("UNLIMITED") : fmt::format("{} min", whole);
+}
+
+std::string storage_port(const Source& s) {
+  const bool said = s.cluster.is_accounted || s.daemon.accounting_port != kAccountingPort;
+  return std::to_string(said ? s.daemon.accounting_port : 0);
 }
 
 std::string preempt_type(const Source& s) {
@@ -120,6 +205,34 @@ std::string store_flags(const Source& s) {
   return out.empty() ? "(null)" : out;
 }
 
+std::string topology_plugin(const Source& s) {
+  switch (s.cluster.topology.kind) {
+    case model::TopologyKind::Flat:
+      return "topology/flat";
+    case model::TopologyKind::Tree:
+      return "topology/tree";
+    case model::TopologyKind::Block:
+      return "topology/block";
+  }
+  return "topology/flat";
+}
+
+std::string job_defaults(const Source& s) {
+  std::string out;
+  if (s.cluster.default_cpus_per_gpu) out = fmt::format("DefCpuPerGPU={}", *s.cluster.default_cpus_per_gpu);
+  if (s.cluster.default_memory_per_gpu_mib)
+    out += fmt::format("{}DefMemPerGPU={}", out.empty() ? "" : ",", *s.cluster.default_memory_per_gpu_mib);
+  return null_if_empty(out);
+}
+
+// Those that always count, and what the site adds.
+std::string counted_tres(const Source& s) {
+  std::string out = "cpu,mem,energy,node,billing,fs/disk,vmem,pages";
+  for (const std::string& tres : s.cluster.accounting.tres)
+    if (("," + out + ",").find("," + tres + ",") == std::string::npos) out += "," + tres;
+  return out;
+}
+
 // clang-format off
 constexpr Row kRows[] = {
     {"AccountingStorageBackupHost", "(null)"},
@@ -127,8 +240,8 @@ constexpr Row kRows[] = {
     {"AccountingStorageHost", "", "", [](const Source& s) { return s.daemon.accounting_host.empty() ? "localhost" : s.daemon.accounting_host; }},
     {"AccountingStorageExternalHost", "(null)"},
     {"AccountingStorageParameters", "(null)"},
-    {"AccountingStoragePort", "", "", [](const Source& s) { return std::to_string(s.cluster.is_accounted ? s.daemon.accounting_port : 0); }},
-    {"AccountingStorageTRES", "cpu,mem,energy,node,billing,fs/disk,vmem,pages"},
+    {"AccountingStoragePort", "", "", storage_port},
+    {"AccountingStorageTRES", "", "", counted_tres},
     {"AccountingStorageType", "", "", storage_type},
     {"AccountingStoreFlags", "", "", store_flags},
     {"AcctGatherEnergyType", "(null)"},
@@ -155,13 +268,13 @@ constexpr Row kRows[] = {
     {"CommunicationParameters", "(null)"},
     {"CompleteWait", "", "", [](const Source& s) { return secs(s.cluster.complete_wait); }},
     {"CpuFreqDef", "Unknown"},
-    {"CpuFreqGovernors", "OnDemand,Performance,UserSpace"},
+    {"CpuFreqGovernors", "", "", given_list<kGovernors, kUsualGovernors, kByAlphabet>},
     {"CredType", "cred/spur"},
     {"DataParserParameters", "(null)"},
-    {"DebugFlags", "(null)"},
+    {"DebugFlags", "", "", given_list<kDebugFlags, kNull, kByAlphabet>},
     {"DefMemPerNode", "UNLIMITED"},      // or DefMemPerCPU, see memory_row()
     {"DependencyParameters", "(null)"},
-    {"DisableRootJobs", "no"},
+    {"DisableRootJobs", "", "", given_flag<kNoRoot>},
     {"EioTimeout", "60"},
     {"EnforcePartLimits", "", "", enforce},
     {"Epilog", ""},
@@ -177,7 +290,7 @@ constexpr Row kRows[] = {
     {"HASH_VAL", "Match"},               // one file is read, once
     {"HashPlugin", "hash/k12"},
     {"HealthCheckInterval", "0 sec", " sec"},
-    {"HealthCheckNodeState", "ANY"},
+    {"HealthCheckNodeState", "", "", given_list<kHealthStates, kAny, kHealthOrder>},
     {"HealthCheckProgram", "(null)"},
     {"InactiveLimit", "0 sec", " sec"},
     {"InteractiveStepOptions", "--interactive --preserve-env --pty $SHELL"},
@@ -191,7 +304,7 @@ constexpr Row kRows[] = {
     {"JobCompType", "(null)"},
     {"JobCompUser", "root"},
     {"JobContainerType", "(null)"},
-    {"JobDefaults", "(null)"},
+    {"JobDefaults", "", "", job_defaults},
     {"JobFileAppend", "0"},
     {"JobRequeue", "", "", [](const Source& s) { return yes_no(s.cluster.requeue_default); }},
     {"JobSubmitPlugins", "(null)"},
@@ -220,7 +333,7 @@ constexpr Row kRows[] = {
     {"MULTIPLE_SLURMD", "Yes"},
     {"NEXT_JOB_ID", ""},                 // the controller fills it in
     {"NodeFeaturesPlugins", "(null)"},
-    {"OverTimeLimit", "", "", [](const Source& s) { return fmt::format("{} min", s.cluster.over_time_limit.count() / 60); }},
+    {"OverTimeLimit", "", "", over_time_limit},
     {"PluginDir", "(null)"},
     {"PlugStackConfig", "(null)"},
     {"PreemptMode", "", "", [](const Source& s) { return model::preempt_mode_text(s.cluster.preempt); }},
@@ -237,7 +350,7 @@ constexpr Row kRows[] = {
     {"PriorityFavorSmall", "", "", [](const Source& s) -> std::string { return s.cluster.priority.favor_small ? "yes" : "no"; }},
     {"PriorityFlags", "", "", priority_flags},
     {"PriorityMaxAge", "", "", [](const Source& s) { return text::format_clock(s.cluster.age_full); }},
-    {"PriorityUsageResetPeriod", "NONE"},
+    {"PriorityUsageResetPeriod", "", "", [](const Source& s) { return s.cluster.priority.usage_reset; }},
     {"PriorityType", "", "", [](const Source& s) -> std::string { return s.cluster.priority.multifactor ? "priority/multifactor" : "priority/basic"; }},
     {"PriorityWeightAge", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.age_weight); }},
     {"PriorityWeightAssoc", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.assoc_weight); }},
@@ -246,14 +359,14 @@ constexpr Row kRows[] = {
     {"PriorityWeightPartition", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.partition_weight); }},
     {"PriorityWeightQOS", "", "", [](const Source& s) -> std::string { return fmt::format("{}", s.cluster.priority.qos_weight); }},
     {"PriorityWeightTRES", "(null)"},
-    {"PrivateData", "none"},
+    {"PrivateData", "", "", given_list<kPrivateData, kNone, kByAlphabet>},
     {"ProctrackType", "proctrack/cgroup"},
     {"Prolog", ""},
     {"PrologEpilogTimeout", "65534"},
     {"PrologSlurmctld", ""},
-    {"PrologFlags", "(null)"},
+    {"PrologFlags", "", "", prolog_flags},
     {"PropagatePrioProcess", "0"},
-    {"PropagateResourceLimits", "ALL"},
+    {"PropagateResourceLimits", "", "", propagated},
     {"PropagateResourceLimitsExcept", "(null)"},
     {"RebootProgram", "(null)"},
     {"ReconfigFlags", "(null)"},
@@ -307,23 +420,23 @@ constexpr Row kRows[] = {
     {"SuspendExcStates", "(null)"},
     {"SuspendProgram", "(null)"},
     {"SuspendRate", "60 nodes/min", " nodes/min"},
-    {"SuspendTime", "INFINITE"},
+    {"SuspendTime", "", "", suspend_time},
     {"SuspendTimeout", "30 sec", " sec"},
     {"SwitchParameters", "(null)"},
     {"SwitchType", "(null)"},
     {"TaskEpilog", "(null)"},
     {"TaskPlugin", "(null)"},
-    {"TaskPluginParam", "(null type)"},
+    {"TaskPluginParam", "", "", task_parameters},
     {"TaskProlog", "(null)"},
     {"TCPTimeout", "2 sec", " sec"},
     {"TLSParameters", "(null)"},
     {"TLSType", "tls/none"},
     {"TmpFS", "/tmp"},
     {"TopologyParam", "(null)"},
-    {"TopologyPlugin", "topology/flat"},
-    {"TrackWCKey", "no"},
+    {"TopologyPlugin", "", "", topology_plugin},
+    {"TrackWCKey", "", "", given_flag<kTrackWckey>},
     {"TreeWidth", "16"},
-    {"UsePam", "no"},
+    {"UsePam", "", "", given_flag<kUsePam>},
     {"UnkillableStepProgram", "(null)"},
     {"UnkillableStepTimeout", "60 sec", " sec"},
     {"VSizeFactor", "0 percent", " percent"},
@@ -335,10 +448,13 @@ constexpr Row kRows[] = {
 // Slurm shows the limit per node, or per CPU where that one is set.
 void memory_row(std::string_view prefix, const std::optional<std::uint64_t>& per_node,
                 const std::optional<std::uint64_t>& per_cpu, Pairs& out) {
+  const auto amount = [](const auto& limit) {  // none is no limit
+    return limit.value_or(0) > 0 ? fmt::format("{}", *limit) : std::string("UNLIMITED");
+  };
   if (per_cpu)
-    out.emplace_back(fmt::format("{}PerCPU", prefix), fmt::format("{}", *per_cpu));
+    out.emplace_back(fmt::format("{}PerCPU", prefix), amount(per_cpu));
   else
-    out.emplace_back(fmt::format("{}PerNode", prefix), per_node ? fmt::format("{}", *per_node) : "UNLIMITED");
+    out.emplace_back(fmt::format("{}PerNode", prefix), amount(per_node));
 }
 
 void controller_rows(const DaemonConfig& daemon, Pairs& out) {

@@ -83,7 +83,7 @@ TEST(Show, OtherValues) {
   EXPECT_EQ(value_of(*loaded, "SchedulerParameters"), "bf_continue,kill_invalid_depend");
   EXPECT_EQ(value_of(*loaded, "EnforcePartLimits"), "ANY");
   EXPECT_EQ(value_of(*loaded, "GresTypes"), "gpu,nic");
-  EXPECT_EQ(value_of(*loaded, "UsePam"), "1");
+  EXPECT_EQ(value_of(*loaded, "UsePam"), "yes");
   EXPECT_EQ(value_of(*loaded, "PriorityWeightFairShare"), "5");
   EXPECT_EQ(value_of(*loaded, "BatchStartTimeout"), "20 sec");
   EXPECT_EQ(value_of(*loaded, "SelectTypeParameters"), "CR_CPU_MEMORY");
@@ -97,6 +97,61 @@ TEST(Show, IsStable) {
   ASSERT_TRUE(once && twice);
   EXPECT_EQ(once->cluster, twice->cluster);
   EXPECT_GT(once->cluster.shown.size(), 180u);
+}
+
+// As Debian's slurmctld shows the same file, apart from what 25.05 writes in another way (yes and no).
+TEST(Show, ValuesHaveSlurmsForm) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"AccountingStoragePort=7031", "AccountingStoragePort=7031"},
+      {"CpuFreqGovernors=UserSpace,OnDemand", "CpuFreqGovernors=OnDemand,UserSpace"},
+      {"DebugFlags=Triggers,Steps,Backfill,Gres", "DebugFlags=Backfill,Gres,Steps,Triggers"},
+      {"DefCpuPerGPU=2", "JobDefaults=DefCpuPerGPU=2"},
+      {"DefMemPerNode=0", "DefMemPerNode=UNLIMITED"},
+      {"DisableRootJobs=1", "DisableRootJobs=yes"},
+      {"HealthCheckNodeState=MIXED,CYCLE,IDLE,ALLOC", "HealthCheckNodeState=CYCLE,IDLE,ALLOC,MIXED"},
+      {"OverTimeLimit=UNLIMITED", "OverTimeLimit=UNLIMITED"},
+      {"OverTimeLimit=4", "OverTimeLimit=4 min"},
+      {"PriorityFlags=SMALL_RELATIVE_TO_TIME,NO_NORMAL_TRES,NO_NORMAL_QOS,NO_NORMAL_PART,NO_NORMAL_ASSOC,MAX_TRES,"
+       "NO_FAIR_TREE,ACCRUE_ALWAYS",
+       "PriorityFlags=ACCRUE_ALWAYS,SMALL_RELATIVE_TO_TIME,NO_FAIR_TREE,MAX_TRES,NO_NORMAL_ALL"},
+      {"PriorityUsageResetPeriod=weekly", "PriorityUsageResetPeriod=WEEKLY"},
+      {"PrivateData=usage,jobs,accounts", "PrivateData=accounts,jobs,usage"},
+      {"PrologFlags=Serial,Contain", "PrologFlags=Alloc,Contain,Serial"},
+      {"PropagateResourceLimitsExcept=MEMLOCK", "PropagateResourceLimits=(null)"},
+      {"SuspendTime=-1", "SuspendTime=INFINITE"},
+      {"SuspendTime=100", "SuspendTime=100 sec"},
+      {"TaskPluginParam=Verbose,Sockets,SlurmdOffSpec", "TaskPluginParam=verbose,sockets"},
+      {"TopologyPlugin=topology/tree", "TopologyPlugin=topology/tree"},
+      {"TopologyParam=TopoOptional", "TopologyParam=TopoOptional"},
+      {"TrackWCKey=NO", "TrackWCKey=no"},
+      {"UsePAM=yes", "UsePam=yes"},
+  };
+  for (const auto& [line, want] : kCases) {
+    const auto loaded = load_text(std::string("ClusterName=c\n") + line + "\n", "slurm.conf");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const std::string_view row = want;
+    const std::string name(row.substr(0, row.find('='))), value(row.substr(row.find('=') + 1));
+    EXPECT_EQ(value_of(*loaded, name), value) << line;
+  }
+}
+
+// A key that is in force is shown as it is in force, not as if nothing had been said.
+TEST(Show, NothingInForceHidesBehindItsDefault) {
+  const auto plain = load_text("ClusterName=c\n", "slurm.conf");
+  ASSERT_TRUE(plain);
+  for (const char* line :
+       {"AccountingStorageEnforce=limits", "AccountingStorageTRES=gres/gpu", "CompleteWait=3", "EnforcePartLimits=ALL",
+        "FirstJobId=7", "GresTypes=gpu", "HealthCheckInterval=3", "HealthCheckProgram=/x", "InactiveLimit=3",
+        "JobAcctGatherFrequency=7", "JobRequeue=0", "KillWait=3", "Licenses=a:1", "MaxArraySize=9", "MaxBatchRequeue=9",
+        "MaxJobCount=9", "MaxMemPerCPU=9", "MessageTimeout=9", "MinJobAge=9", "MpiDefault=pmix", "OverTimeLimit=9",
+        "PriorityMaxAge=1-0", "PriorityWeightQOS=9", "PriorityWeightTRES=cpu=9", "ResvOverRun=9", "ReturnToService=2",
+        "SchedulerParameters=defer", "SelectTypeParameters=CR_CPU", "SlurmctldDebug=debug", "SlurmctldParameters=enable_configless",
+        "SlurmdParameters=config_overrides", "SlurmdTimeout=9", "SrunProlog=/x", "TaskPlugin=task/cgroup", "TaskProlog=/x",
+        "MailProg=/x", "TmpFS=/x", "TreeWidth=9", "WaitTime=9", "StateSaveLocation=/x"}) {
+    const auto loaded = load_text(std::string("ClusterName=c\n") + line + "\n", "slurm.conf");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_NE(loaded->cluster.shown, plain->cluster.shown) << line;
+  }
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Reader {
     if (equal_ignoring_case(first.key, "FrontendName"))
       return draft_.refuse(at, "FrontendName: front end nodes are not supported");
     Target target{.draft = draft_};
-    SPUR_TRY(pair(Scope::Top, first, target, at));
+    SPUR_TRY(take_slurm_pair(Scope::Top, first.key, first.value, target, at));
     if (pairs.size() > 1)
       return draft_.refuse(at, fmt::format("Parse error: \"{}={}\": one key per line", text::shown(pairs[1].key, 40),
                                            text::shown(pairs[1].value, 40)));
@@ -71,20 +71,32 @@ class Reader {
   Status gres_line(const std::vector<SlurmPair>& pairs, Position at) {
     DeviceBlock device;
     device.at = at;
-    Target target{.draft = draft_, .device = &device};
-    for (const SlurmPair& p : pairs) SPUR_TRY(pair(Scope::Device, p, target, at));
-    // On a line by itself AutoDetect is for all nodes.
-    if (device.detect) draft_.daemon.detect.push_back({.nodes = device.nodes, .how = *device.detect});
-    if (!device.name.empty())
-      draft_.devices.push_back(std::move(device));
-    else if (!device.file.empty() || !device.type.empty() || device.count)
-      return draft_.refuse(at, "a GRES without Name=");
-    return {};
+    Target target{.draft = draft_, .device = &device, .block = draft_.device_lines};
+    for (const SlurmPair& p : pairs) SPUR_TRY(take_slurm_pair(Scope::Device, p.key, p.value, target, at));
+    return add_device_block(draft_, std::move(device));
   }
 
   Status cgroup_line(const std::vector<SlurmPair>& pairs, Position at) {
     Target target{.draft = draft_};
-    for (const SlurmPair& p : pairs) SPUR_TRY(pair(Scope::Cgroup, p, target, at));
+    for (const SlurmPair& p : pairs) SPUR_TRY(take_slurm_pair(Scope::Cgroup, p.key, p.value, target, at));
+    return {};
+  }
+
+  Status topology_line(const std::vector<SlurmPair>& pairs, Position at) {
+    SwitchBlock block;
+    block.at = at;
+    block.row.line = at.line;
+    Target target{
+        .draft = draft_, .network = &block, .block = static_cast<std::uint32_t>(draft_.switches.size())};
+    for (const SlurmPair& p : pairs) SPUR_TRY(take_slurm_pair(Scope::Switch, p.key, p.value, target, at));
+    const bool only_sizes = block.row.name.empty() && block.row.nodes.empty() && block.row.switches.empty();
+    if (!only_sizes) draft_.switches.push_back(std::move(block));
+    return {};
+  }
+
+  Status dbd_line(const std::vector<SlurmPair>& pairs, Position at) {
+    Target target{.draft = draft_};
+    for (const SlurmPair& p : pairs) SPUR_TRY(take_slurm_pair(Scope::Dbd, p.key, p.value, target, at));
     return {};
   }
 
@@ -110,99 +122,71 @@ class Reader {
     return file(*content, index);
   }
 
-  // One Key=Value of a line, by its row, or by being a name that Slurm knows.
-  Status pair(Scope scope, const SlurmPair& pair, Target& target, Position at) {
-    if (const Key* row = find_slurm_key(scope, pair.key)) {
-      const auto value = check_text(row->kind, row->slurm, pair.value);
-      if (!value) return draft_.refuse(at, value.error().message);
-      return take(*row, shown_name(scope, row->slurm), target, *value, at);
-    }
-    const SlurmName* name = find_slurm_name(scope, pair.key);
-    if (!name)
-      return draft_.refuse(at, fmt::format("Parsing error at unrecognized key: {}", text::shown(pair.key, 60)));
-    keep(shown_name(scope, name->name), pair.value, name->harmless, at);
+  // The pairs of a line behind the first one, which names the block.
+  Status rest_of(const std::vector<SlurmPair>& pairs, Scope scope, Target& target, Position at) {
+    for (const SlurmPair& p : std::span(pairs).subspan(1))
+      SPUR_TRY(take_slurm_pair(scope, p.key, p.value, target, at));
     return {};
   }
 
-  static std::string shown_name(Scope scope, std::string_view name) {
-    switch (scope) {
-      case Scope::Node:
-        return fmt::format("NodeName {}", name);
-      case Scope::Partition:
-        return fmt::format("PartitionName {}", name);
-      default:
-        return std::string(name);
+  // What DEFAULT lines said is said of this block.
+  void repeat(const std::vector<Statement>& defaults, std::size_t block) {
+    if (draft_.daemon_only) return;
+    for (Statement statement : defaults) {
+      statement.block = static_cast<std::uint32_t>(block);
+      draft_.statements.push_back(std::move(statement));
     }
-  }
-
-  void keep(const std::string& name, std::string_view value, std::string_view harmless, Position at) {
-    draft_.daemon.kept.emplace_back(name, value);
-    if (!harmless.empty())
-      for (const std::string_view word : text::split(harmless, '|'))
-        if (equal_ignoring_case(word, value)) return;
-    if (std::ranges::find(draft_.warned_keys, name) != draft_.warned_keys.end()) return;
-    draft_.warned_keys.push_back(name);
-    draft_.warn(at, fmt::format("{}: not in force yet", name));
   }
 
   Status node_line(const std::vector<SlurmPair>& pairs, Position at) {
     NodeBlock block = node_default_;
     block.at = at;
-    block.names = pairs[0].value;
-    Target target{.draft = draft_, .node = &block};
-    for (const SlurmPair& p : std::span(pairs).subspan(1)) SPUR_TRY(pair(Scope::Node, p, target, at));
-    if (equal_ignoring_case(block.names, "DEFAULT")) {
-      block.names.clear();
+    Target target{.draft = draft_, .node = &block, .block = static_cast<std::uint32_t>(draft_.nodes.size())};
+    if (equal_ignoring_case(pairs[0].value, "DEFAULT")) {
+      target.told = &node_statements_;
+      SPUR_TRY(rest_of(pairs, Scope::Node, target, at));
       node_default_ = std::move(block);
-    } else {
-      draft_.nodes.push_back(std::move(block));
+      return {};
     }
+    repeat(node_statements_, draft_.nodes.size());
+    SPUR_TRY(take_slurm_pair(Scope::Node, pairs[0].key, pairs[0].value, target, at));
+    SPUR_TRY(rest_of(pairs, Scope::Node, target, at));
+    draft_.nodes.push_back(std::move(block));
     return {};
   }
 
   Status partition_line(const std::vector<SlurmPair>& pairs, Position at) {
     PartitionBlock block = partition_default_;
     block.at = at;
-    block.partition.name = pairs[0].value;
-    Target target{.draft = draft_, .partition = &block};
-    for (const SlurmPair& p : std::span(pairs).subspan(1)) SPUR_TRY(pair(Scope::Partition, p, target, at));
-    if (equal_ignoring_case(block.partition.name, "DEFAULT")) {
-      block.partition.name.clear();
+    Target target{
+        .draft = draft_, .partition = &block, .block = static_cast<std::uint32_t>(draft_.partitions.size())};
+    if (equal_ignoring_case(pairs[0].value, "DEFAULT")) {
+      target.told = &partition_statements_;
+      SPUR_TRY(rest_of(pairs, Scope::Partition, target, at));
       partition_default_ = std::move(block);
-    } else {
-      draft_.partitions.push_back(std::move(block));
+      return {};
     }
+    repeat(partition_statements_, draft_.partitions.size());
+    SPUR_TRY(take_slurm_pair(Scope::Partition, pairs[0].key, pairs[0].value, target, at));
+    SPUR_TRY(rest_of(pairs, Scope::Partition, target, at));
+    draft_.partitions.push_back(std::move(block));
     return {};
   }
 
   Status node_set_line(const std::vector<SlurmPair>& pairs, Position at) {
-    NodeSetBlock set{.name = std::string(pairs[0].value), .nodes = {}, .feature = {}, .at = at};
-    for (std::size_t i = 1; i < pairs.size(); ++i) {
-      if (equal_ignoring_case(pairs[i].key, "Nodes"))
-        set.nodes = pairs[i].value;
-      else if (equal_ignoring_case(pairs[i].key, "Feature"))
-        set.feature = pairs[i].value;
-      else
-        return draft_.refuse(at, fmt::format("Parsing error at unrecognized key: {}", text::shown(pairs[i].key, 60)));
-    }
+    NodeSetBlock set;
+    set.at = at;
+    Target target{.draft = draft_, .node_set = &set, .block = static_cast<std::uint32_t>(draft_.node_sets.size())};
+    for (const SlurmPair& p : pairs) SPUR_TRY(take_slurm_pair(Scope::NodeSet, p.key, p.value, target, at));
     draft_.node_sets.push_back(std::move(set));
     return {};
   }
 
   Status down_nodes_line(const std::vector<SlurmPair>& pairs, Position at) {
-    DownNodesBlock block{.nodes = std::string(pairs[0].value), .reason = {}, .at = at};
-    for (std::size_t i = 1; i < pairs.size(); ++i) {
-      if (equal_ignoring_case(pairs[i].key, "State"))
-        block.state = text::upper(pairs[i].value);
-      else if (equal_ignoring_case(pairs[i].key, "Reason"))
-        block.reason = pairs[i].value;
-      else
-        return draft_.refuse(at, fmt::format("Parsing error at unrecognized key: {}", text::shown(pairs[i].key, 60)));
-    }
-    constexpr std::string_view kStates[] = {"DOWN", "DRAIN", "FAIL", "FAILING", "UNKNOWN"};
-    if (std::ranges::find(kStates, block.state) == std::end(kStates))
-      return draft_.refuse(at, fmt::format("Bad value \"{}\" for State", text::shown(block.state, 40)));
-    if (block.state == "FAILING") block.state = "FAIL";
+    DownNodesBlock block;
+    block.at = at;
+    Target target{.draft = draft_, .down = &block, .block = static_cast<std::uint32_t>(draft_.down_nodes.size())};
+    for (const SlurmPair& p : pairs) SPUR_TRY(take_slurm_pair(Scope::Down, p.key, p.value, target, at));
     draft_.down_nodes.push_back(std::move(block));
     return {};
   }
@@ -213,6 +197,7 @@ class Reader {
   std::vector<std::string> open_;  // the chain of files that are being read
   NodeBlock node_default_;
   PartitionBlock partition_default_;
+  std::vector<Statement> node_statements_, partition_statements_;  // of DEFAULT lines
 };
 
 }  // namespace
@@ -221,14 +206,24 @@ Status read_slurm_conf(std::string_view text, const FileReader& read, Draft& dra
   return Reader(read, draft, &Reader::slurm_line).file(text, 0);
 }
 
-Status read_cgroup_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft) {
+Status read_slurm_sibling(Scope scope, std::string_view text, std::string path, const FileReader& read, Draft& draft) {
   draft.files.push_back(std::move(path));
-  return Reader(read, draft, &Reader::cgroup_line).file(text, static_cast<std::uint32_t>(draft.files.size() - 1));
+  const auto line = scope == Scope::Cgroup   ? &Reader::cgroup_line
+                    : scope == Scope::Device ? &Reader::gres_line
+                    : scope == Scope::Dbd    ? &Reader::dbd_line
+                                             : &Reader::topology_line;
+  return Reader(read, draft, line).file(text, static_cast<std::uint32_t>(draft.files.size() - 1));
 }
 
-Status read_gres_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft) {
-  draft.files.push_back(std::move(path));
-  return Reader(read, draft, &Reader::gres_line).file(text, static_cast<std::uint32_t>(draft.files.size() - 1));
+Status add_device_block(Draft& draft, DeviceBlock device) {
+  ++draft.device_lines;
+  // On a line by itself AutoDetect is for all nodes.
+  if (device.detect) draft.daemon.detect.push_back({.nodes = device.nodes, .how = *device.detect});
+  if (!device.name.empty())
+    draft.devices.push_back(std::move(device));
+  else if (!device.file.empty() || !device.type.empty() || device.count)
+    return draft.refuse(device.at, "a GRES without Name=");
+  return {};
 }
 
 }  // namespace spur::config

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "config/draft.h"
+#include "config/keys.h"
 
 namespace spur::config {
 
@@ -19,9 +20,11 @@ using FileReader = std::function<Result<std::string>(const std::string& path)>;
 // The result still has to pass resolve().
 Status read_slurm_conf(std::string_view text, const FileReader& read, Draft& draft);
 
-// cgroup.conf, which is like slurm.conf with keys of its own.
-Status read_cgroup_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft);
-// Adds the lines of a gres.conf; `path` is its name in messages.
-Status read_gres_conf(std::string_view text, std::string path, const FileReader& read, Draft& draft);
+// The same for a file beside it, by the scope of its keys: gres.conf (Device), cgroup.conf (Cgroup), topology.conf
+// (Switch), slurmdbd.conf (Dbd). `path` is its name in messages.
+Status read_slurm_sibling(Scope scope, std::string_view text, std::string path, const FileReader& read, Draft& draft);
+
+// Takes in a finished line of gres.conf, or a [[devices.gres]].
+Status add_device_block(Draft& draft, DeviceBlock device);
 
 }  // namespace spur::config

@@ -5,9 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "config/keys.h"
+#include "config/slurm_conf.h"
+#include "config/slurm_files.h"
 #include "config/toml_text.h"
 #include "text/printable.h"
 
@@ -30,6 +34,21 @@ Position position_of(const toml::node& node) {
 }
 Position position_of(const toml::key& key) {
   return {.file = 0, .line = key.source().begin.line};
+}
+
+// The library keeps tables by name; where keys have to do with each other, their order in the file counts.
+struct Entry {
+  const toml::key* key;
+  const toml::node* node;
+};
+std::vector<Entry> in_order(const toml::table& table) {
+  std::vector<Entry> out;
+  for (const auto& [key, node] : table) out.push_back({&key, &node});
+  std::ranges::stable_sort(out, {}, [](const Entry& entry) {
+    const auto& at = entry.key->source().begin;
+    return std::pair(at.line, at.column);
+  });
+  return out;
 }
 
 std::string_view wanted(Type type) {
@@ -75,7 +94,9 @@ class Reader {
 
   // A table at the top or a section in it.
   Status section(const toml::table& table, const std::string& prefix) {
-    for (const auto& [key, node] : table) {
+    for (const auto& [at, value] : in_order(table)) {
+      const toml::key& key = *at;
+      const toml::node& node = *value;
       const std::string path = prefix.empty() ? plain(key.str()) : fmt::format("{}.{}", prefix, plain(key.str()));
       SPUR_TRY(item(path, key, node));
     }
@@ -84,6 +105,8 @@ class Reader {
 
  private:
   Status item(const std::string& path, const toml::key& key, const toml::node& node) {
+    if (path == "slurm") return slurm_keys(Scope::Top, path, node, {.draft = draft_}, position_of(key));
+    if (path == "slurm_files") return slurm_files(node, position_of(key));
     if (const Key* row = find_spur_key(Scope::Top, path)) {
       Target target{.draft = draft_};
       return take_value(*row, path, target, node, position_of(key));
@@ -117,20 +140,77 @@ class Reader {
   Status block(Scope scope, const std::string& path, const toml::table& table) {
     Target target{.draft = draft_};
     const Position at = position_of(table);
-    if (scope == Scope::Node) target.node = &draft_.nodes.emplace_back(), target.node->at = at;
-    if (scope == Scope::Partition) target.partition = &draft_.partitions.emplace_back(), target.partition->at = at;
-    if (scope == Scope::Switch) target.network = &draft_.switches.emplace_back(), target.network->at = at;
-    if (scope == Scope::Device) target.device = &draft_.devices.emplace_back(), target.device->at = at;
-    for (const auto& [key, node] : table) {
+    DeviceBlock device;
+    if (scope == Scope::Node) target.node = &open(draft_.nodes, target, at);
+    if (scope == Scope::Partition) target.partition = &open(draft_.partitions, target, at);
+    if (scope == Scope::Switch) target.network = &open(draft_.switches, target, at);
+    if (scope == Scope::NodeSet) target.node_set = &open(draft_.node_sets, target, at);
+    if (scope == Scope::Down) target.down = &open(draft_.down_nodes, target, at);
+    if (scope == Scope::Device) target.device = &device, device.at = at, target.block = draft_.device_lines;
+    for (const auto& [where, value] : in_order(table)) {
+      const toml::key& key = *where;
+      const toml::node& node = *value;
       const std::string name = fmt::format("{}.{}", path, plain(key.str()));
+      if (key.str() == "slurm") {
+        SPUR_TRY(slurm_keys(scope, name, node, target, position_of(key)));
+        continue;
+      }
       const Key* row = find_spur_key(scope, plain(key.str()));
       if (!row) return unknown(scope, plain(key.str()), name, position_of(key));
       SPUR_TRY(take_value(*row, name, target, node, position_of(key)));
+    }
+    return scope == Scope::Device ? add_device_block(draft_, std::move(device)) : Status{};
+  }
+
+  template <class Block>
+  static Block& open(std::vector<Block>& blocks, Target& target, Position at) {
+    target.block = static_cast<std::uint32_t>(blocks.size());
+    Block& block = blocks.emplace_back();
+    block.at = at;
+    return block;
+  }
+
+  // [slurm], and the table "slurm" of a block: keys of slurm.conf by their own names, as text; several lines as a list.
+  Status slurm_keys(Scope scope, const std::string& path, const toml::node& node, Target target, Position at) {
+    const toml::table* table = node.as_table();
+    if (!table) return draft_.refuse(at, fmt::format("{} is a table of keys of slurm.conf", path));
+    for (const auto& [at_key, at_value] : in_order(*table)) {
+      const toml::node& value = *at_value;
+      const Position here = position_of(*at_key);
+      const std::string name = plain(at_key->str());
+      std::vector<std::string> lines;
+      if (const auto* text = value.as_string()) lines.push_back(plain(text->get()));
+      if (const auto* array = value.as_array())
+        for (const toml::node& element : *array)
+          if (const auto* text = element.as_string()) lines.push_back(plain(text->get()));
+      if (lines.empty() || (value.is_array() && lines.size() != value.as_array()->size()))
+        return draft_.refuse(here, fmt::format("{}.{} must be a string or a list of strings", path, text::shown(name, 60)));
+      const bool of_cgroup = scope == Scope::Top && find_slurm_key(Scope::Cgroup, name);
+      for (const std::string& line : lines)
+        SPUR_TRY(take_slurm_pair(of_cgroup ? Scope::Cgroup : scope, name, line, target, here));
+    }
+    return {};
+  }
+
+  // Files of Slurm that have no meaning here, kept whole.
+  Status slurm_files(const toml::node& node, Position at) {
+    const toml::table* table = node.as_table();
+    if (!table) return draft_.refuse(at, "slurm_files is a table of files of Slurm");
+    for (const auto& [key, value] : *table) {
+      const auto* text = value.as_string();
+      const std::string name = plain(key.str());
+      if (!text || !is_slurm_file(name))
+        return draft_.refuse(position_of(key), fmt::format("slurm_files: {} is no file of Slurm", text::shown(name, 60)));
+      keep_slurm_file(draft_, name, plain(text->get()), position_of(key));
     }
     return {};
   }
 
   Status take_value(const Key& row, const std::string& path, Target& target, const toml::node& node, Position at) {
+    if (row.repeats && node.is_array()) {
+      for (const toml::node& element : *node.as_array()) SPUR_TRY(take_value(row, path, target, element, at));
+      return {};
+    }
     const auto value = value_of(row.kind, path, node);
     if (!value) return draft_.refuse(at, value.error().message);
     return take(row, path, target, *value, at);
@@ -187,7 +267,9 @@ class Reader {
   // Numbers by name; labels may also be strings, which count as 1 and are kept in the text.
   Result<Value> counts_of(const Kind& kind, std::string_view path, const toml::table& table) const {
     Value value;
-    for (const auto& [key, node] : table) {
+    for (const auto& [at_key, at_node] : in_order(table)) {
+      const toml::key& key = *at_key;
+      const toml::node& node = *at_node;
       const std::string name = fmt::format("{}.{}", path, plain(key.str()));
       std::string shown;
       if (const auto* number = node.as_integer()) {
@@ -226,6 +308,9 @@ Status read_spur_conf(std::string_view text, Draft& draft) {
     const Position at{.file = 0, .line = error.source().begin.line};
     return draft.refuse(at, text::shown(unshield(error.description()), 200));
   }
+  // Whose rules count is known before any of them is asked for.
+  if (const auto* whose = document["defaults"].as_string(); whose && whose->get() == "slurm")
+    draft.dialect = Dialect::Slurm;
   return Reader(draft, shielded).section(document, "");
 }
 

@@ -99,7 +99,7 @@ TEST(SpurConf, Good) {
                 l.cluster.partitions[0].nodes == "ALL" && l.cluster.partitions[0].is_default;
        }},
       {"licenses = { matlab = 3, fluent = 1 }",
-       [](const Loaded& l) { return l.cluster.licenses.size() == 2 && l.cluster.licenses[1].count == 3; }},
+       [](const Loaded& l) { return l.cluster.licenses.size() == 2 && l.cluster.licenses[0].count == 3; }},
       {"[controller]\nfirst_job_id = 100\nmax_job_id = 200\n",
        [](const Loaded& l) { return l.cluster.first_job_id == 100 && l.cluster.max_job_id == 200; }},
       {"controller.listen_addr = \"127.0.0.1:7000\"",

@@ -7,9 +7,6 @@
 #include <map>
 #include <set>
 
-#include "config/slurm_lines.h"
-#include "config/value.h"
-#include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
 #include "text/words.h"
@@ -29,7 +26,7 @@ class TopologyCheck {
 
   Status run(bool blocks) {
     for (const SwitchBlock& block : draft_.switches) {
-      if (block.is_block != blocks && draft_.dialect == Dialect::Slurm) continue;
+      if (block.is_block.value_or(blocks) != blocks) continue;
       SPUR_TRY(add(block, blocks));
     }
     if (places_.empty()) return {};
@@ -114,52 +111,7 @@ class TopologyCheck {
   std::map<std::string, std::string> node_in_;
 };
 
-Status take_line(Draft& draft, const std::vector<SlurmPair>& pairs, Position at) {
-  SwitchBlock block;
-  block.at = at;
-  block.row.line = at.line;
-  for (const SlurmPair& pair : pairs) {
-    if (equal_ignoring_case(pair.key, "SwitchName")) {
-      block.row.name = pair.value;
-    } else if (equal_ignoring_case(pair.key, "BlockName")) {
-      block.row.name = pair.value;
-      block.is_block = true;
-    } else if (equal_ignoring_case(pair.key, "Nodes")) {
-      block.row.nodes = pair.value;
-    } else if (equal_ignoring_case(pair.key, "Switches")) {
-      block.row.switches = pair.value;
-    } else if (equal_ignoring_case(pair.key, "BlockSizes") || equal_ignoring_case(pair.key, "PlannedBlockSize")) {
-      draft.cluster.topology.block_sizes.clear();
-      for (const std::string& word : split_list(pair.value)) {
-        const auto size = text::parse_decimal32(word);
-        if (!size || *size == 0)
-          return draft.refuse(at, fmt::format("{}: \"{}\" is no size", pair.key, text::shown(word, 40)));
-        draft.cluster.topology.block_sizes.push_back(*size);
-      }
-      return {};
-    } else if (equal_ignoring_case(pair.key, "LinkSpeed")) {
-      // Slurm keeps it and uses it nowhere.
-    } else {
-      return draft.refuse(at, fmt::format("Parsing error at unrecognized key: {}", text::shown(pair.key, 60)));
-    }
-  }
-  draft.switches.push_back(std::move(block));
-  return {};
-}
-
 }  // namespace
-
-Status read_topology_conf(std::string_view text, std::string path, const FileReader&, Draft& draft) {
-  draft.files.push_back(std::move(path));
-  const auto file = static_cast<std::uint32_t>(draft.files.size() - 1);
-  for (const SlurmLine& line : slurm_lines(text)) {
-    const Position at{.file = file, .line = line.number};
-    const auto pairs = slurm_pairs(line.text);
-    if (!pairs) return draft.refuse(at, pairs.error().message);
-    if (!pairs->empty()) SPUR_TRY(take_line(draft, *pairs, at));
-  }
-  return {};
-}
 
 Status resolve_topology(Draft& draft) {
   model::TopologyConfig& topology = draft.cluster.topology;
@@ -173,7 +125,7 @@ Status resolve_topology(Draft& draft) {
   if (topology.kind == TopologyKind::Flat)
     draft.warn({}, "switches or blocks are declared, but the topology is flat: they have no effect");
   for (const SwitchBlock& block : draft.switches) {
-    if (draft.dialect == Dialect::Slurm && block.is_block != blocks) continue;
+    if (block.is_block.value_or(blocks) != blocks) continue;
     (blocks ? topology.blocks : topology.switches).push_back(block.row);
   }
   return {};

@@ -36,6 +36,8 @@ constexpr std::array kTable = {
     Row{"Reconfigure", Rule::Admin},
     Row{"Shutdown", Rule::Admin, Where::Any},
     Row{"FetchSnapshot", Rule::Admin, Where::Any},
+    // Users, and whoever has the join token; the service looks.
+    Row{"FetchConfig", Rule::Anybody, Where::Any},
     // Anybody may look; the call refuses a reset to others than administrators.
     Row{"GetStatistics", Rule::Authenticated, Where::Any},
     Row{"SetDebug", Rule::Admin, Where::Any},

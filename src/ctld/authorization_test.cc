@@ -19,7 +19,7 @@ std::set<std::string> declared_methods() {
   std::set<std::string> out;
   const std::regex rpc(R"(^\s*rpc\s+(\w+)\s*\()");
   std::smatch match;
-  for (const char* name : {"controller", "replica"}) {
+  for (const char* name : {"configless", "controller", "replica"}) {
     std::ifstream in(std::string(SPUR_SOURCE_DIR) + "/proto/spur/v1/" + name + ".proto");
     for (std::string line; std::getline(in, line);)
       if (std::regex_search(line, match, rpc)) out.insert(match[1]);
@@ -66,6 +66,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"Reconfigure", "R"},
       {"Shutdown", "R"},
       {"FetchSnapshot", "R"},
+      {"FetchConfig", "AURN"},
       {"Connect", "N"},
       {"GetReservations", "UR"},
       {"CreateReservation", "R"},

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/spent_minutes.h"
 #include "ctld/history.h"
+#include "model/spent_minutes.h"
 #include "sched/reservation_choice.h"
 #include "state/reservations.h"
 #include "wire/command_codec.h"

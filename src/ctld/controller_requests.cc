@@ -260,7 +260,15 @@ void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig c
   if (!caller.is_admin()) return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
   own_config_ = config;
   if (doors_.journal.shared() && !ready_) return reply({});  // for when it leads
-  set_config(std::move(config), std::move(reply), caller.uid);
+  const auto applied = [this, reply = std::move(reply)](Status done) {
+    // A signal for no job is for the agents themselves: those that are connected read their files again, too.
+    if (done)
+      cluster_->view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+        doors_.agents.send(node->name, model::ControllerSignal{.run = {}, .signal = SIGHUP});
+      });
+    reply(std::move(done));
+  };
+  set_config(std::move(config), applied, caller.uid);
 }
 
 void Controller::complete_allocation(const model::Caller& caller, JobId id, model::ExitStatus exit, DoneReply reply) {

@@ -39,6 +39,8 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -c                     accepted as in Slurm: there are never stale locks to clear
   -v                     more messages; may be repeated
   -L FILE                log file
+      --conf-server HOST[:PORT]
+                         get the configuration from the controller there (SlurmctldParameters=enable_configless)
       --controller ADDR  http://host:port of the controller; a comma list for several
       --listen ADDR      host:port to listen on for steps
       --address HOST     the name or address under which others reach this node
@@ -49,7 +51,7 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -h, --help             this text
 )";
 
-enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrintCdi };
+enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrintCdi, kConfServer };
 constexpr option kControllerOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                          {"config", required_argument, nullptr, 'f'},
                                          {"state-dir", required_argument, nullptr, kStateDir},
@@ -64,6 +66,7 @@ constexpr option kAgentOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                     {"hostname", required_argument, nullptr, 'N'},
                                     {"stepd", required_argument, nullptr, 'd'},
                                     {"controller", required_argument, nullptr, kController},
+                                    {"conf-server", required_argument, nullptr, kConfServer},
                                     {"listen", required_argument, nullptr, kListen},
                                     {"address", required_argument, nullptr, kAddress},
                                     {"token", required_argument, nullptr, kToken},
@@ -73,7 +76,9 @@ constexpr option kAgentOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                     {"help", no_argument, nullptr, 'h'},
                                     {nullptr, 0, nullptr, 0}};
 
-[[noreturn]] void print_version(const char* argv0) {
+}  // namespace
+
+void print_version(const char* argv0) {
   const std::string_view name = std::string_view(argv0).substr(std::string_view(argv0).rfind('/') + 1);
   // Under Slurm's name, Slurm's answer: programs read the number.
   if (name.starts_with("slurm"))
@@ -83,8 +88,6 @@ constexpr option kAgentOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                 std::string(config::kSlurmVersion).c_str());
   std::exit(0);
 }
-
-}  // namespace
 
 DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   DaemonOptions out;
@@ -135,6 +138,9 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
       case kController:
         out.controller = optarg;
         break;
+      case kConfServer:
+        out.conf_server = optarg;
+        break;
       case kToken:
         out.token_file = optarg;
         break;
@@ -156,6 +162,10 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   }
   if (optind < argc) {
     std::fprintf(stderr, "%s: error: unexpected argument '%s'\n", argv[0], argv[optind]);
+    std::exit(1);
+  }
+  if (!out.conf_server.empty() && !out.config.empty()) {
+    std::fprintf(stderr, "%s: error: --conf-server and -f exclude each other\n", argv[0]);
     std::exit(1);
   }
   // A daemon leaves its working directory: paths from the command line count from where it was started.

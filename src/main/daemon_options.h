@@ -23,6 +23,7 @@ struct DaemonOptions {
   // spurd only
   std::string controller;  // --controller
   std::string token_file;  // --token
+  std::string conf_server;  // --conf-server: where the configuration comes from
   std::string stepd;       // --stepd: where spurstepd is
   std::string address;     // --address: how others reach this agent
   bool print_cdi = false;  // --print-cdi
@@ -32,6 +33,9 @@ enum class Daemon : std::uint8_t { Controller, Agent };
 
 // Parses; prints and exits for -V, --help and errors.
 DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv);
+
+// Under Slurm's name Slurm's answer, else our own. Exits.
+[[noreturn]] void print_version(const char* argv0);
 
 // The configuration with the command line's word over it.
 Result<config::Loaded> load_for(const DaemonOptions& options);

@@ -17,6 +17,7 @@
 
 #include "config/load.h"
 #include "ctld/agent_links.h"
+#include "ctld/configless_service.h"
 #include "ctld/controller_service.h"
 #include "ctld/core_thread.h"
 #include "ctld/grpc_server.h"
@@ -127,6 +128,7 @@ class Spurctld {
 
   Status start() {
     const auto& daemon = loaded_.daemon;
+    serves_configuration_ = daemon.serve_configuration;
     for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
     const bool several = ControllerGroup::is_wanted(daemon);
@@ -140,7 +142,7 @@ class Spurctld {
       return os::fail_errno("cannot open up " + daemon.state_dir, errno);
     SPUR_ASSIGN(pid_file_, os::PidFile::create(config::controller_pid_file(daemon)));
     SPUR_ASSIGN(auto key, shared_key(daemon.state_dir + "/ctld.key"));
-    SPUR_ASSIGN(const auto token, shared_token(daemon.state_dir + "/join.token"));
+    SPUR_ASSIGN(join_token_, shared_token(daemon.state_dir + "/join.token"));
     const std::string public_key = key.public_key();
     cluster_name_ = loaded_.cluster.cluster_name;
     signer_ = std::make_unique<os::HostCredentialSigner>(std::move(key), cluster_name_, short_hostname());
@@ -153,7 +155,7 @@ class Spurctld {
         ctld::Identify::Options{.daemon_uid = Uid{::geteuid()},
                                 .unknown_uid = os::LocalSocket::unknown_uid(),
                                 .host = short_hostname(),
-                                .join_token = token,
+                                .join_token = join_token_,
                                 .enrol = [this](const std::string& node, const std::string& node_key) {
                                   return verifier_->trust_node(node_key, node);
                                 }});
@@ -391,7 +393,16 @@ class Spurctld {
     for (const auto& warning : fresh->warnings) log_.warning("{}", warning);
     if (const auto late = needs_restart(loaded_, *fresh); !late.empty())
       log_.warning("changed in the configuration, but in force only after a restart: {}", late);
+    serves_configuration_ = fresh->daemon.serve_configuration;
     return std::move(fresh->cluster);
+  }
+
+  // For agents without files of their own. On threads of calls.
+  Result<std::vector<std::pair<std::string, std::string>>> config_files() {
+    if (!serves_configuration_)
+      return fail(ErrorCode::NotSupported,
+                  "this controller gives its configuration to nobody (SlurmctldParameters=enable_configless)");
+    return config::files_of(loaded_.path);
   }
 
   // As far as the next reading of the configuration.
@@ -497,11 +508,14 @@ class Spurctld {
         links_, *core_, *identify_,
         group_ ? std::function<Error()>([this] { return group_->following().refusal; }) : nullptr);
     replica_service_ = std::make_unique<ctld::ReplicaService>(*core_, *identify_);
+    configless_service_ = std::make_unique<ctld::ConfiglessService>(
+        *core_, *identify_,
+        ctld::ConfiglessService::Options{.join_token = join_token_, .files = [this] { return config_files(); }});
     const std::string socket = config::controller_socket(daemon);
     ::unlink(socket.c_str());  // the journal's lock says that nobody else serves it
     std::vector<std::string> addresses = daemon.controller_listen;
     addresses.push_back("unix:" + socket);
-    SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_, {replica_service_.get()}));
+    SPUR_ASSIGN(server_, ctld::GrpcServer::start(addresses, *service_, *agent_service_, {replica_service_.get(), configless_service_.get()}));
     SPUR_ASSIGN(local_, os::LocalSocket::open(
                             {.path = config::local_socket(daemon),
                              .max_connections = 2048,
@@ -536,6 +550,7 @@ class Spurctld {
     std::_Exit(1);
   }
 
+  std::atomic<bool> serves_configuration_ = false;
   DaemonOptions options_;
   config::Loaded loaded_;
   io::Clock& clock_;
@@ -560,6 +575,8 @@ class Spurctld {
   std::unique_ptr<ctld::ControllerService> service_;
   std::unique_ptr<ctld::LocalCalls> local_calls_;
   std::unique_ptr<ctld::AgentLinks::Service> agent_service_;
+  std::unique_ptr<ctld::ConfiglessService> configless_service_;
+  std::string join_token_;
   std::unique_ptr<ctld::ReplicaService> replica_service_;
   std::unique_ptr<ctld::GrpcServer> server_;
   std::unique_ptr<os::LocalSocket> local_;

@@ -21,6 +21,7 @@
 #include "agent/step_service.h"
 #include "agent/step_session.h"
 #include "config/load.h"
+#include "main/configless.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
 #include "main/node_side.h"
@@ -57,10 +58,37 @@ os::Log::Targets agent_log_targets(const config::Loaded& loaded, const std::stri
 constexpr Duration kHealthTimeout = seconds(60);
 constexpr const char *kTicketSocket = "/tickets.sock", *kAuthSocket = "/auth.sock";  // in the spool
 
+// What a node shows that the controller does not know yet; empty: nothing.
+Result<std::string> read_token(const std::string& path) {
+  std::string token;
+  if (path.empty()) {
+    if (const char* text = std::getenv("SPUR_JOIN_TOKEN")) token = text;
+    ::unsetenv("SPUR_JOIN_TOKEN");  // jobs must not inherit it
+    return token;
+  }
+  SPUR_ASSIGN(token, os::read_file(path, 4096));
+  while (!token.empty() && (token.back() == '\n' || token.back() == ' ')) token.pop_back();
+  return token;
+}
+
+os::StepLauncher::Options::Hooks hooks_of(const config::HookConfig& hooks) {
+  return {.prolog = hooks.prolog,
+          .epilog = hooks.epilog,
+          .timeout = hooks.timeout,
+          .alloc = hooks.alloc,
+          .contain = hooks.contain,
+          .serial = hooks.serial};
+}
+
 class Spurd {
  public:
-  Spurd(DaemonOptions options, config::Loaded loaded, std::string node, io::Clock& clock, os::Log& log)
-      : options_(std::move(options)), loaded_(std::move(loaded)), node_(std::move(node)), clock_(clock), log_(log) {}
+  Spurd(DaemonOptions options, config::Loaded loaded, std::string node, std::string token, io::Clock& clock, os::Log& log)
+      : options_(std::move(options)),
+        loaded_(std::move(loaded)),
+        node_(std::move(node)),
+        token_(std::move(token)),
+        clock_(clock),
+        log_(log) {}
 
   Status start(os::Signals& signals) {
     const std::string host = short_hostname();
@@ -69,10 +97,10 @@ class Spurd {
     // Before anything in there is looked at: two agents over one spool would end each other's jobs.
     SPUR_ASSIGN(directory_, os::StateDirectory::open(spool_, "spurd.lock"));
     SPUR_ASSIGN(pid_file_, os::PidFile::create(config::agent_pid_file(loaded_.daemon, node_, host)));
-    SPUR_TRY(read_token());
     SPUR_ASSIGN(loop_, os::EventLoop::open());
     SPUR_TRY(loop_->watch(signals.fd(), EPOLLIN, [this, &signals](std::uint32_t) { on_signal(signals); }));
-    SPUR_ASSIGN(auto machine, os::discover_machine());
+    SPUR_ASSIGN(machine_, os::discover_machine());
+    os::Machine& machine = machine_;
     devices_ = std::make_unique<NodeDevices>(
         detect_for(loaded_.daemon.detect, node_), declared() ? declared()->gres : std::vector<model::NodeGres>{},
         loaded_.daemon.cdi_dirs, [this](const std::string& text) { log_.warning("{}", text); });
@@ -90,12 +118,7 @@ class Spurd {
                              .use_cgroups = !loaded_.daemon.cgroup.disabled,
                              .confine = [this](const model::LaunchPart& part) { return limits_of(confined_, part); },
                              .keep_users = seconds(60),
-                             .hooks = {.prolog = loaded_.daemon.hooks.prolog,
-                                       .epilog = loaded_.daemon.hooks.epilog,
-                                       .timeout = loaded_.daemon.hooks.timeout,
-                                       .alloc = loaded_.daemon.hooks.alloc,
-                                       .contain = loaded_.daemon.hooks.contain,
-                                       .serial = loaded_.daemon.hooks.serial},
+                             .hooks = hooks_of(loaded_.daemon.hooks),
                              .gpu_load = gpu_load(),
                              .containers = {.image_dir = config::image_dir(loaded_.daemon),
                                             .max_bytes = loaded_.daemon.max_image_mib << 20,
@@ -135,17 +158,6 @@ class Spurd {
   }
 
  private:
-  Status read_token() {
-    if (options_.token_file.empty()) {
-      if (const char* text = std::getenv("SPUR_JOIN_TOKEN")) token_ = text;
-      ::unsetenv("SPUR_JOIN_TOKEN");  // jobs must not inherit it
-      return {};
-    }
-    SPUR_ASSIGN(token_, os::read_file(options_.token_file, 4096));
-    while (!token_.empty() && (token_.back() == '\n' || token_.back() == ' ')) token_.pop_back();
-    return {};
-  }
-
   const model::NodeConfig* declared() const {
     for (const auto& n : loaded_.cluster.nodes)
       if (n.name == node_) return &n;
@@ -308,8 +320,9 @@ class Spurd {
   // (scontrol update nodename=... state=drain); that it failed is only logged, as in Slurm.
   void check_health() {
     const auto& health = loaded_.daemon.health;
+    health_timer_ = {};
     if (health.program.empty() || health.interval == seconds(0)) return;
-    loop_->call_after(health.interval, [this] { check_health(); });
+    health_timer_ = loop_->call_after(health.interval, [this] { check_health(); });
     const std::uint32_t held = agent_->cpus_held();
     const bool anywhere = !health.idle && !health.mixed && !health.allocated;
     const bool full = held >= cpus_;
@@ -352,6 +365,7 @@ class Spurd {
                     .on_message =
                         [this](const model::ControllerMessage& message) {
                           if (const auto* welcome = std::get_if<model::ControllerWelcome>(&message)) trust(*welcome);
+                          if (is_for_us(message)) return reload_and_tell();
                           agent_->on_message(message);
                           arm_timer();
                         },
@@ -359,6 +373,12 @@ class Spurd {
                         [this](const std::string& line) {
                           log_.error("{}", std::string_view(line).substr(line.starts_with("error: ") ? 7 : 0));
                         }});
+  }
+
+  // A signal for no job: scontrol reconfigure.
+  static bool is_for_us(const model::ControllerMessage& message) {
+    const auto* signal = std::get_if<model::ControllerSignal>(&message);
+    return signal && !signal->run.job && signal->signal == SIGHUP;
   }
 
   void trust(const model::ControllerWelcome& welcome) {
@@ -417,19 +437,22 @@ class Spurd {
   void on_signal(os::Signals& signals) {
     while (const auto signal = signals.take()) {
       if (*signal == os::DaemonSignal::Stop) loop_->stop();
-      if (*signal == os::DaemonSignal::Reload) {
-        if (auto ok = reload(); !ok)
-          log_.error("the configuration is not reloaded: {}", ok.error().message);
-        else
-          log_.info("configuration reloaded");
-      }
+      if (*signal == os::DaemonSignal::Reload) reload_and_tell();
       if (*signal == os::DaemonSignal::ReopenLog)
         if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
     }
   }
 
+  void reload_and_tell() {
+    if (auto ok = reload(); !ok)
+      log_.error("the configuration is not reloaded: {}", ok.error().message);
+    else
+      log_.info("configuration reloaded");
+  }
+
   // All or nothing. What is in use (directories, the address we listen on) stays until the next start.
   Status reload() {
+    if (!options_.conf_server.empty()) SPUR_TRY(fetch_configuration(options_.conf_server, token_, node_, false));
     SPUR_ASSIGN(auto fresh, load_for(options_));
     SPUR_TRY(log_.set_targets(agent_log_targets(fresh, node_, options_)));
     constexpr std::string_view kLate = "changed in the configuration, but in force only after a restart";
@@ -437,17 +460,23 @@ class Spurd {
       log_.warning("{}: the spool directory", kLate);
     if (fresh.cluster.cluster_name != loaded_.cluster.cluster_name) log_.warning("{}: the cluster's name", kLate);
     loaded_.daemon = std::move(fresh.daemon);
+    loaded_.cluster = std::move(fresh.cluster);
+    // Devices are what they were at the start: jobs hold them by number.
+    confined_.policy = confined_node(loaded_.daemon.cgroup, machine_, {}).policy;
+    launcher_->set_site(hooks_of(loaded_.daemon.hooks), loaded_.daemon.sample_every);
+    if (!health_timer_) check_health();
     return {};
   }
 
   DaemonOptions options_;
   config::Loaded loaded_;
-  std::string node_, spool_, token_, public_key_, address_;
+  std::string node_, token_, spool_, public_key_, address_;
   io::Clock& clock_;
   os::Log& log_;
   std::optional<os::StateDirectory> directory_;
   os::PidFile pid_file_;
   std::unique_ptr<os::EventLoop> loop_;
+  os::Machine machine_;
   os::ConfinedNode confined_;
   std::unique_ptr<NodeDevices> devices_;
   std::unique_ptr<os::HookRunner> hooks_;
@@ -468,7 +497,7 @@ class Spurd {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<os::AuthSocket> auth_;
   std::unique_ptr<os::LocalSocket> tickets_;
-  os::EventLoop::TimerId timer_;
+  os::EventLoop::TimerId timer_, health_timer_;
 };
 
 // Pieces of step data are larger than what the C library by itself takes from the kernel, and gives back, one by one:
@@ -480,10 +509,17 @@ void keep_large_pieces() {
 
 int run(int argc, char** argv) {
   keep_large_pieces();
-  const DaemonOptions options = parse_daemon_options(Daemon::Agent, argc, argv);
+  DaemonOptions options = parse_daemon_options(Daemon::Agent, argc, argv);
   os::SystemClock clock;
   os::Log log("spurd", clock);
   DaemonStart start("spurd", options.foreground, log);
+  auto token = read_token(options.token_file);
+  if (!token) return log.fatal("{}", token.error().message), 1;
+  if (!options.conf_server.empty()) {
+    auto fetched = fetch_configuration(options.conf_server, *token, options.node, true);
+    if (!fetched) return log.fatal("{}", fetched.error().message), 1;
+    options.config = std::move(*fetched);
+  }
   auto loaded = load_for(options);
   if (!loaded) return log.fatal("{}", loaded.error().message), 1;
   std::string node = options.node;
@@ -506,7 +542,7 @@ int run(int argc, char** argv) {
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
-  Spurd daemon(options, std::move(*loaded), std::move(node), clock, log);
+  Spurd daemon(options, std::move(*loaded), std::move(node), std::move(*token), clock, log);
   if (auto ok = daemon.start(*signals); !ok) return start.failed(ok.error());
   start.ready();
   daemon.run();

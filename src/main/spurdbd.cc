@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,7 +40,7 @@ namespace {
 
 constexpr char kHelp[] = R"(Usage: spurdbd [OPTIONS]
   -D, --foreground          stay in the foreground, log to stderr
-  -f, --config FILE         spur.conf or slurm.conf
+  -f, --config FILE         spur.conf, slurm.conf or slurmdbd.conf; slurmdbd.conf is looked for beside slurm.conf
   -v                        more messages; may be repeated
   -L FILE                   log file
       --state-dir DIR       directory of the key, the sockets and, unless another database is given, the database
@@ -73,7 +74,7 @@ Options parse(int argc, char** argv) {
                           {"help", no_argument, nullptr, 'h'},
                           {nullptr, 0, nullptr, 0}};
   Options out;
-  for (int c; (c = getopt_long(argc, argv, "Df:vL:Vh", known, nullptr)) != -1;) {
+  for (int c; (c = getopt_long(argc, argv, "Df:vL:n:RsVh", known, nullptr)) != -1;) {
     if (c == 'D')
       out.foreground = true;
     else if (c == 'f')
@@ -101,9 +102,12 @@ Options parse(int argc, char** argv) {
         std::exit(1);
       }
       out.log_level = *level;
+    } else if (c == 'R' || c == 's' || c == 'n') {
+      std::fprintf(stderr, "%s: error: -%c is not supported yet%s\n", argv[0], c,
+                   c == 'R' ? ": there are no lft and rgt values to set" : "");
+      std::exit(1);
     } else if (c == 'V') {
-      std::printf("spurdbd %s (slurm %s)\n", kVersion, std::string(config::kSlurmVersion).c_str());
-      std::exit(0);
+      print_version(argv[0]);
     } else if (c == 'h') {
       std::fputs(kHelp, stdout);
       std::exit(0);
@@ -112,6 +116,9 @@ Options parse(int argc, char** argv) {
       std::exit(1);
     }
   }
+  // A daemon leaves its working directory.
+  for (std::string* path : {&out.config, &out.log_file, &out.state_dir})
+    if (!path->empty() && path->front() != '/') *path = std::filesystem::absolute(*path).string();
   if (optind < argc || (out.dry_run && !out.migrate)) {
     std::fprintf(stderr, "spurdbd: error: %s\n",
                  optind < argc ? fmt::format("unexpected argument '{}'", argv[optind]).c_str()
@@ -123,7 +130,7 @@ Options parse(int argc, char** argv) {
 
 // The configuration with the command line's word over it.
 Result<config::Loaded> load(const Options& options) {
-  SPUR_ASSIGN(auto loaded, config::load(options.config, config::Want::All));
+  SPUR_ASSIGN(auto loaded, config::load_for_accounting(options.config));
   if (!options.state_dir.empty()) loaded.daemon.state_dir = options.state_dir;
   if (!options.listen.empty()) loaded.daemon.accounting_listen = options.listen;
   if (!options.database_url.empty()) loaded.daemon.accounting_url = options.database_url;

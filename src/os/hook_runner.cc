@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -46,10 +47,29 @@ void HookRunner::run(HookRequest request, Done done) {
   job.left = expand_programs(request.programs);
   job.request = std::move(request);
   job.done = std::move(done);
-  if (serial_ && jobs_.size() > 1) return;  // finish() of the one before starts it
+  job.waits = serial_ && jobs_.size() > 1;  // finish() of the one before starts it
+  if (!job.waits) begin(id);
+}
+
+void HookRunner::begin(std::uint64_t id) {
+  jobs_.at(id).waits = false;
   loop_.post([this, alive = alive_, id] {
     if (*alive) next(id);
   });
+}
+
+void HookRunner::set_one_at_a_time(bool serial) {
+  serial_ = serial;
+  begin_waiting();
+}
+
+// As many of those that wait as may run now.
+void HookRunner::begin_waiting() {
+  for (const auto& [id, job] : jobs_) {
+    const bool busy = std::ranges::any_of(jobs_, [](const auto& other) { return !other.second.waits; });
+    if (serial_ && busy) return;
+    if (job.waits) begin(id);
+  }
 }
 
 void HookRunner::next(std::uint64_t id) {
@@ -111,10 +131,7 @@ void HookRunner::on_ended(std::uint64_t id, const std::string& program) {
 
 void HookRunner::finish(std::uint64_t id, Status status) {
   const auto job = jobs_.extract(id);
-  if (serial_ && !jobs_.empty())
-    loop_.post([this, alive = alive_, waiting = jobs_.begin()->first] {
-      if (*alive) next(waiting);
-    });
+  begin_waiting();
   if (job.mapped().done) job.mapped().done(std::move(status));
 }
 

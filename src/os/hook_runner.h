@@ -33,6 +33,7 @@ class HookRunner {
   HookRunner(const HookRunner&) = delete;
   HookRunner& operator=(const HookRunner&) = delete;
 
+  void set_one_at_a_time(bool serial);
   // Calls `done` from the loop, never before this returns. The first program that fails is the last.
   void run(HookRequest request, Done done);
 
@@ -45,7 +46,10 @@ class HookRunner {
     pid_t pid = -1;
     EventLoop::TimerId timer;
     bool timed_out = false;
+    bool waits = false;  // for others to be through
   };
+  void begin(std::uint64_t id);
+  void begin_waiting();
   void next(std::uint64_t id);
   Status start(std::uint64_t id, Job& job, const std::string& program);
   void on_ended(std::uint64_t id, const std::string& program);

@@ -99,8 +99,22 @@ Result<std::unique_ptr<StepLauncher>> StepLauncher::open(EventLoop& loop, Option
   return out;
 }
 
+void StepLauncher::set_site(Options::Hooks hooks, seconds sample_every) {
+  hooks_->set_one_at_a_time(hooks.serial);
+  options_.hooks = std::move(hooks);
+  const bool was_off = options_.sample_every == seconds(0);
+  // The timer of GPU samples runs from the first time on; it needs a pace.
+  if (sample_every > seconds(0)) options_.sample_every = sample_every;
+  samples_ = sample_every > seconds(0);
+  if (was_off && samples_ && options_.gpu_load) sample_gpus();
+}
+
 StepLauncher::StepLauncher(EventLoop& loop, Options options, Spool spool)
-    : loop_(loop), options_(std::move(options)), spool_(std::move(spool)), boot_id_(current_boot_id()) {}
+    : loop_(loop),
+      options_(std::move(options)),
+      samples_(options_.sample_every > seconds(0)),
+      spool_(std::move(spool)),
+      boot_id_(current_boot_id()) {}
 
 // Running step daemons write theirs anew.
 void StepLauncher::sweep_usage() {
@@ -173,7 +187,7 @@ std::vector<std::string> StepLauncher::stepd_environment(const Identity& identit
   std::vector<std::string> out = options_.job_environment;
   out.push_back("SPURSTEPD_IDENTITY=" + encode_identity(identity));
   out.push_back("SPURSTEPD_TOKEN=" + token_);
-  if (options_.sample_every > seconds(0))
+  if (samples_)
     out.push_back(fmt::format("SPURSTEPD_SAMPLE={}", options_.sample_every.count()));
   if (!options_.containers.image_dir.empty())
     out.push_back("SPURSTEPD_CONTAINERS=" + encode_container_settings(options_.containers));

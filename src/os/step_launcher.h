@@ -68,6 +68,8 @@ class StepLauncher final : public io::Launcher {
     std::function<void(const std::string&)> warn{};  // gets single sentences; may be empty
   };
   static Result<std::unique_ptr<StepLauncher>> open(EventLoop& loop, Options options);
+  // For jobs and steps that start from now on, and epilogs that have not begun.
+  void set_site(Options::Hooks hooks, seconds sample_every);
   ~StepLauncher() override;
 
   Result<std::vector<Known>> recover() override;
@@ -192,6 +194,7 @@ class StepLauncher final : public io::Launcher {
 
   EventLoop& loop_;
   Options options_;
+  bool samples_;  // usage is sampled
   Spool spool_;
   CgroupBase cgroups_;
   std::string boot_id_;

@@ -18,7 +18,7 @@ SPUR_FUZZ(gres_conf, "AutoDetect=nvml\n",
   const auto base =
       read_slurm_conf("GresTypes=gpu\nNodeName=n[1-3] Gres=gpu:a100:2\nPartitionName=p Nodes=ALL\n", same, draft);
   SPUR_CHECK(base.has_value());
-  if (const auto read = read_gres_conf(input, "/etc/slurm/gres.conf", same, draft); !read)
+  if (const auto read = read_slurm_sibling(Scope::Device, input, "/etc/slurm/gres.conf", same, draft); !read)
     return fuzz::check_message(read.error());
   if (const auto done = resolve_cluster(draft); !done) return fuzz::check_message(done.error());
   SPUR_CHECK(draft.cluster.nodes.size() == 3);

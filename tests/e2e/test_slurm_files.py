@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slurm's files, from end to end: an edited slurm.conf in force on the controller and on the nodes, agents without files of
+their own, slurmdbd.conf, and the way to spur.conf and back."""
+import re
+import subprocess
+import unittest
+
+from spur_cluster import BIN, free_port, wait_until
+from test_slurm_site import HOST, SlurmSite, alive
+
+
+def fields_of(text):
+    return dict(re.findall(r"(\S+?)=(\S*)", text))
+
+
+class Reconfigure(unittest.TestCase):
+    def setUp(self):
+        self.s = SlurmSite()
+        self.addCleanup(self.s.stop)
+
+    def config(self):
+        return dict(re.findall(r"(?m)^(\S+) += (.*)$", self.s.out("scontrol show config")))
+
+    def test_all_that_is_in_force(self):
+        self.s.edit("^KillWait=2$", "KillWait=2\nGresTypes=gpu\nTopologyPlugin=topology/tree")
+        topology = self.s.conf.parent / "topology.conf"
+        topology.write_text("SwitchName=s1 Nodes=node[0-2]\n")
+        self.s.start()
+        before = fields_of(self.s.out("scontrol show partition -o primary"))
+        self.assertEqual((before["MaxTime"], before["DefaultTime"], before["PriorityTier"]), ("UNLIMITED", "NONE", "1"))
+        self.s.edit("^KillWait=2$", "KillWait=3\nMinJobAge=20\nMaxArraySize=7\nSlurmdTimeout=250\nOverTimeLimit=2\n"
+                    "SchedulerParameters=kill_invalid_depend,bf_max_job_test=7\nPriorityType=priority/multifactor\n"
+                    "PriorityWeightAge=17\nPriorityWeightPartition=19\nEnforcePartLimits=ALL\nDefMemPerCPU=11\n"
+                    "Licenses=ice:2\nJobRequeue=0\nMaxJobCount=4000\nResvOverRun=3\nTaskProlog=/bin/true")
+        self.s.edit("^PartitionName=primary .*$", "PartitionName=primary Nodes=node[0-2] Default=YES MaxTime=30 DefaultTime=5 "
+                    "PriorityTier=4 MaxNodes=2 OverSubscribe=EXCLUSIVE State=UP LLN=YES")
+        self.s.edit("^(NodeName=node1 .*)$", r"\1 Features=blue,green Weight=4 Gres=gpu:2")
+        self.s.edit("^(NodeName=node2 .*) RealMemory=1000$", r"\1 RealMemory=2000")
+        (self.s.conf.parent / "gres.conf").write_text("NodeName=node1 Name=gpu File=/dev/null,/dev/zero\n")
+        topology.write_text("SwitchName=s1 Nodes=node0\nSwitchName=s2 Nodes=node[1-2]\nSwitchName=top Switches=s[1-2]\n")
+        self.s.run("scontrol reconfigure")
+        config = self.config()
+        for key, value in {"KillWait": "3 sec", "MinJobAge": "20 sec", "MaxArraySize": "7", "SlurmdTimeout": "250 sec",
+                           "OverTimeLimit": "2 min", "SchedulerParameters": "kill_invalid_depend,bf_max_job_test=7",
+                           "PriorityWeightAge": "17", "PriorityWeightPartition": "19", "EnforcePartLimits": "ALL",
+                           "DefMemPerCPU": "11", "Licenses": "ice:2", "JobRequeue": "0", "MaxJobCount": "4000",
+                           "ResvOverRun": "3 min", "TaskProlog": "/bin/true"}.items():
+            self.assertEqual(config[key], value, key)
+        after = fields_of(self.s.out("scontrol show partition -o primary"))
+        self.assertEqual((after["MaxTime"], after["DefaultTime"], after["PriorityTier"], after["MaxNodes"], after["OverSubscribe"]),
+                         ("00:30:00", "00:05:00", "4", "2", "EXCLUSIVE"))
+        node = fields_of(self.s.out("scontrol show node -o node1"))
+        self.assertEqual((node["AvailableFeatures"], node["Weight"], node["Gres"]), ("blue,green", "4", "gpu:2"))
+        self.assertEqual(fields_of(self.s.out("scontrol show node -o node2"))["RealMemory"], "2000")
+        self.assertIn("SwitchName=s2", self.s.out("scontrol show topology"))
+        # and not only shown
+        self.assertNotEqual(self.s.run("sbatch -t 31 --wrap true", None).returncode, 0)
+        self.assertNotEqual(self.s.run("sbatch -a 0-7 --wrap true", None).returncode, 0)
+        self.assertNotEqual(self.s.run("sbatch -L ice:3 --wrap true", None).returncode, 0)
+        self.s.run("sbatch -a 0-6 --wrap true")
+        job = self.s.out("sbatch --parsable -C blue --gres=gpu:2 -o /dev/null --wrap 'sleep 60'").strip()
+        wait_until(lambda: self.s.out(f"squeue -j {job} -h -o '%T %N'") == "RUNNING node1\n", 60, "the job runs")
+        self.assertEqual(self.s.out(f"squeue -j {job} -h -o %l"), "5:00\n")
+
+    def test_agents_hear_of_it(self):
+        self.s.start()
+        seen = self.s.dir / "seen"
+        prolog = self.s.dir / "prolog"
+        prolog.write_text(f"#!/bin/sh\necho $SLURM_JOB_ID >>{seen}\n")
+        prolog.chmod(0o755)
+        self.s.edit("^KillWait=2$", f"KillWait=2\nProlog={prolog}")
+        self.s.run("scontrol reconfigure")
+        for i in range(self.s.NODES):
+            log = self.s.dir / f"log/slurmd-node{i}.log"
+            wait_until(lambda: "configuration reloaded" in log.read_text(), 30, f"node{i} reloads")
+        self.s.run("srun -N1 -w node1 true")
+        self.assertTrue(seen.read_text().strip().isdigit())
+
+
+class Configless(unittest.TestCase):
+    def setUp(self):
+        self.s = SlurmSite()
+        self.addCleanup(self.s.stop)
+
+    def test_agents_without_files(self):
+        include = self.s.conf.parent / "nodes.d"
+        include.mkdir()
+        lines = [line for line in self.s.conf.read_text().splitlines() if line.startswith("NodeName")]
+        (include / "nodes.conf").write_text("\n".join(lines) + "\n")
+        text = "\n".join(line for line in self.s.conf.read_text().splitlines() if not line.startswith("NodeName"))
+        text = text.replace("KillWait=2", "KillWait=2\nInclude nodes.d/nodes.conf")
+        self.s.conf.write_text(text + "\n")
+        self.s.run(f"{BIN}/slurmctld")
+        agent_env = {k: v for k, v in self.s.env.items() if k != "SLURM_CONF"} | {"HOME": str(self.s.dir)}
+        token = self.s.dir / "state/join.token"
+
+        def agent(node, *more):
+            return subprocess.run([BIN / "slurmd", "-N", node, "--conf-server", f"127.0.0.1:{self.s.first_port}", *more],
+                                  env=agent_env, cwd="/", text=True, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+
+        refused = agent("node0", "--token", str(token))
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("enable_configless", refused.stderr)
+        self.s.edit("^KillWait=2$", "KillWait=2\nSlurmctldParameters=enable_configless")
+        self.s.run("scontrol reconfigure")
+        stranger = agent("node0")
+        self.assertNotEqual(stranger.returncode, 0)
+        self.assertIn("join token", stranger.stderr)
+        both = agent("node0", "-f", str(self.s.conf))
+        self.assertIn("exclude each other", both.stderr)
+        for i in range(self.s.NODES):
+            started = agent(f"node{i}", "--token", str(token))
+            self.assertEqual(started.returncode, 0, started.stderr)
+        self.s.wait_idle()
+        cache = self.s.dir / "spool-node1/conf-cache"
+        self.assertEqual((cache / "slurm.conf").read_text(), self.s.conf.read_text())
+        self.assertEqual((cache / "nodes.d/nodes.conf").read_text(), (include / "nodes.conf").read_text())
+        # Commands in jobs find the controller by it.
+        out = self.s.out("srun -N1 -w node1 sh -c 'echo $SLURM_CONF; squeue -h -o %T'").split()
+        self.assertEqual(out, [str(cache / "slurm.conf"), "RUNNING"])
+        # What changes comes along.
+        (self.s.conf.parent / "cgroup.conf").write_text("ConstrainCores=no\n")
+        self.s.edit("^KillWait=2$", "KillWait=9")
+        self.s.run("scontrol reconfigure")
+        wait_until(lambda: "KillWait=9" in (cache / "slurm.conf").read_text() and (cache / "cgroup.conf").exists(), 30,
+                   "the new files on the nodes")
+
+    def test_nobody_answers(self):
+        r = subprocess.run([BIN / "slurmd", "-N", "node0", "--conf-server", "a b/c"], env=self.s.env, text=True, capture_output=True,
+                           timeout=60, stdin=subprocess.DEVNULL)
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("no configuration from", r.stderr)
+
+
+class Slurmdbd(unittest.TestCase):
+    def setUp(self):
+        self.s = SlurmSite()
+        self.addCleanup(self.s.stop)
+        self.port = free_port()
+        self.s.edit("^KillWait=2$", "KillWait=2\nAccountingStorageType=accounting_storage/slurmdbd\n"
+                    f"AccountingStorageHost=127.0.0.1\nAccountingStoragePort={self.port}")
+        self.conf = self.s.conf.parent / "slurmdbd.conf"
+        self.conf.write_text(f"""DbdHost={HOST}
+DbdPort={self.port}
+AuthType=auth/munge
+SlurmUser=root
+LogFile={self.s.dir}/log/slurmdbd.log
+PidFile={self.s.dir}/run/slurmdbd.pid
+DebugLevel=debug
+StorageType=accounting_storage/mysql
+StorageLoc=slurm_acct_db
+StoragePass=secret
+PurgeJobAfter=12months
+Parameters=PreserveCaseUser
+""")
+        self.conf.chmod(0o600)
+
+    def test_by_its_name(self):
+        self.assertEqual(self.s.out(f"{BIN}/slurmdbd -V"), "slurm 25.05.0\n")
+        refused = self.s.run(f"{BIN}/slurmdbd -R", 1)
+        self.assertIn("not supported yet", refused.stderr)
+
+    def test_a_file_for_all_to_read_is_refused(self):
+        self.conf.chmod(0o644)
+        r = self.s.run(f"{BIN}/slurmdbd", 1)
+        self.assertIn(f"slurmdbd.conf file {self.conf} should be 600 is 644 accessible for group or others", r.stderr)
+
+    def test_a_storage_is_needed(self):
+        self.conf.write_text("DbdHost=x\n")
+        r = self.s.run(f"{BIN}/slurmdbd -D", 1)
+        self.assertIn("StorageType must be specified", r.stderr)
+
+    def test_it_serves(self):
+        self.s.run(f"{BIN}/slurmdbd")
+        pid = int((self.s.dir / "run/slurmdbd.pid").read_text())
+        self.assertTrue(alive(pid))
+        self.s.run(f"{BIN}/slurmctld")
+        wait_until(lambda: self.s.run("sacctmgr -n show cluster", None).returncode == 0, 30, "accounting is up")
+        log = (self.s.dir / "log/slurmdbd.log").read_text()
+        self.assertIn("StorageType: there is no MySQL here", log)
+        self.assertIn("slurmdbd.conf Parameters: not in force yet", log)
+        self.assertNotIn("secret", log)
+        self.assertTrue((self.s.dir / "state/accounting.sqlite").exists())
+
+
+class Translation(unittest.TestCase):
+    def setUp(self):
+        self.s = SlurmSite()
+        self.addCleanup(self.s.stop)
+
+    def test_there_and_back(self):
+        self.s.edit("^KillWait=2$", "KillWait=2\nMailProg=/bin/mymail\nSchedulerParameters=defer,wibble")
+        r = self.s.run("spur import -o spur.conf")
+        self.assertRegex(r.stderr, r"slurm.conf:\d+: MailProg: not in force yet: ")
+        self.assertIn("wibble (unknown)", r.stderr)
+        spur = (self.s.dir / "spur.conf").read_text()
+        self.assertIn('MailProg = "/bin/mymail"', spur)
+        out = self.s.dir / "back"
+        out.mkdir()
+        self.s.run("spur export -o back spur.conf")
+        back = (out / "slurm.conf").read_text()
+        self.assertIn("MailProg=/bin/mymail\n", back)
+        self.assertIn("SchedulerParameters=defer,wibble\n", back)
+        # The daemons take what came out.
+        self.s.conf.write_text(back)
+        self.s.start()
+        self.assertEqual(self.s.out("srun -N1 hostname -s").strip(), HOST)
+
+    def test_what_is_wrong_is_told(self):
+        self.assertIn("is a slurm.conf already", self.s.run(f"spur export {self.s.conf}", 1).stderr)
+        self.assertIn("cannot open", self.s.run("spur import /nowhere/slurm.conf", 1).stderr)
+        self.assertIn("cannot write", self.s.run("spur import -o /nowhere/spur.conf", 1).stderr)
+        self.s.edit("^KillWait=2$", "KillWait=2\nNoSuchKey=1")
+        self.assertIn("unrecognized key: NoSuchKey", self.s.run("spur import", 1).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

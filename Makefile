@@ -53,7 +53,7 @@ chaos: build
 	@tests/chaos/run $(BUILD)/bin $(or $(ROUNDS),60)
 
 sim: build
-	@$(BUILD)/bin/spur-sim --seeds $(or $(SEEDS),1-10000)
+	@$(BUILD)/bin/spur-sim --seeds $(or $(SEEDS),1-10000) --jobs $(JOBS)
 
 bench: build
 	@bench/run $(NAME)

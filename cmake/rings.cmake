@@ -23,6 +23,7 @@ set(SPUR_DEPS_pmix base text model wire)
 set(SPUR_DEPS_container base text model io wire os)
 # spurdbd: what it takes in, keeps and answers, over the door to its database.
 set(SPUR_DEPS_acct base text model io wire)
-set(SPUR_DEPS_sim base text model state sched io wire ctld agent)
+# os/ for the journal in etcd, which runs here over a fake store.
+set(SPUR_DEPS_sim base text model state sched io os wire ctld agent)
 set(SPUR_DEPS_cli base text model config state sched replay wire)
 set(SPUR_DEPS_main base text model config state sched replay io os wire ctld agent stepd pmix container acct sim cli)

@@ -32,7 +32,7 @@ Status Agent::start() {
 
 void Agent::on_connected() {
   connected_ = true;
-  welcomed_ = false;
+  welcomed_ = doubtful_ = false;  // what comes now comes over a new connection
   cleaning_.clear();
   say_hello();
 }
@@ -58,7 +58,18 @@ void Agent::say_hello() {
   controller_.send(std::move(hello));
 }
 
+// Stopped, or the machine slept, through several heartbeats: what lies in the socket may be from before the controller
+// gave this node up, and a launch may have a successor elsewhere. The controller sends again what still holds.
+void Agent::notice_standstill() {
+  const Duration enough = std::max<Duration>(2 * heartbeat_every_, seconds(2));
+  if (!welcomed_ || clock_.monotonic() < next_heartbeat_ + enough) return;
+  doubtful_ = true;
+  welcomed_ = false;
+  say_hello();
+}
+
 void Agent::on_message(const model::ControllerMessage& message) {
+  notice_standstill();
   std::visit([&](const auto& m) { on(m); }, message);
 }
 
@@ -85,6 +96,7 @@ void Agent::on(const model::ControllerWelcome& welcome) {
     if (cleaning_.empty()) say_hello();
     return;
   }
+  doubtful_ = false;
   for (auto& [run, state] : runs_)
     if (!state.running) report(run, state);
 }
@@ -104,6 +116,7 @@ void Agent::on(const model::ControllerLaunch& launch) {
       report(run, it->second);
     return;
   }
+  if (doubtful_) return;
   if (is_over(run)) return;  // late: it ran here, ended, and the controller has that on record
   const auto newer = runs_.lower_bound({run.job, Epoch{run.epoch.value + 1}});
   if (newer != runs_.end() && newer->first.job == run.job) return;  // an older epoch is never started
@@ -279,6 +292,7 @@ std::uint32_t Agent::cpus_held() const {
 
 void Agent::on_timer() {
   if (!connected_) return;
+  notice_standstill();
   const Duration now = clock_.monotonic();
   if (!welcomed_) {
     if (now >= next_hello_) say_hello();

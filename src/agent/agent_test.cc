@@ -173,6 +173,30 @@ TEST_F(AgentTest, AFailedLaunchStaysFailed) {
   EXPECT_EQ(did(), (Words{"forget 1.1", "launch 1.2"}));
 }
 
+// SIGSTOP for longer than a lease: the node was given up, and the job runs elsewhere when its launch is read from the
+// socket.
+TEST_F(AgentTest, WhatLayInTheSocketWhileItStoodStillIsNotStarted) {
+  agent_->on_connected();
+  model::ControllerWelcome welcome;
+  welcome.heartbeat = seconds(5);
+  agent_->on_message(welcome);
+  said();
+  clock_.mono += seconds(14);
+  launch(run(1));
+  EXPECT_EQ(launcher_.asked, (Words{"launch 1.1"})) << "late, but not for so long";
+  launcher_.asked.clear();
+  said();
+  clock_.mono += seconds(60);
+  launch(run(2));
+  EXPECT_TRUE(launcher_.asked.empty());
+  EXPECT_EQ(said(), (Words{"hello 1.1"}));
+  launch(run(2));
+  EXPECT_TRUE(launcher_.asked.empty()) << "not before it is welcome again";
+  agent_->on_message(welcome);
+  launch(run(2));
+  EXPECT_EQ(launcher_.asked, (Words{"launch 2.1"}));
+}
+
 TEST_F(AgentTest, OlderRunsGiveWay) {
   connect();
   launch(run(1, 2));

@@ -23,7 +23,7 @@ void Controller::follow() {
            [this, on_core](bool first) {
              on_core([this, first] {
                lead(first || cluster_->index() == 0, [this](const Status& status) {
-                 if (!status) doors_.log("error: the configuration is not in force: " + status.error().message);
+                 if (!status && status.error().code != ErrorCode::NotLeader) doors_.fatal(status.error());
                });
              });
            },
@@ -48,7 +48,10 @@ void Controller::lead(bool with_own_config, const std::function<void(Status)>& r
   commits_.open();
   clocks_.rebuild(cluster_->view());
   const auto go = [this, ready](Status status) {
-    if (!status) return ready(std::move(status));
+    // One of several leads with what is in force, rather than not at all.
+    const bool may_go_on = doors_.journal.shared() && cluster_->index() > 0;
+    if (!status && (!may_go_on || status.error().code == ErrorCode::NotLeader)) return ready(std::move(status));
+    if (!status) doors_.log("error: the configuration is not in force: " + status.error().message);
     if (doors_.on_lead) doors_.on_lead(*cluster_);
     ready_ = true;
     reservations_due_ = state::reservations_due(cluster_->view());

@@ -63,6 +63,10 @@ struct SharedJournal final : io::Journal {
       done({});
     }
   }
+  void refuse_for_space() {
+    entries.clear();
+    for (const Done& done : std::exchange(open, {})) done(fail(ErrorCode::OutOfSpace, "its space quota is used up"));
+  }
   // `durable`: what was under way is in the log, though nobody told this leader.
   void depose(bool durable) {
     leads = false;
@@ -76,7 +80,7 @@ struct SharedJournal final : io::Journal {
 };
 
 struct Member {
-  explicit Member(SharedLog& log) : journal(log) {
+  explicit Member(SharedLog& log, seconds node_timeout = seconds(300)) : journal(log) {
     controller = std::make_unique<Controller>(Controller::Doors{
         .clock = clock,
         .journal = journal,
@@ -89,6 +93,7 @@ struct Member {
         .fatal = [](const Error& error) { ADD_FAILURE() << error.message; },
         .log = [](const std::string&) {}});
     model::ClusterConfig config;
+    config.node_timeout = node_timeout;
     config.nodes.push_back(state::node_config([](auto& c) { c.name = "n1", c.cpus = 4, c.memory_mib = 1000; }));
     config.partitions.push_back(
         state::partition_config([](auto& c) { c.name = "main", c.is_default = true, c.nodes = "ALL"; }));
@@ -238,6 +243,21 @@ TEST(ControllerRoles, ADeposedLeaderAcknowledgesNoEnd) {
       "n1", model::AgentJobDone{.run = run[0].second.run, .exit = {}, .is_batch_host = true, .error = {}});
   a.journal.depose(false);
   EXPECT_TRUE(a.agents.take<model::ControllerDoneAck>().empty());
+}
+
+// It is the first to lead since it began, so its own files count; but there is no space for them in the journal.
+TEST(ControllerRoles, WithoutSpaceForItsConfigurationItLeadsWithTheOneInForce) {
+  SharedLog log;
+  Member a(log);
+  a.journal.lead(true);
+  a.settle();
+  a.journal.depose(false);
+  Member b(log, seconds(60));
+  b.journal.lead(true);
+  EXPECT_FALSE(b.published->leading) << "its configuration is on its way";
+  b.journal.refuse_for_space();
+  EXPECT_TRUE(b.published->leading);
+  EXPECT_EQ(b.published->view.config->node_timeout, seconds(300));
 }
 
 TEST(ControllerRoles, APlanThatWasAskedForBeforeIsForgotten) {

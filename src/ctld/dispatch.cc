@@ -15,6 +15,8 @@ namespace {
 constexpr Duration kRepeat = std::chrono::seconds(5);
 // Leases and repeats are looked at this often: a walk over what is unconfirmed, not a timer each.
 constexpr Duration kTick = std::chrono::milliseconds(250);
+// A tick that comes later than this: the process was stopped, or its host slept.
+constexpr Duration kStoodStill = std::chrono::seconds(2);
 
 seconds heartbeat_interval(seconds lease) {
   return lease == seconds(0) ? seconds(30) : std::clamp(lease / 4, seconds(1), seconds(30));
@@ -182,7 +184,9 @@ void Dispatcher::on_config() {
 
 void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Work& work) {
   work.repeat_at = clock_.monotonic() + kRepeat;
-  if (!links_[node].connected) return;
+  // Only to a node that is taken in: the commit that took it in shows that this controller leads and that the node
+  // has not been given up. A launch that comes too late would start beside its successor.
+  if (!links_[node].welcomed) return;
   const model::Job* job = job_on_node(run, node);
   if (!job) return;
   if (work.launch) {
@@ -224,10 +228,6 @@ void Dispatcher::on_message(const std::string& node, const model::AgentMessage& 
 
 void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
   links_[node].connected = true;
-  // Runs that are over for us but still there: a node that was cut off and given up. It gets its place back only when
-  // they are gone, or their CPUs and devices would be given out twice. The agent says hello again then.
-  if (auto unknown = unknown_of(node, hello.holding); !unknown.empty())
-    return ask_for_hello(node, std::move(unknown));
   state::RegisterNode command{.name = node,
                               .address = hello.address,
                               .hostname = hello.hostname,
@@ -243,7 +243,11 @@ void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
     if (not_committed(outcome)) return;
     if (outcome.status) return welcome(node, holding);
     if (outcome.status.error().code == ErrorCode::StaleEpoch) {
-      ask_for_hello(node, unknown_of(node, holding));  // given up while the command was on its way
+      // Runs that are over but still there: a node that was cut off and given up. It gets its place back only when
+      // they are gone, or their CPUs and devices would be given out twice. The agent says hello again then. Only what
+      // is committed is believed here: to a controller that led once and does not know it, the runs of its
+      // successor are unknown.
+      ask_for_hello(node, unknown_of(node, holding));
     } else {
       // The agent asks every few seconds; the log need not.
       const std::string& why = outcome.status.error().message;
@@ -336,12 +340,9 @@ void Dispatcher::on(const std::string& node, const model::AgentLaunched& launche
 }
 
 void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
-  if (!job_on_node(done.run, node)) {
-    // Known already (the acknowledgement was lost) or of an older epoch: the agent may forget it.
-    work_.erase({node, done.run});
-    agents_.send(node, model::ControllerDoneAck{done.run});
-    return;
-  }
+  // Known already (the acknowledgement was lost), or of an older epoch: the state refuses it, and the agent may forget
+  // it. But it is asked: to a controller that led once and does not know it, the runs of its successor are unknown.
+  const bool known = job_on_node(done.run, node);
   state::NodeJobDone command{.job = done.run.job,
                              .epoch = done.run.epoch,
                              .node = node,
@@ -356,9 +357,10 @@ void Dispatcher::on(const std::string& node, const model::AgentJobDone& done) {
                              .usage = done.usage,
                              .batch_usage = done.batch_usage,
                              .steps = done.steps};
-  hooks_.propose_repeated(std::move(command), [this, node, run = done.run, why = done.error](const auto& outcome) {
+  hooks_.propose_repeated(std::move(command), [this, node, known, run = done.run, why = done.error](const auto& outcome) {
     if (not_committed(outcome)) return;
-    if (!why.empty()) hooks_.log(fmt::format("error: node {} could not run job {}: {}", node, run.job.value, why));
+    if (known && !why.empty())
+      hooks_.log(fmt::format("error: node {} could not run job {}: {}", node, run.job.value, why));
     work_.erase({node, run});
     agents_.send(node, model::ControllerDoneAck{run});
   });
@@ -409,6 +411,9 @@ void Dispatcher::check_leases(Duration now) {
 void Dispatcher::on_timer() {
   const Duration now = clock_.monotonic();
   if (now < tick_at_) return;
+  // What was not heard while nobody listened says nothing about the nodes.
+  if (const Duration late = now - tick_at_; late > kStoodStill)
+    for (auto& [name, link] : links_) link.heard = std::min(now, link.heard + late);
   tick_at_ = now + kTick;
   check_leases(now);
   for (auto it = work_.begin(); it != work_.end();) {

@@ -231,6 +231,21 @@ TEST_F(DispatchTest, LaunchWaitsForTheLink) {
   EXPECT_EQ(agents_.take<ControllerLaunch>().size(), 1u) << "it has lost it";
 }
 
+// Its hello may tell that it was given up, or that another controller leads: until that is settled it is told
+// nothing.
+TEST_F(DispatchTest, ANodeThatIsNotTakenInGetsNothing) {
+  dispatcher_->on_disconnected("n1");
+  start({0});
+  agents_.sent.clear();
+  dispatcher_->on_connected("n1");
+  dispatcher_->on_message("n1", hello("n1"));
+  clock_.pass(seconds(6));
+  dispatcher_->on_timer();
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+  commit();
+  EXPECT_EQ(agents_.take<ControllerLaunch>().size(), 1u);
+}
+
 TEST_F(DispatchTest, WhatIsBeingEndedIsNotLaunchedForThat) {
   dispatcher_->on_disconnected("n1");
   const JobRun run = start({0});
@@ -274,8 +289,28 @@ TEST_F(DispatchTest, DoneIsAcknowledgedOnlyWhenItIsOnRecord) {
   commit();
   EXPECT_EQ(agents_.take<ControllerDoneAck>().size(), 1u);
   dispatcher_->on_message("n1", done(run));
-  EXPECT_TRUE(proposed_.empty()) << "known already";
+  EXPECT_TRUE(agents_.take<ControllerDoneAck>().empty()) << "known already, if this controller still leads";
+  commit();
   EXPECT_EQ(agents_.take<ControllerDoneAck>().size(), 1u);
+}
+
+// It was stopped, another one leads, and its state is old: what it does not know it must neither end nor let be
+// forgotten.
+TEST_F(DispatchTest, AControllerThatLeadsNoLongerEndsNothing) {
+  const JobRun run = start({0}), of_the_next_leader{JobId{run.job.value + 1}, run.epoch};
+  agents_.sent.clear();
+  dispatcher_->on_message("n1", hello("n1", {run, of_the_next_leader}));
+  dispatcher_->on_message("n1", done(of_the_next_leader));
+  const state::Outcome deposed{.status = fail(ErrorCode::NotLeader, "another controller leads now"),
+                               .job = {},
+                               .repeated = false,
+                               .jobs = {}};
+  ASSERT_EQ(proposed_.size(), 2u);
+  while (!proposed_.empty()) {
+    proposed_.front().second(deposed);
+    proposed_.pop_front();
+  }
+  EXPECT_TRUE(agents_.sent.empty());
 }
 
 TEST_F(DispatchTest, DoneOfAnEarlierRunEndsNothing) {
@@ -321,6 +356,21 @@ TEST_F(DispatchTest, AFreshLeaderMeasuresForItself) {
   EXPECT_FALSE(down("n1"));
   pass(seconds(2), {"n2"});
   EXPECT_TRUE(down("n1"));
+}
+
+// SIGSTOP, a suspended virtual machine: the nodes' words lie unread in the sockets when it goes on.
+TEST_F(DispatchTest, AControllerThatStoodStillHasNotWaited) {
+  pass(seconds(5));
+  clock_.pass(10 * kLease);
+  dispatcher_->on_timer();
+  commit();
+  EXPECT_FALSE(down("n1"));
+  EXPECT_FALSE(down("n2"));
+  pass(kLease - seconds(1), {"n2"});
+  EXPECT_FALSE(down("n1"));
+  pass(seconds(2), {"n2"});
+  EXPECT_TRUE(down("n1")) << "awake, and a whole lease of silence";
+  EXPECT_FALSE(down("n2"));
 }
 
 TEST_F(DispatchTest, AResumedNodeGetsALease) {

@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and transactions of etcd's version 3 API, for os/etcd_journal. Calls block up to the timeout and come from
-// any thread; each is tried at one endpoint, and the next call goes to the next one after a failure.
-//
-// A transaction that fails may have happened, except with OutOfSpace (the space quota is used up), InvalidArgument
-// and PermissionDenied: etcd has refused those.
+// Reads and transactions of etcd's version 3 API behind io::KvStore. Each call is tried at one endpoint, and the next
+// call goes to the next one after a failure.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "io/kv_store.h"
 
 namespace spur::os {
 
-struct EtcdValue {
-  std::string key, value;
-  std::int64_t created = 0, changed = 0;  // revisions
-};
+using EtcdValue = io::KvValue;
+using EtcdRange = io::KvRange;
+using EtcdTransaction = io::KvTransaction;
+using EtcdCommit = io::KvCommit;
 
-struct EtcdRange {
-  std::vector<EtcdValue> values;  // ascending keys
-  bool more = false;              // than were asked for
-  std::int64_t revision = 0;
-};
-
-// What is done, all or nothing, if every condition holds.
-struct EtcdTransaction {
-  // (key, revision): the key was last changed then; 0: it does not exist.
-  std::vector<std::pair<std::string, std::int64_t>> unchanged;
-  std::vector<std::pair<std::string, std::string>> puts;
-  std::vector<std::pair<std::string, std::string>> deletes;  // [from, to)
-};
-
-struct EtcdCommit {
-  bool done = false;  // false: a condition did not hold
-  std::int64_t revision = 0;
-};
-
-class EtcdClient {
+class EtcdClient final : public io::KvStore {
  public:
   struct Options {
     std::vector<std::string> endpoints;  // "http://host:port", "https://host:port", "unix:/path"
@@ -50,11 +28,10 @@ class EtcdClient {
   };
   // Reads the files; dials nobody yet. ConfigInvalid: an endpoint or a file is not what it should be.
   static Result<std::unique_ptr<EtcdClient>> open(const Options& options);
-  ~EtcdClient();
+  ~EtcdClient() override;
 
-  // [from, to), or the one key `from` if `to` is empty. `local`: as the asked member knows it, which may be behind.
-  Result<EtcdRange> range(const std::string& from, const std::string& to, std::int64_t limit, bool local);
-  Result<EtcdCommit> commit(const EtcdTransaction& transaction);
+  Result<EtcdRange> range(const std::string& from, const std::string& to, std::int64_t limit, bool local) override;
+  Result<EtcdCommit> commit(const EtcdTransaction& transaction) override;
   // The version of the member that answers.
   Result<std::string> version();
 

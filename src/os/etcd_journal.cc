@@ -9,11 +9,26 @@
 #include <utility>
 
 #include "base/check.h"
+#include "os/system_threads.h"
 
 namespace spur::os {
 
-EtcdJournal::EtcdJournal(std::unique_ptr<EtcdClient> client, io::Clock& clock, Options options)
-    : client_(std::move(client)), clock_(clock), options_(std::move(options)), keys_(options_.membership.cluster) {
+namespace {
+
+EtcdJournal::Options with_real_doors(EtcdJournal::Options options) {
+  if (!options.threads) options.threads = std::make_shared<SystemThreads>();
+  if (!options.snapshots) options.snapshots = std::make_shared<SnapshotFile>(options.membership.directory);
+  return options;
+}
+
+}  // namespace
+
+EtcdJournal::EtcdJournal(std::unique_ptr<io::KvStore> client, io::Clock& clock, Options options)
+    : client_(std::move(client)),
+      clock_(clock),
+      options_(with_real_doors(std::move(options))),
+      keys_(options_.membership.cluster),
+      wake_(options_.threads->signal()) {
   standing_.silence = clock_.monotonic();
 }
 
@@ -22,9 +37,9 @@ EtcdJournal::~EtcdJournal() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
-  if (snapshot_thread_.joinable()) snapshot_thread_.join();
+  wake_->notify();
+  thread_.reset();
+  snapshot_thread_.reset();
 }
 
 void EtcdJournal::say(const std::string& line) const {
@@ -32,8 +47,8 @@ void EtcdJournal::say(const std::string& line) const {
 }
 
 Result<io::Journal::Recovery> EtcdJournal::recover() {
-  SPUR_CHECK_MSG(!thread_.joinable(), "recover() is called once");
-  SPUR_ASSIGN(StoredSnapshot snapshot, load_snapshot_file(options_.membership.directory));
+  SPUR_CHECK_MSG(!thread_, "recover() is called once");
+  SPUR_ASSIGN(StoredSnapshot snapshot, options_.snapshots->load());
   SPUR_ASSIGN(const EtcdRange first, client_->range(keys_.log(0), keys_.log_end(), 1, false));
   const auto begins =
       first.values.empty() ? std::optional<std::uint64_t>() : keys_.log_index(first.values.front().key);
@@ -47,7 +62,7 @@ Result<io::Journal::Recovery> EtcdJournal::recover() {
       return fail(ErrorCode::Unreachable,
                   fmt::format("another controller's state ends at entry {}, before the log begins ({})",
                               snapshot.index, *begins));
-    SPUR_TRY(store_snapshot_file(options_.membership.directory, snapshot.index, snapshot.bytes));
+    SPUR_TRY(options_.snapshots->store(snapshot.index, snapshot.bytes));
   }
   return Recovery{
       .snapshot_index = snapshot.index, .snapshot = std::move(snapshot.bytes), .entries = {}, .notice = {}};
@@ -60,9 +75,9 @@ void EtcdJournal::follow(std::uint64_t after, Roles roles) {
     roles_ = std::move(roles);
     next_ = after + 1;
     role_ = Role::Following;
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_) thread_ = options_.threads->start([this] { run(); });
   }
-  wake_.notify_one();
+  wake_->notify();
 }
 
 void EtcdJournal::append(std::uint64_t index, std::string entry, Done done) {
@@ -75,7 +90,7 @@ void EtcdJournal::append(std::uint64_t index, std::string entry, Done done) {
     }
   }
   if (done) return done(fail(ErrorCode::NotLeader, "this controller does not lead"));
-  wake_.notify_one();
+  wake_->notify();
 }
 
 void EtcdJournal::retire() {
@@ -83,7 +98,7 @@ void EtcdJournal::retire() {
     const std::lock_guard lock(mutex_);
     retired_ = true;
   }
-  wake_.notify_one();
+  wake_->notify();
 }
 
 EtcdJournal::Standing EtcdJournal::standing() const {
@@ -95,7 +110,7 @@ EtcdJournal::Standing EtcdJournal::standing() const {
 }
 
 void EtcdJournal::wait(std::unique_lock<std::mutex>& lock, Duration at_most) {
-  wake_.wait_for(lock, std::max(at_most, Duration{0}), [this] { return stop_ || retired_ || !queue_.empty(); });
+  wake_->wait(lock, std::max(at_most, Duration{0}), [this] { return stop_ || retired_ || !queue_.empty(); });
 }
 
 void EtcdJournal::run() {
@@ -104,7 +119,7 @@ void EtcdJournal::run() {
   while (!stop_) {
     switch (role_) {
       case Role::Idle:
-        wake_.wait(lock, [this] { return stop_ || role_ != Role::Idle; });
+        wake_->wait(lock, seconds(60), [this] { return stop_ || role_ != Role::Idle; });
         break;
       case Role::Following:
         lock.unlock();
@@ -134,10 +149,10 @@ void EtcdJournal::run() {
 // ---- snapshots: written beside the journal's thread, which must go on beating.
 
 void EtcdJournal::save_snapshot(std::uint64_t index, std::string snapshot, Done done) {
-  if (snapshot_thread_.joinable()) snapshot_thread_.join();
-  snapshot_thread_ = std::thread([this, index, bytes = std::move(snapshot), done = std::move(done)] {
+  snapshot_thread_.reset();  // the one before is done
+  snapshot_thread_ = options_.threads->start([this, index, bytes = std::move(snapshot), done = std::move(done)] {
     const auto& membership = options_.membership;
-    Status status = store_snapshot_file(membership.directory, index, bytes);
+    Status status = options_.snapshots->store(index, bytes);
     if (status) {
       // Not known in etcd, the log is only kept for longer.
       if (auto told = client_->commit(

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // io::Journal for several controllers: the log is in etcd, each controller's snapshots are on its own disk.
 // docs/decisions/0011 has the reasons. One thread talks to etcd: it follows the log, takes over when the leader is
-// silent, and as leader appends and beats.
+// silent, and as leader appends and beats. The store, time, threads and the disk are behind doors, so that sim/ runs
+// this very code.
 //
 // What keeps the log right is that every write compares the revision of the term key, never a clock. Clocks only
 // decide when to try.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/time.h"
 #include "io/clock.h"
 #include "io/journal.h"
+#include "io/kv_store.h"
+#include "io/snapshot_store.h"
+#include "io/threads.h"
 #include "os/etcd_client.h"
 #include "os/etcd_keys.h"
 #include "os/etcd_membership.h"
@@ -38,6 +40,8 @@ class EtcdJournal final : public io::Journal {
     // The state from another controller, where the log begins later than our own snapshot.
     std::function<Result<StoredSnapshot>()> fetch = {};
     std::function<void(const std::string&)> log = {};
+    std::shared_ptr<io::Threads> threads = {};          // null: the system's
+    std::shared_ptr<io::SnapshotStore> snapshots = {};  // null: the file in the membership's directory
   };
   // How this controller stands, for answers to clients. Any thread.
   struct Standing {
@@ -47,7 +51,7 @@ class EtcdJournal final : public io::Journal {
     Duration silence{0};          // since the leader was last heard of
   };
 
-  EtcdJournal(std::unique_ptr<EtcdClient> client, io::Clock& clock, Options options);
+  EtcdJournal(std::unique_ptr<io::KvStore> client, io::Clock& clock, Options options);
   // What is being appended ends with NotLeader. A leader says that it goes, so that nobody waits for its silence.
   ~EtcdJournal() override;
 
@@ -85,6 +89,7 @@ class EtcdJournal final : public io::Journal {
   Outcome write(const Append& append, Error* error);
   Outcome write_once(EtcdTransaction transaction, std::uint64_t index, Error* error);
   bool is_ours(std::uint64_t index);
+  Result<std::int64_t> last_entry() const;
   void beat();
   void resign();
   void hand_over();
@@ -93,13 +98,13 @@ class EtcdJournal final : public io::Journal {
   void truncate(std::uint64_t own_snapshot);
   void say(const std::string& line) const;
 
-  std::unique_ptr<EtcdClient> client_;
+  std::unique_ptr<io::KvStore> client_;
   io::Clock& clock_;
   const Options options_;
   const EtcdKeys keys_;
 
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
+  std::unique_ptr<io::Threads::Signal> wake_;
   std::deque<Append> queue_;  // guarded by mutex_, as all up to standing_
   Role role_ = Role::Idle;
   bool stop_ = false, retired_ = false;
@@ -114,12 +119,13 @@ class EtcdJournal final : public io::Journal {
   bool others_led_ = false;                     // since we began
   bool vacant_ = false;                         // nobody beats: the first controller ever, or the leader has gone
   Duration last_write_{0};                      // that got through, as leader
+  std::int64_t last_entry_ = 0;                 // revision of the entry before the next one, as leader; 0: none
   std::uint64_t ticks_ = 0;
   Duration told_{0};  // when etcd's silence was last logged
 
-  std::thread snapshot_thread_;
+  std::unique_ptr<io::Threads::Thread> snapshot_thread_;
   std::deque<std::uint64_t> own_snapshots_;
-  std::thread thread_;
+  std::unique_ptr<io::Threads::Thread> thread_;
 };
 
 }  // namespace spur::os

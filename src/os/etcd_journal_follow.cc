@@ -113,7 +113,13 @@ void EtcdJournal::follow_once() {
     if ((silent || vacant_) && !retired && take_over()) return;
   }
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, options_.failover / 12, [this] { return stop_; });
+  wake_->wait(lock, options_.failover / 12, [this] { return stop_; });
+}
+
+Result<std::int64_t> EtcdJournal::last_entry() const {
+  if (next_ == 1) return 0;
+  SPUR_ASSIGN(const auto found, client_->range(keys_.log(next_ - 1), "", 1, false));
+  return found.values.empty() ? 0 : found.values.front().changed;
 }
 
 // Only if nobody has led or beaten since we last looked. What it does not tell us, because the answer was lost, the
@@ -135,7 +141,11 @@ bool EtcdJournal::take_over() {
       say("warning: could not read the rest of the log in time to lead");
       return false;
     }
+    if (!more) options_.threads->sleep(options_.failover / 30);
   }
+  const auto last = last_entry();
+  if (!last) return false;
+  last_entry_ = *last;
   last_write_ = began;
   {
     const std::lock_guard lock(mutex_);

@@ -59,10 +59,13 @@ EtcdJournal::Outcome EtcdJournal::write(const Append& append, Error* error) {
   }
   const std::string value =
       encode_etcd_entry({.term = term_, .parts = parts, .checksum = crc32c(append.entry), .last = rest});
-  return write_once({.unchanged = {{keys_.term(), term_}, {keys_.log(append.index), 0}},
-                     .puts = {{keys_.log(append.index), value}},
-                     .deletes = {}},
-                    append.index, error);
+  // The entry before it must be there as well: a request that was given up, sent again, and comes after all when its
+  // entry has been cut off would find that it does not exist.
+  EtcdTransaction transaction{.unchanged = {{keys_.term(), term_}, {keys_.log(append.index), 0}},
+                              .puts = {{keys_.log(append.index), value}},
+                              .deletes = {}};
+  if (last_entry_ != 0) transaction.unchanged.emplace_back(keys_.log(append.index - 1), last_entry_);
+  return write_once(std::move(transaction), append.index, error);
 }
 
 // Until it is known what became of it. Sent again as it was: of two that are under way only one can find that the
@@ -71,6 +74,7 @@ EtcdJournal::Outcome EtcdJournal::write_once(EtcdTransaction transaction, std::u
   transaction.puts.emplace_back(keys_.tick(), std::to_string(++ticks_));
   for (bool unknown = false;;) {
     const auto commit = client_->commit(transaction);
+    if (commit && commit->done && index != 0) last_entry_ = commit->revision;
     if (commit && (commit->done || (index != 0 && unknown && is_ours(index)))) {
       last_write_ = clock_.monotonic();
       return Outcome::Durable;
@@ -90,7 +94,7 @@ EtcdJournal::Outcome EtcdJournal::write_once(EtcdTransaction transaction, std::u
       *error = {ErrorCode::NotLeader, "etcd does not answer: " + error->message};
       return Outcome::Deposed;
     }
-    std::this_thread::sleep_for(options_.failover / 30);
+    options_.threads->sleep(options_.failover / 30);
   }
 }
 
@@ -99,10 +103,15 @@ bool EtcdJournal::is_ours(std::uint64_t index) {
   const Duration began = clock_.monotonic();
   while (clock_.monotonic() - began < 3 * options_.failover) {
     const auto found = client_->range(keys_.log(index), "", 1, false);
-    if (!found) continue;
+    if (!found) {
+      options_.threads->sleep(options_.failover / 30);
+      continue;
+    }
     if (found->values.empty()) return false;
     const auto entry = decode_etcd_entry(found->values.front().value);
-    return entry && entry->term == term_;
+    if (!entry || entry->term != term_) return false;
+    last_entry_ = found->values.front().changed;
+    return true;
   }
   return false;
 }
@@ -118,7 +127,7 @@ void EtcdJournal::beat() {
   Error why{ErrorCode::NotLeader, "another controller leads now"};
   if (!commit) {
     if (now - last_write_ <= 3 * options_.failover) {
-      std::this_thread::sleep_for(options_.failover / 30);
+      options_.threads->sleep(options_.failover / 30);
       return;
     }
     why = {ErrorCode::NotLeader, "etcd does not answer: " + commit.error().message};

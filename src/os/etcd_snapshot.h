@@ -8,23 +8,32 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
+#include "io/snapshot_store.h"
 
 namespace spur::os {
 
-struct StoredSnapshot {
-  std::uint64_t index = 0;  // 0: none
-  std::string bytes;
-};
+using StoredSnapshot = io::StoredSnapshot;
 
 // Empty: this controller has not joined a cluster yet.
 Result<std::string> load_cluster_id(const std::string& directory);
 Status store_cluster_id(const std::string& directory, const std::string& id);
 
-// Corrupt: damaged; the message says what to do.
 Result<StoredSnapshot> load_snapshot_file(const std::string& directory);
-// Replaces the one before, durably and all at once.
 Status store_snapshot_file(const std::string& directory, std::uint64_t index, const std::string& bytes);
+
+class SnapshotFile final : public io::SnapshotStore {
+ public:
+  explicit SnapshotFile(std::string directory) : directory_(std::move(directory)) {}
+  Result<StoredSnapshot> load() override { return load_snapshot_file(directory_); }
+  Status store(std::uint64_t index, const std::string& bytes) override {
+    return store_snapshot_file(directory_, index, bytes);
+  }
+
+ private:
+  std::string directory_;
+};
 
 }  // namespace spur::os

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+// What machines, clients and the journal say. What controllers say is in checker_controllers.cc.
 #include "sim/checker.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "sim/sim_journal.h"
 #include "wire/command_codec.h"
 
 namespace spur::sim {
+namespace {
+
+constexpr std::uint64_t kWholeEvery = 32;  // the rest costs time in proportion to the cluster
+
+}  // namespace
 
 void Checker::violate(std::string what) {
   trace_.line("VIOLATION {}", what);
   if (violation_.empty()) violation_ = std::move(what);
 }
+
+// ---- machines
 
 void Checker::on_started(const std::string& node, const model::ControllerLaunch& launch) {
   const auto& mine = launch.parts.at(0);
@@ -47,16 +54,14 @@ void Checker::on_stopped(const std::string& node, model::JobRun run, model::Exit
   if (batch_host_[run] == node) exits_[run] = exit;
 }
 
+// ---- clients
+
 void Checker::on_acked(const std::string& token, JobId job) {
   const auto [it, fresh] = acked_.emplace(token, job);
   if (!fresh && it->second != job)
     violate(fmt::format("token: {} gave job {} and job {}", token, it->second.value, job.value));
-}
-
-void Checker::on_leader_started(Duration now, std::uint64_t inherited) {
-  former_leader_ = std::exchange(
-      leader_, {.heard = {}, .since = now, .decided_since = now, .last_append = now, .decided_until = now});
-  inherited_ = inherited;
+  if (!truth_.view().jobs.contains(job.value))
+    violate(fmt::format("acked: job {} ({}) is not durable", job.value, token));
 }
 
 void Checker::check_acked(const model::View& view) {
@@ -64,13 +69,42 @@ void Checker::check_acked(const model::View& view) {
     if (!view.jobs.contains(job.value)) return violate(fmt::format("acked: job {} ({}) is gone", job.value, token));
 }
 
-// The longest that the node had been silent at any moment at which what is applied now may have been decided. What
+// ---- the journal
+
+void Checker::on_durable(std::size_t author, std::uint64_t index, const std::string& entry, Duration now) {
+  if (index != truth_.index() + 1)
+    return violate(fmt::format("log: entry {} became durable after entry {}", index, truth_.index()));
+  const auto batch = wire::decode_batch(entry);
+  if (!batch) return violate("log: " + batch.error().message);
+  if (batch->at < as_of_) violate(fmt::format("time: entry {} is older than the one before", index));
+  as_of_ = batch->at;
+  std::vector<state::OutboxRecord> records;
+  truth_.apply(index, *batch, nullptr, &records);
+  for (const auto& record : records) {
+    if (record.number != records_.size() + 1)
+      violate(fmt::format("outbox: record {} comes after record {}", record.number, records_.size()));
+    records_.push_back(digest(record));
+  }
+  if (index % kHashEvery == 0) hashes_.push_back(truth_.state_hash());
+  if (const Duration lease = truth_.view().config->node_timeout; lease != lease_)
+    lease_before_ = std::exchange(lease_, lease), lease_changed_ = now;
+  check_lost_nodes(leaders_[author], now);
+  const auto& view = truth_.view();
+  check_preempted(view);
+  check_together(view);
+  check_changes(truth_.take_changes());
+  if (index % kWholeEvery != 0) return;
+  check_acked(view);
+  if (auto ok = truth_.check_invariants(); !ok) violate("capacity: " + ok.error().message);
+}
+
+// The longest that the node had been silent at any moment at which what is durable now may have been decided. What
 // was heard while the decision was on its way to the disk comes too late to change it.
 Duration Checker::Leader::longest_silence(const std::string& node) const {
   Duration longest{0}, from = since;
   const auto until = [&](Duration next) {
     const Duration end = std::min(next, decided_until);
-    if (end >= decided_since) longest = std::max(longest, end - from);
+    if (end >= decided_since) longest = std::max(longest, awake(from, end));
     from = next;
   };
   if (const auto it = heard.find(node); it != heard.end()) std::ranges::for_each(it->second, until);
@@ -78,15 +112,23 @@ Duration Checker::Leader::longest_silence(const std::string& node) const {
   return longest;
 }
 
-void Checker::check_lost_nodes(const state::Cluster& cluster) {
-  // A loss that a leader made durable and did not live to apply shows first in its successor's state.
-  const Leader& leader = cluster.index() <= inherited_ ? former_leader_ : leader_;
-  const model::View& view = cluster.view();
-  view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+Duration Checker::Leader::awake(Duration from, Duration to) const {
+  Duration time = to - from;
+  for (const auto& [begin, end] : slept) {
+    const Duration first = std::max(begin, from), last = std::min(end, to);
+    if (last > first) time -= last - first;
+  }
+  return time;
+}
+
+void Checker::check_lost_nodes(const Leader& leader, Duration now) {
+  // One that was in force when this was decided.
+  const Duration lease = now - lease_changed_ < seconds(10) ? std::min(lease_, lease_before_) : lease_;
+  truth_.view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     const bool lost = node->registered && node->down;
     if (lost && !down_.contains(node->name)) {
       trace_.line("node {} is down", node->name);
-      if (const Duration silent = leader.longest_silence(node->name); silent < view.config->node_timeout)
+      if (const Duration silent = leader.longest_silence(node->name); silent < lease)
         violate(fmt::format("lease: {} was set down after a silence of {} us", node->name, silent.count()));
       down_.insert(node->name);
       for (auto& run : running_[node->name]) run.given_up = true;
@@ -124,59 +166,25 @@ void Checker::check_together(const model::View& view) {
   });
 }
 
-void Checker::on_published(const state::Cluster& cluster) {
-  check_lost_nodes(cluster);
-  check_preempted(cluster.view());
-  check_together(cluster.view());
-  if (++published_ % 32 != 0) return;  // the rest costs time in proportion to the cluster
-  check_acked(cluster.view());
-  if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);
-}
-
-void Checker::on_crash(const state::Cluster& cluster, const Disk& disk) {
-  auto replayed = std::make_unique<state::Cluster>();
-  if (disk.snapshot_index > 0) {
-    auto image = wire::decode_image(disk.snapshot);
-    if (!image) return violate("replay: snapshot: " + image.error().message);
-    auto loaded = state::Cluster::from_image(std::move(*image));
-    if (!loaded) return violate("replay: snapshot: " + loaded.error().message);
-    replayed = std::move(*loaded);
+// A job's life goes one way; only a new epoch begins it again.
+void Checker::check_changes(const state::Cluster::Changes& changes) {
+  for (const JobId id : changes.jobs) {
+    const auto* now = truth_.view().jobs.find(id.value);
+    if (!now) continue;
+    const model::JobPtr job = *now;
+    const model::JobPtr before = std::exchange(last_seen_[id], job);
+    if (is_set(job->ended) && job->ended < job->started)
+      violate(fmt::format("time: job {} ended before it started", id.value));
+    if (!before) continue;
+    if (job->epoch < before->epoch) violate(fmt::format("final: job {} went back to an older epoch", id.value));
+    if (job->epoch != before->epoch) continue;
+    if (is_set(before->started) && is_set(job->started) && job->started != before->started)
+      violate(fmt::format("time: job {} epoch {} started twice", id.value, job->epoch.value));
+    const bool was_over = model::is_final(before->state) && !(before->flags & model::kCompleting);
+    if (was_over && (job->state != before->state || job->ended != before->ended || job->exit != before->exit))
+      violate(fmt::format("final: job {} was {} and is {}", id.value, model::long_name(before->state, before->flags),
+                          model::long_name(job->state, job->flags)));
   }
-  if (cluster.index() < disk.snapshot_index) return;
-  for (const auto& entry : disk.entries) {
-    if (replayed->index() == cluster.index()) break;
-    auto batch = wire::decode_batch(entry);
-    if (!batch) return violate("replay: " + batch.error().message);
-    replayed->apply(replayed->index() + 1, *batch, nullptr);
-  }
-  if (replayed->index() != cluster.index())
-    return violate(
-        fmt::format("acked: the state served index {}, the disk has {}", cluster.index(), replayed->index()));
-  if (replayed->state_hash() != cluster.state_hash())
-    violate(fmt::format("replay: index {} replays to another state", cluster.index()));
-}
-
-void Checker::at_end(const state::Cluster& cluster) {
-  check_acked(cluster.view());
-  if (auto ok = cluster.check_invariants(); !ok) violate("capacity: " + ok.error().message);
-  for (const auto& [node, runs] : running_)
-    for (const auto& run : runs)
-      violate(
-          fmt::format("progress: job {} epoch {} still runs on {}", run.run.job.value, run.run.epoch.value, node));
-  cluster.view().jobs.for_each([&](std::uint32_t id, const model::JobPtr& job) {
-    if (!model::is_final(job->state) || (job->flags & model::kCompleting)) {
-      violate(fmt::format("progress: job {} is {} ({}) at the end", id, model::long_name(job->state, job->flags),
-                          model::reason_name(job->reason)));
-      return;
-    }
-    // A job that failed for another reason (a node could not launch its part) has no exit of its own to compare.
-    const bool by_itself = job->state == model::JobState::Completed || job->reason == model::Reason::NonZeroExitCode;
-    const auto exit = exits_.find({job->id, job->epoch});
-    if (by_itself && job->spec->kind == model::JobKind::Batch && !job->is_het_follower() && exit != exits_.end() &&
-        job->exit != exit->second)
-      violate(fmt::format("exit: job {} exited {}:{} and is said to have exited {}:{}", id, exit->second.code,
-                          exit->second.signal, job->exit.code, job->exit.signal));
-  });
 }
 
 }  // namespace spur::sim

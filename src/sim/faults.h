@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fate: which process or link fails when, and when it comes back.
+// Fate: carries out what the story says, and takes it back when its time is over.
 #pragma once
 
-#include "base/time.h"
-#include "sim/random.h"
+#include <functional>
+
+#include "sim/story.h"
 
 namespace spur::sim {
 
@@ -11,15 +12,16 @@ class World;
 
 class Faults {
  public:
-  Faults(World& world, Random random) : world_(world), random_(random) {}
-  void begin() { strike_later(); }
+  explicit Faults(World& world) : world_(world) {}
+  void begin();
   void stop() { stopped_ = true; }
 
  private:
-  void strike_later();
-  void strike();
+  void strike(const Fault& fault);
+  // Unless all faults have ended before.
+  void later(Duration delay, std::function<void()> undo);
+  void isolate(std::size_t controller, bool cut);
   World& world_;
-  Random random_;
   bool stopped_ = false;
 };
 

@@ -19,7 +19,7 @@ Status Machine::launch(const model::ControllerLaunch& launch) {
   if (launch.this_part != 0 || launch.spec->kind != model::JobKind::Batch || !launch.spec->script) return {};
   run.planned = random_.chance(100) ? model::ExitStatus{static_cast<std::uint16_t>(random_.between(1, 255)), 0}
                                     : model::ExitStatus{};
-  stop_after(launch.run, Duration(random_.between(1'000, 60'000'000)), run.planned);
+  stop_after(launch.run, Duration(random_.between(1'000, 30'000'000)), run.planned);
   return {};
 }
 
@@ -69,7 +69,7 @@ void Machine::reboot() {
 }
 
 Result<std::vector<io::Launcher::Known>> SimLauncher::recover() {
-  machine_.attach([this](Ended ended) { on_ended(std::move(ended)); });
+  machine_.attach([this](Ended ended) { process_.in([this, ended = std::move(ended)] { on_ended(ended); })(); });
   std::vector<Known> out;
   for (const auto& [id, run] : machine_.runs()) {
     Known known{.run = id,

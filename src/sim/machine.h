@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compute node without an operating system: jobs are numbers that run for a while. It is the ground truth that checkers
-// hold the controller's beliefs against. It outlives the agent (as spurstepd outlives spurd) and keeps durable notes.
+// A compute node without an operating system: jobs are numbers that run for a while. It is the ground truth that
+// checkers hold the controller's beliefs against. It outlives the agent (as spurstepd outlives spurd) and keeps
+// durable notes.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "io/launcher.h"
 #include "sim/event_queue.h"
+#include "sim/process.h"
 #include "sim/random.h"
 
 namespace spur::sim {
@@ -59,7 +61,7 @@ class Machine {
 // The agent's door to its machine.
 class SimLauncher final : public io::Launcher {
  public:
-  explicit SimLauncher(Machine& machine) : machine_(machine) {}
+  SimLauncher(Machine& machine, Process& process) : machine_(machine), process_(process) {}
   ~SimLauncher() override { machine_.detach(); }
   Result<std::vector<Known>> recover() override;
   Status launch(const model::ControllerLaunch& launch) override { return machine_.launch(launch); }
@@ -70,6 +72,7 @@ class SimLauncher final : public io::Launcher {
 
  private:
   Machine& machine_;
+  Process& process_;  // the agent's
 };
 
 }  // namespace spur::sim

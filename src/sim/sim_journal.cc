@@ -12,7 +12,12 @@ SimJournal::SimJournal(EventQueue& events, Random random, Disk& disk)
 
 SimJournal::~SimJournal() {
   *alive_ = false;
-  if (writing_ && random_.chance(500)) disk_.entries.push_back(std::move(in_flight_));
+  if (writing_ && random_.chance(500)) write();
+}
+
+void SimJournal::write() {
+  disk_.entries.push_back(std::move(in_flight_));
+  on_durable(disk_.snapshot_index + disk_.entries.size(), disk_.entries.back());
 }
 
 Result<io::Journal::Recovery> SimJournal::recover() {
@@ -27,7 +32,6 @@ Duration SimJournal::write_time() {
 void SimJournal::append(std::uint64_t index, std::string entry, Done done) {
   SPUR_CHECK(!writing_);
   SPUR_CHECK(index == disk_.snapshot_index + disk_.entries.size() + 1);
-  on_append();
   writing_ = true;
   in_flight_ = std::move(entry);
   const bool full = index > 1 && random_.chance(5);  // the first is the configuration, without which nothing starts
@@ -35,7 +39,7 @@ void SimJournal::append(std::uint64_t index, std::string entry, Done done) {
     if (!*alive) return;
     writing_ = false;
     if (full) return done(fail(ErrorCode::OutOfSpace, "no space left on device"));
-    disk_.entries.push_back(std::move(in_flight_));
+    write();
     done({});
   });
 }
@@ -44,6 +48,7 @@ void SimJournal::save_snapshot(std::uint64_t index, std::string snapshot, Done d
   events_.after(write_time(),
                 [this, alive = alive_, index, snapshot = std::move(snapshot), done = std::move(done)]() mutable {
                   if (!*alive) return;
+                  if (disk_.full) return done(fail(ErrorCode::OutOfSpace, "no space left on device"));
                   SPUR_CHECK(index >= disk_.snapshot_index && index <= disk_.snapshot_index + disk_.entries.size());
                   const auto drop = static_cast<std::ptrdiff_t>(index - disk_.snapshot_index);
                   disk_.entries.erase(disk_.entries.begin(), disk_.entries.begin() + drop);

@@ -39,7 +39,7 @@ void Workload::act() {
   } else {
     touch_reservation();
   }
-  world_.events().after(Duration(random_.between(1'000, 4'000'000)), [this] { act(); });
+  world_.events().after(Duration(random_.between(1'000, 2'000'000)), [this] { act(); });
 }
 
 std::shared_ptr<const model::JobSpec> Workload::make_spec() {
@@ -60,7 +60,7 @@ std::shared_ptr<const model::JobSpec> Workload::make_spec() {
     spec->array->tasks.insert_range(0, static_cast<std::uint32_t>(random_.between(0, 7)));
     spec->array->max_running = static_cast<std::uint32_t>(random_.between(0, 3));
   }
-  if (world_.preempts() && random_.chance(250)) spec->partitions = {"urgent"};
+  if (world_.story().preempts && random_.chance(250)) spec->partitions = {"urgent"};
   if (!jobs_.empty() && random_.chance(150)) {
     model::Dependency dependency;
     dependency.kind = static_cast<model::Dependency::Kind>(random_.between(0, 3));
@@ -95,27 +95,46 @@ void Workload::submit() {
   ask(token);
 }
 
+// Unless it has been asked again meanwhile.
+void Workload::ask_again(const std::string& token, Duration delay) {
+  const std::uint64_t attempts = open_[token].attempts;
+  world_.events().after(delay, [this, token, attempts] {
+    const auto it = open_.find(token);
+    if (it != open_.end() && it->second.attempts == attempts) ask(token);
+  });
+}
+
+// Until there is an answer the client asks again; the token makes that safe.
 void Workload::ask(const std::string& token) {
+  Open& open = open_.at(token);
+  const std::size_t c = open.controller++ % world_.controller_count();
+  ++open.attempts;
+  ask_again(token, kAskAgain);
+  world_.trace().line("submit {} to c{}", token, c);
+  world_.call(c, [this, c, token, spec = open.spec, more = open.more](ctld::Controller& controller) {
+    const auto reply = [this, c, token](const Result<ctld::SubmitReply>& answer) {
+      // Said is said, whether it arrives or not.
+      if (answer) world_.checker().on_acked(token, answer->job);
+      world_.answer(c, [this, token, answer] { on_answer(token, answer); });
+    };
+    if (!controller.picture()->leading) return reply(fail(ErrorCode::NotLeader, "this controller does not lead"));
+    controller.submit(user_, spec, token, reply, more);
+  });
+}
+
+void Workload::on_answer(const std::string& token, const Result<ctld::SubmitReply>& reply) {
   const auto it = open_.find(token);
-  if (it == open_.end()) return;
-  // Until there is an answer the client asks again; the token makes that safe.
-  world_.events().after(kAskAgain, [this, token] { ask(token); });
-  if (!world_.controller_ready() || it->second.asked_of == world_.incarnation()) return;
-  it->second.asked_of = world_.incarnation();
-  world_.trace().line("submit {}", token);
-  const auto answered = [this, token](Result<ctld::SubmitReply> reply) {
-    const auto components = static_cast<std::uint32_t>(open_[token].more.size() + 1);
-    open_.erase(token);
-    if (!reply) {
-      world_.trace().line("refused {}: {}", token, reply.error().message);
-      return;
-    }
-    world_.trace().line("acked {} = job {}", token, reply->job.value);
-    world_.checker().on_acked(token, reply->job);
-    if (components > 1) het_sizes_[reply->job] = components;
-    jobs_.push_back(reply->job);
-  };
-  world_.controller().submit(user_, it->second.spec, token, answered, it->second.more);
+  if (it == open_.end()) return;  // a second answer
+  if (!reply) {
+    world_.trace().line("refused {}: {}", token, reply.error().message);
+    if (reply.error().code == ErrorCode::NotLeader) return ask_again(token, milliseconds(200));
+    open_.erase(it);
+    return;
+  }
+  world_.trace().line("acked {} = job {}", token, reply->job.value);
+  if (!it->second.more.empty()) het_sizes_[reply->job] = static_cast<std::uint32_t>(it->second.more.size() + 1);
+  jobs_.push_back(reply->job);
+  open_.erase(it);
 }
 
 JobId Workload::some_job() {
@@ -125,54 +144,63 @@ JobId Workload::some_job() {
 }
 
 void Workload::touch_job() {
-  if (!world_.controller_ready()) return;
+  const auto c = world_.leader();
+  if (!c) return;
   state::JobTarget target{.id = some_job(), .tasks = {}};
   const auto het = het_sizes_.find(target.id);
   if (het != het_sizes_.end() && random_.chance(400))
     target.het_offset = static_cast<std::uint32_t>(random_.between(0, het->second - 1));
-  auto& controller = world_.controller();
-  const auto ignore = [](Status) {};
   const auto what = random_.between(0, 9);
   world_.trace().line("touch job {} how={}", target.id.value, what);
-  if (what < 4) {
-    controller.cancel(user_, target, 0, false, false, ignore);
-  } else if (what < 5) {
-    controller.hold(user_, target, model::Hold::User, ignore);
-  } else if (what < 6) {
-    controller.release(user_, target, ignore);
-  } else if (what < 8) {
-    controller.requeue(user_, target, model::AfterCompleting::Requeue, ignore);
-  } else {
+  if (what >= 8) {
     world_.checker().on_suspend(target.id);
     for (std::uint32_t i = 1; het != het_sizes_.end() && i < het->second; ++i)
       world_.checker().on_suspend(JobId{target.id.value + i});
-    controller.suspend(admin_, target, what == 9, ignore);
   }
+  world_.call(*c, [this, target, what](ctld::Controller& controller) {
+    const auto ignore = [](const Status&) {};
+    if (what < 4) {
+      controller.cancel(user_, target, 0, false, false, ignore);
+    } else if (what < 5) {
+      controller.hold(user_, target, model::Hold::User, ignore);
+    } else if (what < 6) {
+      controller.release(user_, target, ignore);
+    } else if (what < 8) {
+      controller.requeue(user_, target, model::AfterCompleting::Requeue, ignore);
+    } else {
+      controller.suspend(admin_, target, what == 9, ignore);
+    }
+  });
 }
 
 void Workload::touch_node() {
-  if (!world_.controller_ready()) return;
+  const auto c = world_.leader();
+  if (!c) return;
   state::UpdateNode update;
   update.nodes = {World::node_name(random_.between(0, world_.node_count() - 1))};
   const bool drain = random_.chance(500);
   update.action = drain ? state::UpdateNode::Action::Drain : state::UpdateNode::Action::Resume;
   if (drain) update.reason = "sim";
   world_.trace().line("{} {}", drain ? "drain" : "resume", update.nodes[0]);
-  world_.controller().update_node(admin_, std::move(update), [](Status) {});
+  world_.call(*c, [this, update](ctld::Controller& controller) {
+    controller.update_node(admin_, update, [](const Status&) {});
+  });
 }
 
 // Short ones, so that a run sees them begin, end, recur and purge themselves, across crashes of the controller too.
 void Workload::touch_reservation() {
-  if (!world_.controller_ready()) return;
-  auto& controller = world_.controller();
+  const auto c = world_.leader();
+  if (!c) return;
   const std::string name = "r" + std::to_string(random_.between(0, 3));
   if (random_.chance(300)) {
     world_.trace().line("delete reservation {}", name);
-    return controller.delete_reservation(admin_, name, [](Status) {});
+    return world_.call(*c, [this, name](ctld::Controller& controller) {
+      controller.delete_reservation(admin_, name, [](const Status&) {});
+    });
   }
   model::ReservationChange change;
   change.name = name;
-  change.start = controller.cluster().view().as_of + seconds(random_.between(0, 60));
+  change.start = world_.controller(*c).cluster().view().as_of + seconds(random_.between(0, 60));
   change.duration = seconds(random_.between(1, 120));
   if (random_.chance(500)) {
     change.node_counts = {static_cast<std::uint32_t>(random_.between(1, world_.node_count()))};
@@ -184,15 +212,18 @@ void Workload::touch_reservation() {
        {model::kResvMaint, model::kResvIgnoreJobs, model::kResvHourly, model::kResvPurgeComp, model::kResvNoHoldJobs})
     if (random_.chance(300)) change.flags_on |= flag;
   world_.trace().line("reserve {}", name);
-  controller.create_reservation(admin_, change, {{"user", {user_.uid}}}, [this, name](Result<std::string> reply) {
-    world_.trace().line("reservation {}: {}", name, reply ? "made" : reply.error().message);
+  world_.call(*c, [this, name, change](ctld::Controller& controller) {
+    controller.create_reservation(admin_, change, {{"user", {user_.uid}}}, [this, name](const Result<std::string>& reply) {
+      world_.trace().line("reservation {}: {}", name, reply ? "made" : reply.error().message);
+    });
   });
 }
 
 void Workload::wind_down() {
   world_.events().after(std::chrono::seconds(20), [this] { wind_down(); });
-  if (!world_.controller_ready()) return;
-  auto& controller = world_.controller();
+  const auto c = world_.leader();
+  if (!c) return;
+  auto& controller = world_.controller(*c);
   const auto ignore = [](Status) {};
   std::vector<model::JobPtr> held, stopped, hopeless;
   controller.cluster().view().pending.for_each([&](std::uint32_t, const model::JobPtr& job) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of the simulated cluster: they submit, cancel, hold, requeue, drain; and they ask again with the same token
-// when an answer does not come.
+// Clients of the simulated cluster: they submit, cancel, hold, requeue, drain. When an answer does not come, or the
+// one who was asked does not lead, they ask another controller, with the same token.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ctld/controller.h"
 #include "model/caller.h"
 #include "model/job_spec.h"
 #include "sim/random.h"
@@ -30,11 +31,14 @@ class Workload {
   struct Open {
     std::shared_ptr<const model::JobSpec> spec;
     std::vector<std::shared_ptr<const model::JobSpec>> more;  // the other components of a heterogeneous job
-    std::uint64_t asked_of = 0;                               // the incarnation that was asked
+    std::size_t controller = 0;                               // whom it asks next
+    std::uint64_t attempts = 0;
   };
   void act();
   void submit();
   void ask(const std::string& token);
+  void ask_again(const std::string& token, Duration delay);
+  void on_answer(const std::string& token, const Result<ctld::SubmitReply>& reply);
   void touch_job();
   void touch_node();
   void touch_reservation();

@@ -6,97 +6,35 @@
 #include <algorithm>
 #include <utility>
 
-#include "sched/plan.h"
 #include "sim/faults.h"
 #include "sim/workload.h"
 
 namespace spur::sim {
 namespace {
 
-// One word for a message, and the run that it is about.
-std::string describe(const model::AgentMessage& message) {
-  if (const auto* hello = std::get_if<model::AgentHello>(&message)) {
-    std::string out = "hello holding";
-    for (const auto& run : hello->holding) out += fmt::format(" {}.{}", run.job.value, run.epoch.value);
-    return out;
-  }
-  if (const auto* launched = std::get_if<model::AgentLaunched>(&message))
-    return fmt::format("launched {}.{}", launched->run.job.value, launched->run.epoch.value);
-  if (const auto* done = std::get_if<model::AgentJobDone>(&message))
-    return fmt::format("done {}.{}{}", done->run.job.value, done->run.epoch.value,
-                       done->launch_failed ? " launch failed" : "");
-  return {};
-}
-
-std::string describe(const model::ControllerMessage& message) {
-  if (const auto* welcome = std::get_if<model::ControllerWelcome>(&message)) {
-    std::string out = welcome->hello_again ? "welcome, hello again, end" : "welcome";
-    for (const auto& run : welcome->unknown) out += fmt::format(" {}.{}", run.job.value, run.epoch.value);
-    return out;
-  }
-  static constexpr const char* kNames[] = {"welcome", "launch", "end", "signal", "suspend", "ack"};
-  return std::visit(
-      [&](const auto& m) -> std::string {
-        if constexpr (requires { m.run; })
-          return fmt::format("{} {}.{}", kNames[message.index()], m.run.job.value, m.run.epoch.value);
-        else
-          return {};
-      },
-      message);
-}
-
-constexpr std::uint32_t kCpusPerNode = 4;
 constexpr Duration kWorldEnd = std::chrono::hours(12);
 
 }  // namespace
 
-struct World::AgentsOfController final : io::AgentPort {
-  World& world;
-  explicit AgentsOfController(World& w) : world(w) {}
-  void send(std::string_view node, model::ControllerMessage message) override {
-    const auto i = static_cast<std::size_t>(std::stoul(std::string(node.substr(1))));
-    auto shared = std::make_shared<model::ControllerMessage>(std::move(message));
-    world.trace_.line("to {}: {}", node, describe(*shared));
-    world.deliver_later(i, [this, i, shared] {
-      if (world.nodes_[i].agent) world.nodes_[i].agent->logic->on_message(*shared);
-    });
-  }
-  void hang_up(std::string_view node) override {
-    const auto i = static_cast<std::size_t>(std::stoul(std::string(node.substr(1))));
-    world.trace_.line("hangs up on {}", node);
-    world.events_.after(Duration{1}, [&world = world, i] {
-      world.disconnect(i);
-      world.try_connect(i);
-    });
-  }
-};
-
-struct World::ControllerOfAgent final : io::ControllerPort {
-  World& world;
-  std::size_t i;
-  ControllerOfAgent(World& w, std::size_t index) : world(w), i(index) {}
-  void send(model::AgentMessage message) override {
-    auto shared = std::make_shared<model::AgentMessage>(std::move(message));
-    if (const std::string text = describe(*shared); !text.empty())
-      world.trace_.line("from {}: {}", node_name(i), text);
-    // Not through `this`: the agent that sent it may be gone when it arrives, its words are not.
-    world.deliver_later(i, [&world = world, i = i, shared] {
-      world.checker_.on_heard(node_name(i), world.events_.now());
-      world.controller_->logic->on_agent_message(node_name(i), *shared);
-    });
-  }
-};
-
-World::World(const Options& options)
-    : options_(options),
-      random_(options.seed),
-      trace_(events_, options.trace),
-      checker_(trace_),
+World::World(const Story& story, std::FILE* trace)
+    : story_(story),
+      random_(story.seed),
+      trace_(events_, trace),
+      checker_(trace_, story.controllers),
       config_(make_config()) {
-  const std::size_t count = random_.between(1, 6);
-  for (std::size_t i = 0; i < count; ++i) {
+  hosts_.resize(story_.controllers);
+  controllers_cut_.assign(story_.controllers, std::vector<int>(story_.controllers, 0));
+  if (story_.controllers > 1) {
+    etcd_ = std::make_unique<SimEtcd>(events_, random_.fork(), hosts_.size(), 2 * Duration(story_.failover_us));
+    etcd_->set_trouble({.lost_answers = static_cast<unsigned>(story_.lost_answers),
+                        .late = static_cast<unsigned>(story_.late_requests)});
+    etcd_->on_commit = [this](std::size_t member, const auto& transaction) { on_commit(member, transaction); };
+    for (Host& host : hosts_) host.skew = Duration(random_.between(0, 4'000'000)) - seconds(2);
+  }
+  for (std::size_t i = 0; i < story_.nodes; ++i) {
     Node& node = nodes_.emplace_back();
     node.machine = std::make_unique<Machine>(node_name(i), events_, random_.fork(), checker_);
+    node.ways.resize(hosts_.size());
     model::NodeConfig declared;
     declared.name = node_name(i);
     declared.cpus = kCpusPerNode;
@@ -106,7 +44,7 @@ World::World(const Options& options)
 
 World::~World() {
   for (auto& node : nodes_) node.agent.reset();
-  controller_.reset();
+  for (Host& host : hosts_) host.process.reset();
 }
 
 model::ClusterConfig World::make_config() {
@@ -117,7 +55,7 @@ model::ClusterConfig World::make_config() {
   part.is_default = true;
   part.nodes = "ALL";
   config.partitions.push_back(part);
-  if (preempts()) {
+  if (story_.preempts) {
     part.name = "urgent";
     part.is_default = false;
     part.priority_tier = 10;
@@ -131,208 +69,144 @@ model::ClusterConfig World::make_config() {
   config.min_job_age = std::chrono::hours(1000);  // acknowledged jobs stay to be looked for
   config.config_overrides = true;
   config.return_to_service = 1;
+  config.is_accounted = true;
+  config.scheduler_tick = seconds(random_.between(1, 10));
   return config;
 }
 
-// ---- processes
-
-void World::start_controller() {
-  if (controller_) return;
-  trace_.line("controller starts");
-  const std::uint64_t mine = ++incarnation_;
-  controller_ = std::make_unique<ControllerProcess>(events_, random_.fork(), disk_, clock_skew_);
-  auto& process = *controller_;
-  process.journal.on_append = [this] { checker_.on_append(events_.now()); };
-  process.agents = std::make_unique<AgentsOfController>(*this);
-  // Whatever this process left behind when it crashed is void.
-  const auto if_alive = [this, mine](std::function<void()> f) {
-    return [this, mine, f = std::move(f)] {
-      if (incarnation_ == mine && controller_) f();
-    };
-  };
-  process.logic = std::make_unique<ctld::Controller>(ctld::Controller::Doors{
-      .clock = process.clock,
-      .journal = process.journal,
-      .agents = *process.agents,
-      .post = [this, if_alive](std::function<void()> f) { events_.after(Duration{1}, if_alive(std::move(f))); },
-      .in_background =
-          [this, if_alive](std::function<void()> f) {
-            events_.after(Duration(random_.between(1'000, 100'000)), if_alive(std::move(f)));
-          },
-      .publish =
-          [this](std::shared_ptr<const ctld::Picture>) {
-            if (controller_->logic) checker_.on_published(controller_->logic->cluster());
-          },
-      .request_plan =
-          [this, if_alive](std::shared_ptr<const ctld::Picture> picture, Time now, ctld::PlanKind kind) {
-            events_.after(Duration(random_.between(100, 20'000)), if_alive([this, picture, now, kind] {
-                            auto& engine = controller_->engine;
-                            engine.see(picture->view);
-                            const bool full = kind == ctld::PlanKind::Full;
-                            controller_->logic->plan_done(full ? engine.plan(now) : engine.respond(now));
-                            if (engine.lost_track() > 0) checker_.violate("progress: the scheduler lost track");
-                          }));
-          },
-      .fatal = [this](const Error& error) { checker_.violate("the journal failed: " + error.message); },
-      .log = [this](std::string text) { trace_.line("log {}", text); }});
-  checker_.on_leader_started(events_.now(), disk_.snapshot_index + disk_.entries.size());
-  const Status started = process.logic->start(config_, [this, mine](Status status) {
-    if (!status) return checker_.violate("start: " + status.error().message);
-    if (incarnation_ != mine) return;
-    controller_->ready = true;
-    trace_.line("controller is ready at index {}", controller_->logic->cluster().index());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) try_connect(i);
-  });
-  if (!started) checker_.violate("start: " + started.error().message);
-}
-
-void World::crash_controller() {
-  if (!controller_) return;
-  trace_.line("controller crashes at index {}", controller_->logic->cluster().index());
-  ++crashes_;
-  checker_.on_crash(controller_->logic->cluster(), disk_);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) disconnect(i);
-  ++incarnation_;
-  controller_.reset();
-}
-
-void World::start_agent(std::size_t i) {
-  if (nodes_[i].agent) return;
-  trace_.line("agent {} starts", node_name(i));
-  nodes_[i].agent = std::make_unique<AgentProcess>(events_, *nodes_[i].machine);
-  auto& process = *nodes_[i].agent;
-  process.controller = std::make_unique<ControllerOfAgent>(*this, i);
-  model::NodeHardware found;
-  found.cpus = kCpusPerNode;
-  found.cores_per_socket = kCpusPerNode;
-  found.memory_mib = 1000;
-  process.logic = std::make_unique<agent::Agent>(agent::AgentIdentity{.node = node_name(i),
-                                                                      .address = node_name(i) + ":6818",
-                                                                      .hostname = node_name(i),
-                                                                      .version = "sim",
-                                                                      .os = "sim",
-                                                                      .arch = "sim",
-                                                                      .public_key = {},
-                                                                      .found = found,
-                                                                      .boot_time = {}},
-                                                 process.clock, process.launcher, *process.controller);
-  if (auto ok = process.logic->start(); !ok) checker_.violate("agent start: " + ok.error().message);
-  try_connect(i);
-}
-
-void World::crash_agent(std::size_t i, bool reboot) {
-  if (!nodes_[i].agent) return;
-  trace_.line("agent {} {}", node_name(i), reboot ? "reboots" : "crashes");
-  disconnect(i);
-  nodes_[i].agent.reset();
-  if (reboot) nodes_[i].machine->reboot();
-}
-
-// ---- links
-
-void World::try_connect(std::size_t i) {
-  events_.after(Duration(random_.between(500, 200'000)), [this, i] {
-    Node& node = nodes_[i];
-    if (node.link != 0 || node.cut || !node.agent || !controller_ready()) return;
-    node.link = ++links_;
-    trace_.line("link {} up", node_name(i));
-    controller_->logic->on_agent_connected(node_name(i));
-    node.agent->logic->on_connected();
+// The files of all controllers are edited; the one that leads reads its own.
+void World::edit_config(std::int64_t what) {
+  if (what % 3 == 0) config_.node_timeout = seconds(5 + what / 3 % 56);
+  if (what % 3 == 1) config_.kill_wait = seconds(1 + what / 3 % 10);
+  if (what % 3 == 2) {
+    if (config_.partitions.back().name == "extra") {
+      config_.partitions.pop_back();
+    } else {
+      auto& part = config_.partitions.emplace_back(config_.partitions.front());
+      part.name = "extra";
+      part.is_default = false;
+    }
+  }
+  const auto asked = leader();
+  if (!asked) return;
+  trace_.line("c{} is told to read its configuration again", *asked);
+  call(*asked, [this](ctld::Controller& controller) {
+    model::Caller admin;
+    admin.role = model::Role::Admin;
+    admin.uid = kRootUid;
+    controller.reconfigure(admin, config_, [](const Status&) {});
   });
 }
 
-void World::disconnect(std::size_t i) {
-  Node& node = nodes_[i];
-  if (std::exchange(node.link, 0) == 0) return;
-  trace_.line("link {} down", node_name(i));
-  if (controller_) controller_->logic->on_agent_disconnected(node_name(i));
-  if (node.agent) node.agent->logic->on_disconnected();
+// ---- clients
+
+std::optional<std::size_t> World::leader() const {
+  for (std::size_t i = 0; i < hosts_.size(); ++i)
+    if (leads(i) && !hosts_[i].process->process.paused() && hosts_[i].clients_cut == 0) return i;
+  return {};
 }
 
-void World::cut(std::size_t i) {
-  nodes_[i].cut = true;
-  disconnect(i);
+void World::call(std::size_t c, Call what) {
+  if (hosts_[c].clients_cut > 0 || !hosts_[c].process) return;
+  hosts_[c].process->process.after(Duration(random_.between(50, 3'000)), [this, c, what = std::move(what)] {
+    if (up(c)) what(*hosts_[c].process->logic);
+  });
 }
 
-void World::heal(std::size_t i) {
-  nodes_[i].cut = false;
-  try_connect(i);
-}
-
-void World::jump_clock(Duration by) {
-  clock_skew_ += by;
-  if (controller_) controller_->clock.jump(by);
-}
-
-void World::deliver_later(std::size_t i, std::function<void()> deliver) {
-  const std::uint64_t link = nodes_[i].link;
-  if (link == 0) return;
-  const auto once = [this, i, link, deliver = std::move(deliver)] {
-    if (nodes_[i].link == link) deliver();
-  };
-  const auto delay = [this] {
-    return Duration(random_.chance(faults_ ? 20 : 0) ? random_.between(100'000, 3'000'000)
-                                                     : random_.between(50, 3'000));
-  };
-  if (faults_ && random_.chance(15)) return;                        // lost
-  if (faults_ && random_.chance(15)) events_.after(delay(), once);  // and once more
-  events_.after(delay(), once);
+void World::answer(std::size_t c, std::function<void()> action) {
+  if (hosts_[c].clients_cut == 0) events_.after(Duration(random_.between(50, 3'000)), std::move(action));
 }
 
 // ---- the run
 
 bool World::step() {
   Duration best = events_.empty() ? Duration::max() : events_.next_time();
-  std::function<void()> timer;
-  if (controller_ready()) {
-    const Duration at = std::max(events_.now(), controller_->clock.world(controller_->logic->next_timer()));
-    if (at < best) best = at, timer = [this] { controller_->logic->on_timer(); };
+  ctld::Controller* controller = nullptr;
+  agent::Agent* agent = nullptr;
+  for (Host& host : hosts_) {
+    if (!host.process || !host.process->ready || host.process->process.paused()) continue;
+    const Duration at = std::max(events_.now(), host.process->clock.world(host.process->logic->next_timer()));
+    if (at < best) best = at, controller = host.process->logic.get();
   }
-  for (auto& node : nodes_) {
-    if (!node.agent) continue;
+  for (Node& node : nodes_) {
+    if (!node.agent || node.agent->process.paused()) continue;
     const Duration at = std::max(events_.now(), node.agent->clock.world(node.agent->logic->next_timer()));
-    if (at < best) best = at, timer = [&node] { node.agent->logic->on_timer(); };
+    if (at < best) best = at, agent = node.agent->logic.get(), controller = nullptr;
   }
   if (best == Duration::max()) return false;
-  if (!timer) return events_.step();
+  if (!agent && !controller) return events_.step();
   events_.advance(best);
-  timer();
+  agent ? agent->on_timer() : controller->on_timer();
   return true;
 }
 
+bool World::settled() const {
+  const auto first = leader();
+  if (!first || !hosts_[*first].process->logic->idle()) return false;
+  const auto& cluster = hosts_[*first].process->logic->cluster();
+  if (!cluster.view().pending.empty() || !cluster.view().active.empty()) return false;
+  return std::ranges::all_of(hosts_, [&](const Host& host) {
+    return host.process && host.process->ready && host.process->logic->cluster().index() == checker_.truth().index();
+  });
+}
+
 Outcome World::run() {
-  start_controller();
+  for (std::size_t i = 0; i < hosts_.size(); ++i) start_controller(i);
   for (std::size_t i = 0; i < nodes_.size(); ++i) start_agent(i);
-  Workload workload(*this, random_.fork(), options_.steps);
-  Faults faults(*this, random_.fork());
+  Workload workload(*this, random_.fork(), static_cast<std::uint32_t>(story_.steps));
+  Faults faults(*this);
   workload.begin();
   faults.begin();
   std::uint64_t steps = 0;
-  while (!workload.finished() && checker_.violation().empty() && step()) ++steps;
+  while (!workload.finished() && checker_.violation().empty() && events_.now() < kWorldEnd && step()) ++steps;
   faults_ = false;
   faults.stop();
   settle();
-  const auto done = [&] {
-    if (!controller_ready() || !controller_->logic->idle()) return false;
-    const auto& view = controller_->logic->cluster().view();
-    return view.pending.empty() && view.active.empty();
-  };
   workload.wind_down();
-  while (checker_.violation().empty() && events_.now() < kWorldEnd && !done() && step()) ++steps;
-  if (checker_.violation().empty()) checker_.at_end(controller_->logic->cluster());
+  while (checker_.violation().empty() && events_.now() < kWorldEnd && !settled() && step()) ++steps;
+  if (checker_.violation().empty()) {
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+      if (up(i)) checker_.at_end(i, hosts_[i].process->logic->cluster());
+    if (!settled() || !workload.finished()) checker_.violate("progress: the cluster does not come to rest");
+  }
   return {.violation = checker_.violation(),
           .trace_digest = trace_.digest(),
           .events = steps,
           .crashes = crashes_,
-          .jobs = static_cast<std::uint32_t>(controller_ ? controller_->logic->cluster().view().jobs.size() : 0)};
+          .leaders = leaders_,
+          .jobs = static_cast<std::uint32_t>(checker_.truth().view().jobs.size())};
 }
 
 void World::settle() {
   trace_.line("faults end");
-  start_controller();
+  if (etcd_) {
+    etcd_->set_trouble({});
+    etcd_->set_full(false);
+  }
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    hosts_[i].clients_cut = 0;
+    hosts_[i].disk.full = false;
+    for (std::size_t j = 0; j < i; ++j)
+      while (controllers_cut_[i][j] > 0) cut_controllers(i, j, false);
+    if (etcd_) {
+      etcd_->set_slow(i, Duration{0});
+      etcd_->set_up(i, true);
+    }
+    // The state's time never goes back: who is behind it is set right, or everybody would wait for it to pass.
+    const Duration behind = checker_.truth().view().as_of - (kWorldBegin + events_.now() + hosts_[i].skew);
+    if (behind > Duration{0}) jump_clock(i, behind);
+    resume_controller(i);
+    start_controller(i);
+  }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    pause_agent(i, false);
     start_agent(i);
-    heal(i);
+    for (std::size_t c = 0; c < hosts_.size(); ++c) {
+      const Way way = nodes_[i].ways[c];
+      nodes_[i].ways[c] = {1, 1};
+      cut_way(i, c, true, true, false);
+      if (way.to_node + way.from_node > 0) trace_.line("the way between {} and c{} is free", node_name(i), c);
+    }
   }
 }
 

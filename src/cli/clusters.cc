@@ -13,10 +13,24 @@ ClusterList parse_clusters(std::string_view value) {
   return list;
 }
 
-bool is_this_cluster(Context& context, Controller& controller, const ClusterList& list) {
-  if (list.names.empty()) return true;
+namespace {
+
+Result<wire::PingReply> any_ping(Controller& controller) {
   Result<wire::PingReply> reply = fail(ErrorCode::Unreachable);
   for (std::size_t i = 0; i < controller.controller_count() && !reply; ++i) reply = controller.ping(i);
+  return reply;
+}
+
+}  // namespace
+
+std::string cluster_name(Controller& controller) {
+  const auto reply = any_ping(controller);
+  return reply ? reply->cluster_name : std::string();
+}
+
+bool is_this_cluster(Context& context, Controller& controller, const ClusterList& list) {
+  if (list.names.empty()) return true;
+  const auto reply = any_ping(controller);
   if (!reply) {
     context.error("{}", words(reply.error()));
     return false;

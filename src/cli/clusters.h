@@ -15,6 +15,8 @@ struct ClusterList {
 };
 ClusterList parse_clusters(std::string_view value);
 
+// As the controller says; empty if none answers.
+std::string cluster_name(Controller& controller);
 // Whether all that is named is the cluster of this controller. If not, or it does not answer, the message has been
 // printed.
 bool is_this_cluster(Context& context, Controller& controller, const ClusterList& list);

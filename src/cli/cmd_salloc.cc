@@ -185,7 +185,7 @@ int run_in(Context& context, Controller& controller, const std::vector<JobReques
 
 void ring(Context& context, const JobRequest& request, Duration waited) {
   if (request.bell == JobRequest::Bell::Never) return;
-  if (request.bell == JobRequest::Bell::Always || (waited >= kBellDelay && ::isatty(STDOUT_FILENO))) {
+  if ((request.bell == JobRequest::Bell::Always || waited >= kBellDelay) && ::isatty(STDOUT_FILENO)) {
     context.out.write("\a");
     context.out.flush();
   }
@@ -196,6 +196,11 @@ int hold(Context& context, const std::vector<JobRequest>& requests, const std::v
   const auto controller = context.controller();
   if (!controller) {
     context.error("Job submit/allocate failed: {}", words(controller.error()));
+    return 1;
+  }
+  if (!is_this_cluster(context, **controller, first.clusters)) return 1;
+  if (first.reserved_ports > 0) {
+    context.error("Job submit/allocate failed: {}", kNoPorts);
     return 1;
   }
   std::vector<model::JobSpec> specs;
@@ -215,6 +220,7 @@ int hold(Context& context, const std::vector<JobRequest>& requests, const std::v
 
 OptionStatus settle(Context& context, JobRequest& request, const std::vector<std::string>& command) {
   request.finish();
+  if (auto sound = check_x11(context, request, "Job submit/allocate failed"); !sound) return sound;
   if (auto sound = reconcile(context, request); !sound) return sound;
   model::JobSpec& spec = request.spec;
   spec.kind = model::JobKind::Interactive;

@@ -67,8 +67,8 @@ std::expected<std::vector<ParsedLine>, int> read_directives(Context& context, co
                                                             const BatchScript& script, bool ignore_pbs) {
   const auto directives = text::parse_directives(ignore_pbs ? without_pbs(script.text) : script.text, script.name);
   if (!directives) {
-    context.error("{}", directives.error().message);
-    return std::unexpected(255);
+    context.fatal("{}", directives.error().message);
+    return std::unexpected(1);
   }
   std::vector<ParsedLine> lines;
   for (const auto& words : directives->components) {
@@ -180,7 +180,12 @@ int submit(Context& context, Controller& controller, const JobRequest& request,
   }
   if (!id) return report_refusal(context, "Batch job submission failed", components, id.error());
   if (!request.quiet) {
-    context.out.print("{}{}\n", request.parsable ? "" : "Submitted batch job ", id->value);
+    // Who names a cluster is told which one took the job.
+    const std::string cluster = request.clusters.names.empty() ? "" : cluster_name(controller);
+    const std::string_view before = request.parsable ? "" : "Submitted batch job ";
+    context.out.print("{}{}", before, id->value);
+    if (!cluster.empty()) context.out.print("{}{}", request.parsable ? ";" : " on cluster ", cluster);
+    context.out.write("\n");
     context.out.flush();
   }
   return request.wait ? wait_for_end(context, controller, *id) : 0;
@@ -231,6 +236,10 @@ int cmd_sbatch(Context& context) {
   if (const int status = fill_requests(context, table, *lines, script, std::move(request), requests); status != 0)
     return status;
   if (std::ranges::any_of(requests, &JobRequest::gres_help)) return print_gres_help(context);
+  if (std::ranges::any_of(requests, [](const JobRequest& one) { return one.reserved_ports > 0; })) {
+    context.error("Batch job submission failed: {}", kNoPorts);
+    return 1;
+  }
   std::vector<model::JobSpec> components;
   for (const JobRequest& one : requests) components.push_back(one.spec);
   const auto controller = context.controller();
@@ -238,6 +247,9 @@ int cmd_sbatch(Context& context) {
     context.error("Batch job submission failed: {}", words(controller.error()));
     return 1;
   }
+  JobRequest& last = requests.back();
+  if (last.clusters.names.empty()) last.clusters = parse_clusters(context.env("SLURM_CLUSTERS").value_or(""));
+  if (!is_this_cluster(context, **controller, last.clusters)) return 1;
   return requests.back().test_only ? report_forecast(context, **controller, components)
                                    : submit(context, **controller, requests.back(), components);
 }

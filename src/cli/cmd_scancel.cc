@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/job_target.h"
 #include "cli/options.h"
@@ -26,6 +27,8 @@ struct Scancel {
   bool batch = false, full = false, interactive = false, quiet = false, me = false;
   bool help = false, usage = false, version = false;
   int verbose = 0;
+  bool sibling = false;
+  ClusterList clusters;
 };
 using Value = std::string_view;
 
@@ -65,7 +68,7 @@ OptionStatus set_state(Scancel& s, Value v) {
     if (!known) {
       return bad_option(
           {}, 1,
-          fmt::format("Invalid job state specified: {}\nValid job states are PENDING, RUNNING, and SUSPENDED", name));
+          fmt::format("Invalid job state specified: {}\nValid job states are PENDING, RUNNING, and SUSPENDED", v));
     }
     s.filter.states.push_back(*state);
   }
@@ -92,6 +95,14 @@ OptionStatus set_verbose(Scancel& s, Value) {
   ++s.verbose;
   return {};
 }
+OptionStatus set_clusters(Scancel& s, Value v) {
+  s.clusters = parse_clusters(v);
+  return {};
+}
+OptionStatus set_sibling(Scancel& s, Value) {
+  s.sibling = true;
+  return {};
+}
 OptionStatus accept(Scancel&, Value) {
   return {};
 }
@@ -103,8 +114,8 @@ constexpr Option<Scancel> kOptions[] = {
     {{"account", 'A', V, "account", "act only on jobs charging this account"}, names<&wire::JobFilter::accounts>, "SCANCEL_ACCOUNT"},
     {{"admin-comment", 0, V}},
     {{"batch", 'b', N, nullptr, "signal batch shell for specified job"}, flag<&Scancel::batch>, "SCANCEL_BATCH"},
-    {{"clusters", 'M', V}, nullptr, "SLURM_CLUSTERS"},
-    {{"cron", 'c', N}, nullptr, "SCANCEL_CRON"},
+    {{"clusters", 'M', V, "names", "clusters to issue commands to: this one's name", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
+    {{"cron", 'c', N, nullptr, "also jobs of scrontab (there are none)"}, accept, "SCANCEL_CRON"},
     {{"ctld", 0, N, nullptr, "route request through the controller (it always is)"}, accept, "SCANCEL_CTLD"},
     {{"full", 'f', N, nullptr, "signal batch shell and all steps for specified job"}, flag<&Scancel::full>, "SCANCEL_FULL"},
     {{"hurry", 'H', N, nullptr, "leave out the stage-out of burst buffers (there is none)"}, accept, "SCANCEL_HURRY"},
@@ -116,7 +127,7 @@ constexpr Option<Scancel> kOptions[] = {
     {{"qos", 'q', V, "qos", "act only on jobs with this quality of service"}, word<&Scancel::qos>, "SCANCEL_QOS"},
     {{"quiet", 'Q', N, nullptr, "disable warnings"}, flag<&Scancel::quiet>},
     {{"reservation", 'R', V, "reservation", "act only on jobs with this reservation"}, word<&Scancel::reservation>},
-    {{"sibling", 0, V}},
+    {{"sibling", 0, V, "cluster", "the job's sibling there (there is no federation)"}, set_sibling},
     {{"signal", 's', V, "name|integer", "signal to send to job, default is SIGKILL"}, set_signal},
     {{"state", 't', V, "states", "act only on jobs in this state.  Valid job\nstates are PENDING, RUNNING and SUSPENDED"}, set_state, "SCANCEL_STATE"},
     {{"user", 'u', V, "user_name", "act only on jobs of this user"}, set_user, "SCANCEL_USER"},
@@ -302,6 +313,12 @@ int cmd_scancel(Context& context) {
   if (!controller) {
     context.error("{}", words(controller.error()));
     return 1;
+  }
+  if (!is_this_cluster(context, **controller, options.clusters)) return 1;
+  if (options.sibling && !ids->empty()) {
+    // As where no job is of a federation; the status is the last byte of Slurm's number for it.
+    context.error("Kill job error on job id {}: Not a valid federated job", target_text(ids->front()));
+    return 7103 & 0xff;
   }
   int status = 0;
   for (const StepTarget& step : steps) status = std::max(status, cancel_step(context, **controller, options, step));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // scontrol: the table of keywords, one command from the line, or many from standard input.
+#include <grp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "cli/look_back.h"
 #include "cli/options.h"
 #include "cli/scontrol.h"
+#include "cli/users.h"
 #include "text/decimal.h"
 #include "text/directives.h"
 #include "text/time_limit.h"
@@ -25,6 +27,7 @@ struct Flags {
   ClusterList clusters;
   int verbose = 0;
   std::optional<std::string> at;
+  std::optional<Uid> as;  // --uid
 };
 using Value = std::string_view;
 template <bool Flags::* Field>
@@ -55,6 +58,11 @@ OptionStatus set_at(Flags& f, Value v) {
   f.at = std::string(v);
   return {};
 }
+OptionStatus set_uid(Flags& f, Value v) {
+  f.as = find_user(v);
+  if (!f.as) return bad_option(fmt::format("--uid=\"{}\" invalid", v), 1);
+  return {};
+}
 OptionStatus accept(Flags&, Value) {
   return {};
 }
@@ -77,7 +85,7 @@ constexpr Option<Flags> kOptions[] = {
     {{"oneliner", 'o', N, nullptr, "equivalent to \"oneliner\" command"}, flag<&Flags::one_line>},
     {{"quiet", 'Q', N, nullptr, "equivalent to \"quiet\" command"}, flag<&Flags::quiet>},
     {{"sibling", 0, N, nullptr, "report job information on each cluster of a federation (there is none)"}, accept, "SCONTROL_SIBLING"},
-    {{"uid", 'u', V}},
+    {{"uid", 'u', V, "user", "update a job as this user (root only)"}, set_uid},
     {{"usage", 0, N, nullptr, "display this help message"}, flag<&Flags::usage>},
     {{"verbose", 'v', N, nullptr, "equivalent to \"verbose\" command"}, set_verbose},
     {{"version", 'V', N, nullptr, "equivalent to \"version\" command"}, flag<&Flags::version>},
@@ -252,11 +260,20 @@ void run_words(Scontrol& run, const Words& words) {
   if (given < keyword->least) {
     if (keyword->run == scontrol_update || keyword->run == scontrol_create || keyword->run == scontrol_delete)
       return run.fail("too few arguments for {} keyword", word);
+    if (keyword->run == do_errnumstr) return run.fail("one arguments required for keyword:{}", word);
     return run.fail("too few arguments for keyword:{}", word);
   }
   if (run.looks_back && keyword->run != scontrol_show)
     return run.fail("scontrol: error: --at is for \"show\", not for \"{}\"", keyword->name);
   keyword->run(run, Words(words.begin() + 1, words.end()));
+}
+
+// --uid: all calls are that user's from now on. Only root can be somebody else.
+bool become(Uid user) {
+  if (::geteuid() == user.value) return true;
+  const gid_t group = group_of(user).value_or(Gid{user.value}).value;
+  return ::setgroups(1, &group) == 0 && ::setresgid(group, group, group) == 0 &&
+         ::setresuid(user.value, user.value, user.value) == 0;
 }
 
 // Lines from standard input until its end, "quit" or "exit"; "!!" repeats the line before.
@@ -331,6 +348,10 @@ int cmd_scontrol(Context& context) {
   if (flags.help || flags.usage) {
     help(run);
     return 0;
+  }
+  if (flags.as && !become(*flags.as)) {
+    context.error("{}", slurm_message(ErrorCode::InvalidUser));
+    return 1;
   }
   if (!flags.clusters.names.empty()) {
     Controller* controller = run.controller();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display.h"
 #include "cli/job_target.h"
@@ -27,11 +28,16 @@ struct Sprio {
   std::vector<Uid> users;
   std::vector<std::string> unknown_users, partitions;
   std::optional<std::string> format, sort;
+  ClusterList clusters;
 };
 
 template <bool Sprio::* Field>
 OptionStatus flag(Sprio& s, Value) {
   s.*Field = true;
+  return {};
+}
+OptionStatus set_clusters(Sprio& s, Value value) {
+  s.clusters = parse_clusters(value);
   return {};
 }
 OptionStatus accept(Sprio&, Value) {
@@ -86,7 +92,7 @@ constexpr Option<Sprio> kOptions[] = {
     {{"jobs", 'j', V, "job(s)", "comma separated list of jobs\nto view, default is all"}, set_jobs},
     {{"local", 0, N, nullptr, "display jobs on local cluster only"}, accept, "SPRIO_LOCAL"},
     {{"long", 'l', N, nullptr, "long report"}, flag<&Sprio::long_form>},
-    {{"cluster", 'M', V, nullptr, nullptr, "clusters"}, nullptr, "SLURM_CLUSTERS"},
+    {{"cluster", 'M', V, "name", "cluster to ask: this one's name", "clusters"}, set_clusters, "SLURM_CLUSTERS"},
     {{"norm", 'n', N, nullptr, "display normalized values"}, flag<&Sprio::normal>},
     {{"format", 'o', V, "format", "format specification"}, set_format, "SPRIO_FORMAT"},
     {{"sibling", 0, N, nullptr, "display job records separately for each federation cluster (there is one)"}, accept, "SPRIO_SIBLING"},
@@ -361,6 +367,7 @@ int cmd_sprio(Context& context) {
     return 1;
   }
   const auto controller = context.controller();
+  if (controller && !is_this_cluster(context, **controller, options.clusters)) return 1;
   const auto table = controller ? (*controller)->priorities() : std::unexpected(controller.error());
   if (!table) {
     context.plain("Couldn't get priority factors from controller: {}", words(table.error()));

@@ -99,6 +99,7 @@ int run_programs(Context& context, std::vector<Component>& components) {
     context.error("Unable to allocate resources: {}", words(controller.error()));
     return 1;
   }
+  if (!is_this_cluster(context, **controller, components.front().request.clusters)) return 1;
   for (Component& component : components) {
     // Steps that run as one have no MPI yet; they must not fail for a wish that nobody had.
     const bool alone = components.size() == 1 && !component.request.het_groups;
@@ -125,6 +126,7 @@ int run_programs(Context& context, std::vector<Component>& components) {
 OptionStatus settle(Context& context, JobRequest& request, const std::vector<std::string>& program) {
   model::JobSpec& spec = request.spec;
   request.finish();
+  if (auto sound = check_x11(context, request, "Unable to allocate resources"); !sound) return sound;
   // Inside a job the numbers are about the step, and the job's nodes decide.
   if (auto sound = request.job_id ? settle_distribution(context, request) : reconcile(context, request); !sound)
     return sound;

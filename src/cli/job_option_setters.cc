@@ -499,7 +499,7 @@ OptionStatus set_no_bell(Request& r, Value) {
 }
 OptionStatus set_kill_command(Request& r, Value v) {
   const auto signal = v.empty() ? Result<int>(SIGTERM) : text::parse_signal(v);
-  if (!signal) return bad_option(fmt::format("Invalid signal name {}", v), 1);
+  if (!signal) return bad_option("Invalid --kill-command specification");
   r.kill_signal = *signal;
   return {};
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/clusters.h"
 #include "cli/options.h"
 #include "model/job_spec.h"
 
@@ -45,6 +46,7 @@ struct JobRequest {
   std::optional<Gid> run_as_group;
   std::optional<seconds> login_environment;  // --get-user-env: how long it may take
   bool gres_help = false;                    // --gres=help
+  ClusterList clusters;                      // -M
 
   // sbatch
   bool parsable = false, wait = false, ignore_pbs = false;
@@ -71,6 +73,8 @@ struct JobRequest {
   std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
   std::optional<JobId> job_id;                // --jobid
   bool nodes_given = false, tasks_given = false, time_given = false;
+  bool x11 = false;
+  std::uint32_t reserved_ports = 0;    // --resv-ports=n
   std::optional<IndexSet> het_groups;  // --het-group: components of the job around it to run in
 
   // Call before reading each of directives, environment and command line: a later source replaces an earlier one,
@@ -79,6 +83,9 @@ struct JobRequest {
   // Joins what several options said together into the specification. Call once, after all sources.
   void finish();
 };
+
+// --resv-ports=n where MpiParams= names no ports, which is everywhere here.
+inline constexpr std::string_view kNoPorts = "Requires more ports than can be reserved";
 
 enum JobCommand : unsigned { kSbatch = 1, kSrun = 2, kSalloc = 4 };
 
@@ -103,6 +110,9 @@ OptionStatus settle_distribution(const Context& context, JobRequest& request);
 
 // --gres=help: the names that there are; exit status 0, or what went wrong.
 int print_gres_help(Context& context);
+
+// --x11, which no cluster has here: Slurm's error for one without it. `failed` begins the sentence.
+OptionStatus check_x11(const Context& context, const JobRequest& request, std::string_view failed);
 
 // What several options mean together, as Slurm settles it; may print a warning.
 OptionStatus reconcile(Context& context, JobRequest& request);

@@ -5,6 +5,7 @@
 #include "cli/job_option_setters.h"
 #include "cli/read_file.h"
 #include "text/decimal.h"
+#include "text/time_limit.h"
 #include "text/words.h"
 
 namespace spur::cli::job_setters {
@@ -54,6 +55,103 @@ OptionStatus set_no_kill(Request&, Value v) {
   return bad_option("--no-kill is not supported yet", 1);
 }
 
+// Frequencies of CPUs and GPUs are not changed by agents, as in Slurm on nodes that do not let them be. Numbers, or:
+constexpr Value kCpuLevels[] = {"low", "medium", "highm1", "high"};  // ascending
+// Slurm's governors that are allowed unless slurm.conf says otherwise come first.
+constexpr Value kGovernors[] = {"OnDemand", "Performance", "UserSpace", "Conservative", "PowerSave", "SchedUtil"};
+constexpr std::size_t kGovernorsAllowed = 3;
+
+// The place of a word in a list, in any case.
+template <std::size_t N>
+std::optional<std::size_t> place_of(Value word, const Value (&list)[N]) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (text::equal_ignoring_case(word, list[i])) return i;
+  return std::nullopt;
+}
+
+// Named levels are above all numbers, as in Slurm.
+std::optional<std::uint64_t> cpu_frequency(Value word) {
+  if (const auto number = text::parse_decimal32(word)) return *number;
+  if (const auto level = place_of(word, kCpuLevels)) return (std::uint64_t{1} << 32) + *level;
+  return std::nullopt;
+}
+
+OptionStatus set_cpu_freq(Request&, Value v) {
+  const auto bad = [](std::string why) { return bad_option(why + "\nInvalid --cpu-freq argument"); };
+  const auto unknown = [&](Value word) { return bad(fmt::format("unrecognized --cpu-freq argument \"{}\"", word)); };
+  const auto allowed = [&](Value word) -> OptionStatus {
+    const auto governor = place_of(word, kGovernors);
+    if (!governor) return unknown(word);
+    if (*governor >= kGovernorsAllowed) return bad(fmt::format("governor of {} is not allowed in slurm.conf", v));
+    return {};
+  };
+  const std::size_t colon = v.find(':');
+  const Value range = v.substr(0, colon);
+  const std::size_t dash = range.find('-');
+  const Value low = range.substr(0, dash);
+  if (dash == Value::npos && colon == Value::npos && place_of(low, kGovernors)) return allowed(low);
+  const auto least = cpu_frequency(low);
+  if (!least) return unknown(low);
+  if (dash == Value::npos) {
+    if (colon == Value::npos) return {};
+    return bad(fmt::format("gov on cpu-frec ({}) illegal without max", v.substr(colon + 1)));
+  }
+  const Value high = range.substr(dash + 1);
+  const auto most = cpu_frequency(high);
+  if (!most) return unknown(high);
+  if (*most < *least) return bad(fmt::format("min cpu-frec ({}) must be < max cpu-freq ({})", low, high));
+  return colon == Value::npos ? OptionStatus{} : allowed(v.substr(colon + 1));
+}
+
+OptionStatus set_gpu_freq(Request&, Value v) {
+  static constexpr Value kLevels[] = {"low", "medium", "highm1", "high"};
+  for (Value part : text::split(v, ',')) {
+    if (text::equal_ignoring_case(part, "verbose")) continue;
+    if (part.starts_with("memory=")) part.remove_prefix(7);
+    if (!text::parse_decimal32(part) && !place_of(part, kLevels))
+      return bad_option(fmt::format("Invalid --gpu-freq argument: gpu:{}", v));
+  }
+  return {};
+}
+
+// No node is booted for a job.
+OptionStatus set_delay_boot(Request&, Value v) {
+  if (!text::parse_time_limit(v)) return bad_option("Invalid --delay-boot specification");
+  return {};
+}
+
+OptionStatus set_number_only(Request&, Value v, Value name) {
+  if (!text::parse_decimal32(v))
+    return bad_option(fmt::format("Invalid numeric value \"{}\" for {}.", v, name), 1);
+  return {};
+}
+OptionStatus set_msg_timeout(Request& r, Value v) {
+  return set_number_only(r, v, "--msg-timeout");
+}
+OptionStatus set_tree_width(Request& r, Value v) {
+  if (text::equal_ignoring_case(v, "off")) return {};
+  return set_number_only(r, v, "--treewidth");
+}
+
+// A cluster without PrologFlags=X11 has no such thing, and Slurm says so.
+OptionStatus set_x11(Request& r, Value v) {
+  static constexpr Value kKinds[] = {"all", "batch", "first", "last"};
+  if (!v.empty() && !place_of(v, kKinds)) return {};  // as Slurm: not asked for
+  r.x11 = true;
+  return {};
+}
+
+// Without MpiParams=ports= there are none to reserve.
+OptionStatus set_resv_ports(Request& r, Value v) {
+  r.reserved_ports = v.empty() ? 0 : text::parse_decimal32(v).value_or(0);
+  return {};
+}
+
+OptionStatus set_job_clusters(Request& r, Value v) {
+  r.clusters = parse_clusters(v);
+  return {};
+}
+
 OptionStatus set_burst_buffer_file(Request& r, Value v) {
   auto content = read_file(std::string(v));
   if (!content) return bad_option("Invalid --bbf specification", 1);
@@ -94,3 +192,13 @@ OptionStatus set_tres_bind(Request& r, Value v) {
 }
 
 }  // namespace spur::cli::job_setters
+
+namespace spur::cli {
+
+OptionStatus check_x11(const Context& context, const JobRequest& request, std::string_view failed) {
+  if (!request.x11) return {};
+  if (!context.env("DISPLAY")) return bad_option("No DISPLAY variable set, cannot setup x11 forwarding.");
+  return bad_option(fmt::format("{}: X11 forwarding not available", failed), 1);
+}
+
+}  // namespace spur::cli

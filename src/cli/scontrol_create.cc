@@ -18,6 +18,23 @@ bool is_partition(std::string_view key) {
   return abbreviates(key, "PartitionName", 4);
 }
 
+// What Slurm says of a value that a key cannot have: what it can, or, where that is null, that it is no value.
+struct PartitionValues {
+  const char* key;
+  const char* acceptable;
+};
+constexpr PartitionValues kPartitionValues[] = {
+    {"State", "UP, DOWN, DRAIN and INACTIVE"},
+    {"Hidden", "YES and NO"},
+    {"RootOnly", "YES and NO"},
+    {"LLN", "YES and NO"},
+    {"OverSubscribe", "NO, EXCLUSIVE, YES:#, and FORCE:#"},
+    {"PriorityJobFactor", nullptr},
+    {"PriorityTier", nullptr},
+    {"MaxCPUsPerNode", nullptr},
+    {"GraceTime", nullptr},
+};
+
 // False after the message.
 bool take_partition_key(Scontrol& run, const std::string& word, config::Target& target) {
   const KeyValue pair = split_pair(word);
@@ -31,11 +48,15 @@ bool take_partition_key(Scontrol& run, const std::string& word, config::Target& 
   const auto value = config::check_text(key->kind, pair.key, pair.value);
   const Status done = value ? key->set(target, *value) : Status(std::unexpected(value.error()));
   if (done) return true;
-  if (text::equal_ignoring_case(key->slurm, "State")) {
-    run.fail("scontrol: error: Invalid input: {}", word);
-    run.fail("scontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE");
-  } else {
+  const auto known = std::ranges::find_if(
+      kPartitionValues, [&](const PartitionValues& row) { return text::equal_ignoring_case(key->slurm, row.key); });
+  if (known == std::end(kPartitionValues)) {
     run.fail("scontrol: error: Invalid input {}", word);
+  } else if (known->acceptable == nullptr) {
+    run.fail("scontrol: error: Invalid {} value: {}", known->key, pair.value);
+  } else {
+    run.fail("scontrol: error: Invalid input: {}", word);
+    run.fail("scontrol: error: Acceptable {} values are {}", known->key, known->acceptable);
   }
   return false;
 }

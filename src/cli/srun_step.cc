@@ -379,6 +379,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.distributed = request.distributed;
   step.mpi = request.mpi;
   step.container = spec.container;
+  if (request.reserved_ports > 0) return fail(ErrorCode::InvalidArgument, std::string(kNoPorts));
   if (!step.mpi.empty() && het)
     return fail(ErrorCode::NotSupported, "--mpi of a heterogeneous step is not supported yet");
   step.pid = static_cast<std::uint32_t>(::getpid());

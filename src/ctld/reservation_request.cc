@@ -177,6 +177,8 @@ Result<Reservation> change_reservation(const model::View& view, const Reservatio
   if (!change.core_counts.empty())
     return fail(ErrorCode::CoreReservationUpdate, "the cores of a reservation cannot be changed");
   if (change.features) return fail(ErrorCode::NotSupported, "the features of a reservation cannot be changed");
+  if (change.partition && !change.partition->empty() && !model::find_partition(view, *change.partition))
+    return fail(ErrorCode::InvalidPartition, fmt::format("there is no partition {}", *change.partition));
   Reservation r = *old;
   take_plain(change, r);
   SPUR_TRY(take_times(change, now, r));

@@ -61,7 +61,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
   }
   if (quote != 0)
     return fail(ErrorCode::InvalidArgument,
-                fmt::format("Unmatched `{}` in [{}]", quote, shown(text.substr(rest_from))));
+                fmt::format("Unmatched `{}` in [{}]", quote, shown(trim(text.substr(rest_from)))));
   if (in_word) words.push_back(std::move(word));
   return words;
 }

@@ -43,8 +43,8 @@ TEST(Directives, SplitsWordsWithSlurmsQuoting) {
     ASSERT_TRUE(words) << row.line;
     EXPECT_EQ(*words, row.words) << row.line;
   }
-  EXPECT_EQ(split_directive(" -J \"abc").error().message, "Unmatched `\"` in [ \"abc]");
-  EXPECT_EQ(split_directive(" A='b").error().message, "Unmatched `'` in [ A='b]");
+  EXPECT_EQ(split_directive(" -J \"abc").error().message, "Unmatched `\"` in [\"abc]");
+  EXPECT_EQ(split_directive(" A='b").error().message, "Unmatched `'` in [A='b]");
 }
 
 TEST(Directives, ReadsUpToTheFirstCommand) {
@@ -76,7 +76,7 @@ TEST(Directives, ReadsUpToTheFirstCommand) {
 
 TEST(Directives, NamesTheBadLine) {
   EXPECT_EQ(parse_directives("#!/bin/sh\n#SBATCH -J \"abc\n", "d.sh").error().message,
-            "d.sh: line 2: Unmatched `\"` in [ \"abc]");
+            "d.sh: line 2: Unmatched `\"` in [\"abc]");
   EXPECT_FALSE(parse_directives("#!/bin/sh\n#PBS -Z\n", "d.sh"));
 }
 

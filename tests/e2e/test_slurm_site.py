@@ -68,15 +68,18 @@ PartitionName=primary Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SPUR", "SBATCH", "SQUEUE", "SINFO"))}
         self.env |= {"SLURM_CONF": str(self.conf), "PATH": f"{BIN}:{self.env['PATH']}"}
 
-    def run(self, line, status=0):
-        r = subprocess.run(["sh", "-c", line], env=self.env, cwd=self.dir, text=True, capture_output=True, timeout=60,
+    def run(self, line, status=0, user=None):
+        words = ["sh", "-c", line]
+        if user:  # as sudo -u does it
+            words = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"] + words
+        r = subprocess.run(words, env=self.env, cwd=self.dir, text=True, capture_output=True, timeout=60,
                            stdin=subprocess.DEVNULL)
         if status is not None and r.returncode != status:
             raise AssertionError(f"{line}: exit {r.returncode}\n{r.stdout}{r.stderr}")
         return r
 
-    def out(self, line):
-        return self.run(line).stdout
+    def out(self, line, user=None):
+        return self.run(line, user=user).stdout
 
     def edit(self, pattern, into):
         text, count = re.subn(pattern, into, self.conf.read_text(), flags=re.M)
@@ -186,10 +189,44 @@ class Site(unittest.TestCase):
         self.assertRegex(self.s.out("sinfo -h -o '%X %Y'").split("\n")[0], r"^\d+ +\d+ *$")
         self.assertEqual(self.s.run(f"scancel -Q {job}").stderr, "")
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be somebody else")
+    def test_ordinary_users(self):
+        """Daemons of root or SlurmUser; commands of users, and of others through sudo."""
+        self.s.start()
+        user = "games"
+        job = int(re.search(r"Submitted \S+ job (\d+)", self.s.out("sbatch -o /dev/null --wrap 'srun sleep 60'", user))[1])
+        wait_until(lambda: self.s.out(f"squeue -j {job} -h -o '%T %u'", user) == f"RUNNING {user}\n", 30, "the job runs")
+        self.assertIn("is UP", self.s.out("scontrol ping", user))
+        wait_until(lambda: f"StepId={job}.0" in self.s.run(f"scontrol show steps {job}", None, user).stdout, 30, "its step")
+        for line in ("scontrol show config", "scontrol -d -o show jobs", "scontrol --json -d -a show jobs", "scontrol show nodes --json -F",
+                     f"scontrol -d -o show steps {job}", "scontrol show partition -o", "sinfo -h -N -p primary -o %N -e -t idle",
+                     "srun --mpi=list", "sdiag", "sprio"):
+            self.s.run(line, user=user)
+        self.assertRegex(self.s.run("srun -v -N1 id -un", user=user).stdout, rf"^{user}$")
+        self.assertRegex(self.s.run("salloc -N1 true", user=user).stderr, r"Granted job allocation \d+")
+        for line in ("scontrol shutdown", "scontrol reconfigure", "scontrol update nodename=node0 state=drain reason=x",
+                     "scontrol create reservation=r starttime=now duration=5 users=root nodes=node2"):
+            self.assertEqual(self.s.run(line, None, user=user).returncode, 1, line)
+        mine = int(re.search(r"(\d+)", self.s.out("sbatch -H -o /dev/null --wrap true"))[1])
+        self.assertNotEqual(self.s.run(f"scancel {mine}", None, user=user).returncode, 0)
+        self.s.run(f"scancel {job}", user=user)
+        self.s.run(f"scancel {mine}")
+
+    def test_steps_are_listed(self):
+        self.s.start()
+        job = int(re.search(r"(\d+)", self.s.out("sbatch -N2 -o /dev/null --wrap 'srun -n2 sleep 60'"))[1])
+        wait_until(lambda: f"StepId={job}.0" in self.s.run(f"scontrol -d -o show steps {job}", None).stdout, 30, "its step")
+        for line in self.s.out(f"scontrol -d -o show steps {job}").splitlines():
+            fields = dict(re.findall(r"(\S+?)=(\S*)", line))
+            self.assertTrue({"StepId", "UserId", "State", "Partition", "NodeList", "Nodes", "CPUs", "Tasks"} <= set(fields), line)
+        self.assertEqual(self.s.run("scontrol -d -o show steps 99999", None).returncode, 1)
+        self.s.run(f"scancel -Q {job}")
+
     def test_allocations_are_announced(self):
         self.s.start()
         r = self.s.run("salloc -N1 true")
         self.assertRegex(r.stdout + r.stderr, r"Granted job allocation (\d+)")
+        self.s.wait_idle()  # else the second one takes other nodes
         r = self.s.run("srun -v -N2 true")
         self.assertRegex(r.stderr, r"jobid \d+: nodes\(2\):`node\[0-1\]'")
 

@@ -92,7 +92,7 @@ class Run:
             met = lambda: rest[0] in self.side.shell(" ".join(rest[2:]))[0]  # noqa: E731
         else:
             raise AssertionError(f"wait for {what}?")
-        end = time.monotonic() + 40
+        end = time.monotonic() + 90
         while not met():
             if time.monotonic() > end:
                 raise AssertionError(f"{self.side.name}: in vain: wait {' '.join(words)}")

@@ -221,18 +221,36 @@ Result<std::shared_ptr<JobChunks>> ControllerCalls::list_jobs(const Caller& call
   const auto picture = core_.picture();
   if (filter.hide && !caller.is_admin())
     filter.hidden = hidden_partitions(picture->view, caller.uid, caller.gid, options_.groups_of);
-  return std::make_shared<JobChunks>(picture, filter, caller, now(picture->view));
+  return std::make_shared<JobChunks>(picture, filter, caller, now(picture->view), options_.user_jobs);
+}
+
+Status ControllerCalls::watch_jobs(const Caller& caller, const v1::WatchJobsRequest& request,
+                                   std::shared_ptr<WatchSink> sink) {
+  if (!options_.watches) return fail(ErrorCode::NotSupported, "this controller does not let jobs be watched");
+  JobWatches::Wish wish{.caller = caller, .filter = {}, .expected_starts = request.expected_starts()};
+  SPUR_TRY(wire::from_proto(request.filter(), &wish.filter));
+  if (wish.filter.hide && !caller.is_admin())
+    wish.hidden = [this, uid = caller.uid, gid = caller.gid](const model::View& view) {
+      return hidden_partitions(view, uid, gid, options_.groups_of);
+    };
+  return options_.watches->add(std::move(wish), std::move(sink));
+}
+
+void ControllerCalls::read(std::function<void()> work) {
+  options_.readers ? options_.readers->post(std::move(work)) : work();
 }
 
 void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest&, Answer<v1::GetClusterReply> answer) {
-  const auto picture = core_.picture();
-  v1::GetClusterReply reply;
-  reply.set_as_of_us(to_micros(picture->view.as_of));
-  reply.set_cluster_name(picture->view.config->cluster_name);
-  picture->view.nodes.for_each(
-      [&](std::uint32_t, const model::NodePtr& node) { wire::to_proto(*node, reply.add_nodes()); });
-  for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
-  answer(std::move(reply));
+  read([this, answer = std::move(answer)] {
+    const auto picture = core_.picture();
+    v1::GetClusterReply reply;
+    reply.set_as_of_us(to_micros(picture->view.as_of));
+    reply.set_cluster_name(picture->view.config->cluster_name);
+    picture->view.nodes.for_each(
+        [&](std::uint32_t, const model::NodePtr& node) { wire::to_proto(*node, reply.add_nodes()); });
+    for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
+    answer(std::move(reply));
+  });
 }
 
 void ControllerCalls::get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply> answer) {

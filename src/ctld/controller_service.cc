@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ctld/authorization.h"
+#include "ctld/grpc_watch.h"
 #include "ctld/rpc_status.h"
 
 namespace spur::ctld {
@@ -14,25 +15,39 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
+// A list in pieces, put together where it holds nothing up. Which jobs are meant is found there, too.
 class ListReactor final : public grpc::ServerWriteReactor<v1::JobChunk> {
  public:
-  explicit ListReactor(std::shared_ptr<JobChunks> chunks) : chunks_(std::move(chunks)) {}
-  void begin() { write(); }
+  ListReactor(ControllerCalls& calls, Context* context, model::Caller caller, const v1::ListJobsRequest& request)
+      : calls_(calls), context_(context), caller_(std::move(caller)), request_(request) {}
+  void write() {
+    calls_.read([this] { next(); });
+  }
   void OnWriteDone(bool ok) override { ok ? write() : Finish(grpc::Status::CANCELLED); }
   void OnDone() override { delete this; }
 
  private:
-  void write() {
+  void next() {
+    if (!chunks_) {
+      auto chunks = calls_.list_jobs(caller_, request_);
+      if (!chunks) return Finish(rpc_status(context_, chunks.error()));
+      chunks_ = std::move(*chunks);
+    }
     chunk_.Clear();
     chunks_->next(&chunk_) ? StartWrite(&chunk_) : Finish(grpc::Status::OK);
   }
+  ControllerCalls& calls_;
+  Context* context_;
+  const model::Caller caller_;
+  const v1::ListJobsRequest& request_;
   std::shared_ptr<JobChunks> chunks_;
   v1::JobChunk chunk_;
 };
 
-class RefusedList final : public grpc::ServerWriteReactor<v1::JobChunk> {
+template <class Message>
+class Refused final : public grpc::ServerWriteReactor<Message> {
  public:
-  explicit RefusedList(grpc::Status status) { Finish(std::move(status)); }
+  explicit Refused(grpc::Status status) { this->Finish(std::move(status)); }
   void OnDone() override { delete this; }
 };
 
@@ -83,11 +98,19 @@ Unary* ControllerService::unary(Context* context, std::string_view method, const
 grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* context,
                                                                     const v1::ListJobsRequest* request) {
   auto caller = admit(context, "ListJobs");
-  if (!caller) return new RefusedList(rpc_status(context, caller.error()));
-  auto chunks = calls_.list_jobs(*caller, *request);
-  if (!chunks) return new RefusedList(rpc_status(context, chunks.error()));
-  auto* reactor = new ListReactor(std::move(*chunks));
-  reactor->begin();
+  if (!caller) return new Refused<v1::JobChunk>(rpc_status(context, caller.error()));
+  auto* reactor = new ListReactor(calls_, context, std::move(*caller), *request);
+  reactor->write();
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::JobChanges>* ControllerService::WatchJobs(Context* context,
+                                                                       const v1::WatchJobsRequest* request) {
+  auto caller = admit(context, "WatchJobs");
+  if (!caller) return new Refused<v1::JobChanges>(rpc_status(context, caller.error()));
+  auto sink = std::make_shared<GrpcWatch>(context, [this] { calls_.wake_watches(); });
+  auto* reactor = sink->reactor();
+  if (auto added = calls_.watch_jobs(*caller, *request, sink); !added) sink->end(added);
   return reactor;
 }
 

@@ -31,6 +31,7 @@ class CoreThread {
     // This controller leads from now on, or leads no more; on the core thread.
     std::function<void(const state::Cluster&)> on_lead = {};
     std::function<void()> on_step_down = {};
+    std::function<void()> on_publish = {};    // there is a new picture; on the core thread
     Statistics* statistics = nullptr;         // null: nothing is counted
     std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;  // of journal between snapshots
   };

@@ -88,6 +88,22 @@ constexpr std::array kRows{
     row<v1::WaitJobRequest, v1::WaitJobReply, &ControllerCalls::wait_job>("WaitJob"),
 };
 
+class LocalWatch final : public WatchSink {
+ public:
+  explicit LocalWatch(ReplyPtr reply) : reply_(std::move(reply)) {}
+  bool gone() const override { return reply_->gone(); }
+  bool drained() const override { return reply_->drained(); }
+  void send(const v1::JobChanges& changes) override {
+    std::string bytes;
+    wire::append_local_message(changes.SerializeAsString(), &bytes);
+    reply_->send(bytes);
+  }
+  void end(const Status& status) override { ctld::end(*reply_, status); }
+
+ private:
+  ReplyPtr reply_;
+};
+
 }  // namespace
 
 void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<LocalReply> reply) {
@@ -98,6 +114,7 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
   if (auto allowed = authorize(request->method, *caller); !allowed) return end(*reply, allowed);
   if (auto role = calls_.check_role(request->method, false); !role) return end(*reply, role);
   if (request->method == "ListJobs") return list_jobs(*caller, request->message, *reply);
+  if (request->method == "WatchJobs") return watch_jobs(*caller, request->message, reply);
   const auto row =
       std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == request->method; });
   if (row == kRows.end())
@@ -108,15 +125,32 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
 void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message, LocalReply& reply) {
   const auto request = parse<v1::ListJobsRequest>(message);
   if (!request) return end(reply, std::unexpected(request.error()));
-  auto chunks = calls_.list_jobs(caller, **request);
-  if (!chunks) return end(reply, std::unexpected(chunks.error()));
-  auto chunk = std::make_shared<v1::JobChunk>();  // kept: its memory is used again for the next
-  reply.stream([chunks = std::move(*chunks), chunk](std::string* out) {
-    chunk->Clear();
-    const bool more = chunks->next(chunk.get());
-    more ? wire::append_local_message(chunk->SerializeAsString(), out) : wire::append_local_end({}, out);
+  // Which jobs are meant is found by who puts the list together, too: it may take a look at each.
+  struct List {
+    model::Caller caller;
+    std::shared_ptr<v1::ListJobsRequest> request;
+    std::shared_ptr<JobChunks> chunks;
+    v1::JobChunk chunk;  // kept: its memory is used again for the next
+  };
+  auto list = std::make_shared<List>(caller, *request);
+  reply.stream([this, list](std::string* out) {
+    if (!list->chunks) {
+      auto chunks = calls_.list_jobs(list->caller, *list->request);
+      if (!chunks) return wire::append_local_end(std::unexpected(chunks.error()), out), false;
+      list->chunks = std::move(*chunks);
+    }
+    list->chunk.Clear();
+    const bool more = list->chunks->next(&list->chunk);
+    more ? wire::append_local_message(list->chunk.SerializeAsString(), out) : wire::append_local_end({}, out);
     return more;
   });
+}
+
+void LocalCalls::watch_jobs(const model::Caller& caller, std::string_view message, const ReplyPtr& reply) {
+  const auto request = parse<v1::WatchJobsRequest>(message);
+  if (!request) return end(*reply, std::unexpected(request.error()));
+  if (auto added = calls_.watch_jobs(caller, **request, std::make_shared<LocalWatch>(reply)); !added)
+    end(*reply, added);
 }
 
 }  // namespace spur::ctld

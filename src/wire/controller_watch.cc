@@ -14,7 +14,7 @@ constexpr Duration kWaitSlice = std::chrono::seconds(60), kSharedWaitSlice = std
 constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;
 // A watched controller says something every five seconds.
 constexpr Duration kLongestSilence = std::chrono::seconds(12);
-constexpr Duration kWatchSlice = std::chrono::hours(24);
+constexpr Duration kWatchSlice = std::chrono::hours(24), kForEver = std::chrono::hours(24 * 3650);
 
 bool is_away(ErrorCode code) {
   return code == ErrorCode::TimedOut || code == ErrorCode::Unreachable || code == ErrorCode::NotLeader ||
@@ -59,7 +59,7 @@ Status ControllerClient::watch_jobs(const JobWatch& watch) {
   v1::WatchJobsRequest request;
   to_proto(watch.filter, request.mutable_filter());
   request.set_expected_starts(watch.expected_starts);
-  const auto deadline = steady_clock::now() + watch.timeout.value_or(Duration::max() / 4);
+  const auto deadline = steady_clock::now() + watch.timeout.value_or(kForEver);
   bool begun = false, enough = false;
   for (long pause = kFirstRetryNs;; pause = std::min(pause * 2, kLastRetryNs)) {
     JobChangesDecoder decoder;

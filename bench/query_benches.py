@@ -110,7 +110,7 @@ def pollers():
     (as `squeue -u` does), among 1,000 more; `pollers_job`: each asks for one job (`squeue -j`); `pollers_all`: each for the
     whole queue, which grows meanwhile: these are answered as the machine can, and must not slow the others down, either."""
     jobs = int(os.environ.get("BENCH_POLL_JOBS", "20000"))
-    with SpurCluster(cpus=64, controller="min_job_age = 1") as spur:
+    with SpurCluster(cpus=64) as spur:
         if os.geteuid() == 0:
             for k in range(USERS[1]):
                 submit(spur, 100, uid=USERS[0] + k)

@@ -161,7 +161,7 @@ void JobChunks::name_nodes(const model::Job& job, v1::JobChunk* chunk) {
 bool JobChunks::next(v1::JobChunk* chunk) {
   if (at_ == jobs_.size() && !first_) return false;
   if (std::exchange(first_, false)) {
-    chunk->set_as_of_us(to_micros(picture_->view.as_of));
+    chunk->set_as_of_us(to_micros(now_));  // spans go on also where nothing changes
     chunk->set_cluster_name(picture_->view.config->cluster_name);
     chunk->set_unknown_job(unknown_);
   }

@@ -200,7 +200,7 @@ class Watching(unittest.TestCase):
         screen.seen = b""
         screen.wait_for(r"\x1b\[H.*\x1b\[J")
         last = re.findall(r"\x1b\[H(.*?)\x1b\[J", screen.text(), re.DOTALL)[-1]
-        lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in last.split("\r\n")]
+        lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", line) for line in last.split("\n")]
         self.assertEqual(len(lines), 12)
         self.assertLessEqual(max(len(line) for line in lines), 60)
         screen.type(b"q")

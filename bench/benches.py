@@ -13,6 +13,7 @@ import time
 
 import acct_benches
 import ha_benches
+import query_benches
 import sched_benches
 import slurm_cluster
 import step_benches
@@ -388,7 +389,8 @@ def preempt():
                        f"{cost[f'victims_{nodes}']:.0f} victims found ({cost[f'cycle_ms_without_{nodes}']:.1f} without)"}
 
 
-ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, array_1m, cli_cpu, ctld_memory,
+ALL = {f.__name__: f for f in (sbatch_seq, sbatch_par8, submit_api, e2e_true, squeue_10k, query_benches.squeue_100k,
+                               query_benches.sinfo_10k, query_benches.pollers, array_1m, cli_cpu, ctld_memory,
                                ctld_restart, acct_benches.acct_ingest, acct_benches.sacct_5m, sched_scale, sched_benches.sched_e2e,
                                sched_benches.sched_vs_slurm, quality_swf, quality_gpu, topology, explain, preempt, limits_cost,
                                ha_benches.failover, ha_benches.ha_submit, step_benches.srun_latency, step_benches.steps_rate, step_benches.srun_io)}

@@ -1,6 +1,8 @@
 # Load generators and micro-benchmarks of bench/; built with everything, run by bench/run.
 add_executable(spur-submit-load ${CMAKE_SOURCE_DIR}/bench/submit_load.cc)
 target_link_libraries(spur-submit-load PRIVATE spur_warnings spur_proto_grpc spur_wire spur_config)
+add_executable(spur-poll-load ${CMAKE_SOURCE_DIR}/bench/poll_load.cc)
+target_link_libraries(spur-poll-load PRIVATE spur_warnings spur_proto spur_wire spur_config)
 add_executable(spur-bench-sched ${CMAKE_SOURCE_DIR}/bench/sched_scale.cc)
 target_link_libraries(spur-bench-sched PRIVATE spur_warnings spur_sched)
 add_executable(topology_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/topology_bench.cc)

@@ -23,5 +23,9 @@ endif()
 foreach(name IN LISTS SPUR_COMMANDS)
   add_custom_command(TARGET spur POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink spur $<TARGET_FILE_DIR:spur>/${name} VERBATIM)
 endforeach()
+# Manual pages, beside the programs.
+add_custom_command(TARGET spur POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man/man1
+  COMMAND $<TARGET_FILE:spur> man --all ${CMAKE_BINARY_DIR}/man/man1 VERBATIM)
 add_test(NAME cli.binary COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/binary.sh $<TARGET_FILE_DIR:spur>)
 set_tests_properties(cli.binary PROPERTIES TIMEOUT 60)

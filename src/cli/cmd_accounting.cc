@@ -10,6 +10,7 @@
 namespace spur::cli {
 
 int cmd_accounting(Context& context) {
+  if (context.options_asked != nullptr) return 0;
   if (!context.arguments.empty()) {
     context.error("no arguments are taken");
     return 1;

@@ -24,6 +24,7 @@ std::string sibling(const char* name) {
 }  // namespace
 
 int cmd_image(Context& context) {
+  if (context.options_asked != nullptr) return 0;  // they are spurcontainer's
   const auto loaded = config::load({}, config::Want::DaemonOnly);
   const std::string site = config::image_dir(loaded ? loaded->daemon : config::DaemonConfig{});
   const std::string program = sibling("spurcontainer");

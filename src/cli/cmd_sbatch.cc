@@ -126,13 +126,6 @@ int fill_requests(Context& context, const Table& table, const std::vector<Parsed
   return 0;
 }
 
-// The exit status for one ended job: the script's own, and 1 for every end without one that is no success.
-int exit_status_of(const model::Job& job) {
-  if (job.exit.signal != 0) return 1;
-  if (job.exit.code != 0) return job.exit.code & 0xff;
-  return job.state == model::JobState::Completed ? 0 : 1;
-}
-
 bool is_passing(ErrorCode code) {
   return code == ErrorCode::Unreachable || code == ErrorCode::TimedOut || code == ErrorCode::NotLeader ||
          code == ErrorCode::Busy;

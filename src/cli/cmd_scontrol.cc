@@ -365,4 +365,11 @@ int cmd_scontrol(Context& context) {
   return run.exit_status;
 }
 
+std::vector<std::string> scontrol_keywords() {
+  std::vector<std::string> names;
+  for (const Keyword& keyword : kKeywords)
+    if (keyword.help != nullptr) names.emplace_back(keyword.name);
+  return names;
+}
+
 }  // namespace spur::cli

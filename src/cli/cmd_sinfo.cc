@@ -11,6 +11,7 @@
 #include "cli/node_filter.h"
 #include "cli/options.h"
 #include "cli/sinfo_groups.h"
+#include "cli/terminal.h"
 #include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/time_limit.h"
@@ -215,6 +216,22 @@ std::string cell_text(const NodeColumn& column, const text::FormatPiece& piece, 
   return text;
 }
 
+// Of a node by its state's words; what is wrong comes before what it does.
+Color state_color(std::string_view words) {
+  struct Row {
+    std::string_view word;
+    Color color;
+  };
+  static constexpr Row kColors[] = {{"down", Color::Red},    {"fail", Color::Red},     {"inval", Color::Red},
+                                    {"unk", Color::Red},     {"*", Color::Red},        {"drain", Color::Yellow},
+                                    {"drng", Color::Yellow}, {"maint", Color::Yellow}, {"resv", Color::Blue},
+                                    {"reserved", Color::Blue}, {"idle", Color::Green}, {"mix", Color::Cyan},
+                                    {"alloc", Color::Cyan}};
+  for (const Row& row : kColors)
+    if (words.find(row.word) != std::string_view::npos) return row.color;
+  return Color::Plain;
+}
+
 template <class Cell>
 void print_line(Context& context, const text::Format& format, bool is_title, Cell cell) {
   std::string line;
@@ -229,6 +246,8 @@ void print_line(Context& context, const text::Format& format, bool is_title, Cel
     // Titles of names are never cut, as in Slurm.
     const bool whole = is_title && (column.letter == 'n' || column.letter == 'N' || column.letter == 'o');
     text::finish_cell(line, start, piece, !whole);
+    if (context.style.colors && !is_title && (column.letter == 't' || column.letter == 'T'))
+      line.replace(start, std::string::npos, colored(std::string_view(line).substr(start), state_color(line.substr(start))));
   }
   context.out.write(line.append("\n"));
 }

@@ -5,6 +5,9 @@
 
 #include "cli/cmd_translate.h"
 #include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/manual.h"
+#include "cli/terminal.h"
 
 namespace spur::cli {
 namespace {
@@ -17,15 +20,45 @@ bool has_any(const Words& words, std::initializer_list<std::string_view> beginni
   });
 }
 
+// --color[=WHEN], which Slurm's commands do not have, is taken off the line. False: it is wrong, and has been told.
+bool take_style(Context& context) {
+  ColorWish wish = ColorWish::Auto;
+  Words rest;
+  for (std::string& word : context.arguments) {
+    if (word != "--color" && !word.starts_with("--color=")) {
+      rest.push_back(std::move(word));
+      continue;
+    }
+    const auto given = parse_color_wish(word == "--color" ? std::string_view{} : std::string_view(word).substr(8));
+    if (!given) {
+      context.error("Invalid --color: {} (auto, always or never)", word.substr(8));
+      return false;
+    }
+    wish = *given;
+  }
+  context.arguments = std::move(rest);
+  context.style = {.people = is_terminal(context.out) || wish == ColorWish::Always,
+                   .colors = wants_color(context, wish)};
+  return true;
+}
+
 int queue(Context& context) {
-  const bool own_format =
-      has_any(context.arguments, {"-l", "-o", "-O", "--long", "--format", "--Format", "--start", "--json", "--only"});
-  if (!own_format)
+  if (!take_style(context)) return 1;
+  const bool own_format = has_any(context.arguments, {"-l", "-o", "-O", "--long", "--format", "--Format", "--start",
+                                                      "--json", "--yaml", "--only"});
+  const bool as_lines = has_any(context.arguments, {"--watch"}) && !is_terminal(context.out);
+  if (!own_format && context.style.people) {
+    context.arguments.insert(context.arguments.begin(),
+                             "--Format=JobArrayID:.14 ,Partition:.10 ,Name:.20 ,UserName:.10 ,State:.10 ,"
+                             "TimeUsed:.11 ,TimeLimit:.11 ,NumNodes:.5 ,Why:0");
+  } else if (!own_format && !as_lines) {
     context.arguments.insert(context.arguments.begin(), "--format=%.18i %.12P %.24j %.12u %.11T %.12M %.12l %.6D %R");
+  }
   return cmd_squeue(context);
 }
 
 int nodes(Context& context) {
+  if (!take_style(context)) return 1;
   const bool own_format = has_any(context.arguments, {"-l", "-o", "-O", "-s", "-R", "--long", "--format", "--Format",
                                                       "--sum", "--list", "--json"});
   if (!own_format) {
@@ -50,6 +83,11 @@ int version(Context& context) {
   return 0;
 }
 int help(Context& context);
+int top(Context& context) {
+  return take_style(context) ? cmd_top(context) : 1;
+}
+int completion(Context& context);
+int manual(Context& context);
 
 struct Native {
   const char* name;
@@ -72,6 +110,10 @@ constexpr Native kNative[] = {
     {"hold", control<kHold>, "keep jobs from starting"},
     {"release", control<kRelease>, "let held jobs start"},
     {"requeue", control<kRequeue>, "put jobs back into the queue"},
+    {"wait", cmd_wait, "wait until jobs have ended"},
+    {"top", top, "show cluster and jobs, live, on the whole screen"},
+    {"completion", completion, "print completions for bash, zsh or fish"},
+    {"man", manual, "show or write the manual page of a command"},
     {"simulate", cmd_simulate, "replay a workload, or ask what would become of the queue"},
     {"version", version, "print Spur's version"},
     {"help", help, "print this text"},
@@ -86,6 +128,21 @@ int help(Context& context) {
   return 0;
 }
 
+// All commands, by the names that they are called by.
+std::vector<NamedCommand> all_commands() {
+  std::vector<NamedCommand> commands;
+  for (const Native& native : kNative) commands.push_back({native.name, true, native.run, native.help});
+  for (const Command& command : slurm_commands())
+    commands.push_back({std::string(command.name), false, command.run, command.help});
+  return commands;
+}
+int completion(Context& context) {
+  return cmd_completion(context, all_commands());
+}
+int manual(Context& context) {
+  return cmd_manual(context, all_commands());
+}
+
 }  // namespace
 
 int cmd_spur(Context& context) {
@@ -97,6 +154,7 @@ int cmd_spur(Context& context) {
   if (word == "--version" || word == "-V") return version(context);
   if (word == "--help" || word == "-h") return help(context);
   context.arguments.erase(context.arguments.begin());
+  if (word == "complete-values") return cmd_complete_values(context);  // for shells, not for people
   if (const Command* command = find_command(word)) {
     context.program = word;
     return command->run(context);

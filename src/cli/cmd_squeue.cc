@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <map>
+#include <set>
 
 #include "cli/api_documents.h"
 #include "cli/clusters.h"
@@ -16,6 +18,8 @@
 #include "cli/squeue_columns.h"
 #include "cli/squeue_sort.h"
 #include "cli/squeue_steps.h"
+#include "cli/squeue_watch.h"
+#include "cli/terminal.h"
 #include "cli/users.h"
 #include "text/columns.h"
 #include "text/decimal.h"
@@ -40,6 +44,7 @@ struct Squeue {
   bool no_convert = false, me = false, not_me = false, only_state = false;
   std::optional<std::string> format, long_format, sort, at;
   std::optional<std::uint32_t> iterate;
+  bool watch = false, changes = false;  // changes: as lines, not on a screen
   bool help = false, usage = false, version = false;
   int verbose = 0;
 };
@@ -218,6 +223,7 @@ constexpr Option<Squeue> kOptions[] = {
     {{"states", 't', V, "states", "comma separated list of states to view,\ndefault is pending and running,\n'--states=all' reports all states"}, set_states, "SQUEUE_STATES"},
     {{"user", 'u', V, "user_name(s)", "comma separated list of users to view", "users"}, set_users, "SQUEUE_USERS"},
     {{"verbose", 'v', N, nullptr, "verbosity level"}, set_verbose},
+    {{"watch", 0, N, nullptr, "show the list as it changes, until interrupted;\nwhere it is no terminal, a line for each change"}, flag<&Squeue::watch>},
     {{"version", 'V', N, nullptr, "output version information and exit"}, flag<&Squeue::version>},
     {{"yaml", 0, M, "data_parser", "produce YAML output"}, set_document<DocumentStyle::Kind::Yaml>},
     {{"help", 0, N, nullptr, "show this help message"}, flag<&Squeue::help>},
@@ -236,6 +242,7 @@ constexpr std::string_view kUsage =
 constexpr std::string_view kDefaultFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 constexpr std::string_view kLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
 constexpr std::string_view kStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+constexpr std::string_view kChangeFormat = "%i|%T|%P|%u|%j|%D|%R";  // --watch where it is no terminal
 constexpr std::string_view kStateFormat = "%.18i %.2t";
 
 // "%all" stands for every letter, with bars between.
@@ -254,6 +261,7 @@ text::Format parse_format(const Squeue& options) {
   for (const JobColumn& column : job_columns()) keys.push_back({column.letter, column.name, 20});
   if (options.long_format) return text::parse_long_format(*options.long_format, keys);
   const std::string_view standard = options.only_state  ? kStateFormat
+                                    : options.changes   ? kChangeFormat
                                     : options.start     ? kStartFormat
                                     : options.long_form ? kLongFormat
                                                         : kDefaultFormat;
@@ -295,6 +303,29 @@ void add_by_partition(JobLine line, const Squeue& options, std::vector<JobLine>&
   }
 }
 
+// By the id of the array.
+std::map<std::uint32_t, ArrayProgress> progress_of(const wire::JobTable& table) {
+  std::map<std::uint32_t, ArrayProgress> arrays;
+  for (const model::JobPtr& job : table.jobs) {
+    if (!job->array_job || !job->spec->array) continue;
+    ArrayProgress& array = arrays[job->array_job.value];
+    array.total = job->spec->array->tasks.size();
+    if (job->is_array_rest()) array.waiting += job->array_pending->size();
+    else if (job->state == model::JobState::Pending) ++array.waiting;
+    else if (!model::is_final(job->state)) ++array.running;
+  }
+  return arrays;
+}
+
+// Each array's progress stands on the first of its lines.
+void show_progress(std::vector<JobLine>& lines, const std::map<std::uint32_t, ArrayProgress>& arrays) {
+  std::set<std::uint32_t> shown;
+  for (JobLine& line : lines) {
+    const auto array = arrays.find(line.job->array_job.value);
+    if (array != arrays.end() && shown.insert(array->first).second) line.progress = &array->second;
+  }
+}
+
 std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options, std::size_t longest_array) {
   std::vector<JobLine> lines;
   lines.reserve(table.jobs.size());
@@ -327,7 +358,7 @@ std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options
   return lines;
 }
 
-void print_header(Context& context, const text::Format& format) {
+std::string header_text(const text::Format& format) {
   std::string line;
   for (const text::FormatPiece& piece : format.pieces) {
     const std::size_t start = line.size();
@@ -338,22 +369,37 @@ void print_header(Context& context, const text::Format& format) {
     }
     text::finish_cell(line, start, piece, cut == Cut::Both || cut == Cut::Title);
   }
-  context.out.write(line.append("\n"));
+  return line;
+}
+
+Color color_of(const model::Job& job) {
+  using enum model::JobState;
+  if (job.flags & model::kCompleting) return Color::Cyan;
+  if (job.state == Running) return Color::Green;
+  if (job.state == Pending) return job.priority == 0 ? Color::Dim : Color::Yellow;
+  if (job.state == Suspended) return Color::Blue;
+  return job.state == Completed ? Color::Plain : Color::Red;
+}
+
+void append_line(const text::Format& format, const JobLine& job, Style style, std::string& text) {
+  for (const text::FormatPiece& piece : format.pieces) {
+    const std::size_t start = text.size();
+    Cut cut = Cut::Both;
+    if (piece.column != text::FormatPiece::kText) {
+      text.append(job_columns()[piece.column].value(job));
+      cut = job_columns()[piece.column].cut;
+    }
+    text::finish_cell(text, start, piece, cut == Cut::Both || cut == Cut::Value);
+    if (style.colors && piece.column != text::FormatPiece::kText && job_columns()[piece.column].letter == 'T')
+      text.replace(start, std::string::npos, colored(std::string_view(text).substr(start), color_of(*job.job)));
+  }
 }
 
 void print_lines(Context& context, const text::Format& format, const std::vector<JobLine>& lines) {
   std::string text;
   for (const JobLine& job : lines) {
     text.clear();
-    for (const text::FormatPiece& piece : format.pieces) {
-      const std::size_t start = text.size();
-      Cut cut = Cut::Both;
-      if (piece.column != text::FormatPiece::kText) {
-        text.append(job_columns()[piece.column].value(job));
-        cut = job_columns()[piece.column].cut;
-      }
-      text::finish_cell(text, start, piece, cut == Cut::Both || cut == Cut::Value);
-    }
+    append_line(format, job, context.style, text);
     context.out.write(text.append("\n"));
   }
 }
@@ -374,6 +420,15 @@ int check_nodes(Context& context, Controller& controller, const Squeue& options)
   return 0;
 }
 
+std::size_t longest_array(const Context& context) {
+  const auto given = context.env("SLURM_BITSTR_LEN");
+  return given ? text::parse_decimal32(*given).value_or(64) : 64;
+}
+
+std::string sort_keys(const Squeue& options) {
+  return options.sort.value_or(options.start ? "S" : "P,t,-p");
+}
+
 int show_once(Context& context, Controller& controller, const Squeue& options, const text::Format& format) {
   if (options.long_form || options.iterate) context.out.print("{}\n", date_line(context.now()));
   wire::JobTable table;
@@ -390,22 +445,52 @@ int show_once(Context& context, Controller& controller, const Squeue& options, c
     }
     if (answer) table = *std::move(answer);
   }
-  std::size_t longest = 64;
-  if (const auto given = context.env("SLURM_BITSTR_LEN")) longest = text::parse_decimal32(*given).value_or(64);
-  std::vector<JobLine> lines = lines_of(table, options, longest);
+  std::vector<JobLine> lines = lines_of(table, options, longest_array(context));
   if (options.document) {
     context.out.write(jobs_document(lines, table, *options.document, context));
     return 0;
   }
   print_cluster_line(context, options.clusters, table.cluster_name);
-  if (!options.no_header) print_header(context, format);
-  const std::string keys = options.sort.value_or(options.start ? "S" : "P,t,-p");
-  if (const char bad = sort_lines(lines, keys)) {
+  if (!options.no_header) context.out.write(header_text(format) + "\n");
+  if (const char bad = sort_lines(lines, sort_keys(options))) {
     context.error("Invalid sort specification: {}", bad);
     return 1;
   }
+  const auto arrays = context.style.people ? progress_of(table) : std::map<std::uint32_t, ArrayProgress>{};
+  show_progress(lines, arrays);
   print_lines(context, format, lines);
   return 0;
+}
+
+int watch(Context& context, Controller& controller, const Squeue& options, const text::Format& format) {
+  if (options.iterate || options.document || options.show_steps) {
+    context.error("--watch cannot be used with --iterate, --steps, --json or --yaml");
+    return 1;
+  }
+  std::vector<JobLine> none;
+  if (const char bad = sort_lines(none, sort_keys(options))) {
+    context.error("Invalid sort specification: {}", bad);
+    return 1;
+  }
+  QueueView view{.filter = options.filter,
+                 .any_state = options.filter.states.empty() && !options.filter.all_states,
+                 .header = options.no_header ? std::string() : header_text(format),
+                 .lines = [&](const wire::JobTable& table) {
+                   std::vector<JobLine> lines = lines_of(table, options, longest_array(context));
+                   sort_lines(lines, sort_keys(options));
+                   const auto arrays =
+                       context.style.people ? progress_of(table) : std::map<std::uint32_t, ArrayProgress>{};
+                   show_progress(lines, arrays);
+                   std::vector<QueueLine> shown;
+                   shown.reserve(lines.size());
+                   for (const JobLine& line : lines) {
+                     const std::string part = line_id(line) + (line.partition ? "/" + *line.partition : "");
+                     append_line(format, line, context.style, shown.emplace_back(line.job->id, part, "").text);
+                   }
+                   return shown;
+                 }};
+  if (options.users_given && view.filter.users.empty()) view.filter.users = {Uid(~0u)};  // only names that nobody has
+  return watch_queue(context, controller, view);
 }
 
 int show_steps(Context& context, Controller& controller, const Squeue& options) {
@@ -482,12 +567,13 @@ int cmd_squeue(Context& context) {
   }
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
 
-  if (options.show_steps) {
+  if (options.show_steps && !options.watch) {
     const auto of_steps = context.controller();
     if (of_steps) return show_steps(context, **of_steps, options);
     context.plain("slurm_get_job_steps error: {}", words(of_steps.error()));
     return 1;
   }
+  options.changes = options.watch && !is_terminal(context.out);
   const text::Format format = parse_format(options);
   for (const std::string& unknown : format.unknown) context.error("Invalid job format specification: {}", unknown);
   const auto controller = context.controller();
@@ -497,6 +583,7 @@ int cmd_squeue(Context& context) {
   }
   if (!is_this_cluster(context, **controller, options.clusters)) return 1;
   if (const int status = check_nodes(context, **controller, options); status != 0) return status;
+  if (options.watch) return watch(context, **controller, options, format);
   for (;;) {
     const int status = show_once(context, **controller, options, format);
     if (!options.iterate || status != 0) return status;

@@ -7,11 +7,23 @@ namespace spur::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"sacct", cmd_sacct},     {"sacctmgr", cmd_sacctmgr}, {"salloc", cmd_salloc},   {"sattach", cmd_sattach},
-    {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast},     {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol},
-    {"sdiag", cmd_sdiag},     {"sgather", cmd_sgather},   {"sinfo", cmd_sinfo},     {"sprio", cmd_sprio},
-    {"squeue", cmd_squeue},   {"sreport", cmd_sreport},   {"srun", cmd_srun},       {"sshare", cmd_sshare},
-    {"sstat", cmd_sstat},
+    {"sacct", cmd_sacct, "jobs of the past, from accounting"},
+    {"sacctmgr", cmd_sacctmgr, "accounts, users, QOS and their limits"},
+    {"salloc", cmd_salloc, "hold an allocation while a command runs"},
+    {"sattach", cmd_sattach, "look at the output of a running step"},
+    {"sbatch", cmd_sbatch, "submit a batch script"},
+    {"sbcast", cmd_sbcast, "send a file to the nodes of a job"},
+    {"scancel", cmd_scancel, "end or signal jobs and steps"},
+    {"scontrol", cmd_scontrol, "show and change jobs, nodes, partitions, reservations"},
+    {"sdiag", cmd_sdiag, "what the controller has been doing"},
+    {"sgather", cmd_sgather, "fetch a file from the nodes of a job"},
+    {"sinfo", cmd_sinfo, "show nodes and partitions"},
+    {"sprio", cmd_sprio, "what the priority of waiting jobs is made of"},
+    {"squeue", cmd_squeue, "show jobs"},
+    {"sreport", cmd_sreport, "reports on use, from accounting"},
+    {"srun", cmd_srun, "run a program in parallel"},
+    {"sshare", cmd_sshare, "shares of accounts and users, and what they used"},
+    {"sstat", cmd_sstat, "what running steps use"},
 };
 
 }  // namespace

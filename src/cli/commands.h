@@ -31,12 +31,15 @@ int cmd_sreport(Context& context);
 int cmd_srun(Context& context);
 int cmd_sattach(Context& context);
 int cmd_sstat(Context& context);
+int cmd_top(Context& context);
+int cmd_wait(Context& context);
 // `spur <word> ...`: Slurm's names, the native ones, help and version.
 int cmd_spur(Context& context);
 
 struct Command {
   std::string_view name;
   int (*run)(Context& context);
+  const char* help = nullptr;  // in a few words
 };
 std::span<const Command> slurm_commands();
 // Null for a name that is no command.

@@ -27,6 +27,15 @@ class StepRunner;
 
 inline constexpr std::string_view kSlurmVersion = "25.05.0";  // whose behaviour the commands show
 
+// How the native commands write for people, on a terminal. Slurm's own names never do.
+struct Style {
+  bool people = false;  // plain words instead of Slurm's, and how far arrays are
+  bool colors = false;
+};
+
+// The rows of a command's table of options, for who asks for them instead of running it (see options.h).
+struct OptionsAsked;
+
 struct Context {
   Context(Output& standard_output, Output& standard_error) : out(standard_output), err(standard_error) {}
 
@@ -47,6 +56,9 @@ struct Context {
   std::function<std::unique_ptr<StepRunner>()> make_step_runner;
   std::function<Time()> now;
   std::function<void(seconds)> pause;  // sleeps; between attempts and iterations
+
+  Style style;
+  OptionsAsked* options_asked = nullptr;  // set: the command only says what options it has
 
   int verbosity = 0;   // -v raises it
   bool quiet = false;  // -Q: no informational lines

@@ -32,6 +32,9 @@ class Controller {
   virtual Result<wire::Forecast> will_run(const std::vector<model::JobSpec>& components) = 0;
   virtual Result<wire::JobExplanation> explain(JobId job, std::optional<std::uint32_t> array_task) = 0;
   virtual Result<wire::JobTable> jobs(const wire::JobFilter& filter) = 0;
+  virtual Status watch_jobs(const wire::JobWatch& watch) = 0;
+  // From another thread: a call that waits is to end at its next chance, with TimedOut.
+  virtual void give_up() {}
   virtual Result<wire::ClusterTable> cluster() = 0;
   virtual Result<model::ClusterConfig> config() = 0;
   virtual Result<wire::PingReply> ping(std::size_t controller_number) = 0;

@@ -268,6 +268,12 @@ std::string nodes_or_reason(const model::Job& job, const wire::JobTable& table) 
   return says_why ? fmt::format("({})", reason_text(job)) : job_nodes(job, table);
 }
 
+int exit_status_of(const model::Job& job) {
+  if (job.exit.signal != 0) return 1;
+  if (job.exit.code != 0) return job.exit.code & 0xff;
+  return job.state == model::JobState::Completed ? 0 : 1;
+}
+
 std::string plain_ranges(const IndexSet& set, std::size_t longest) {
   std::string text;
   for (const IndexSet::Range& range : set.ranges()) {

@@ -65,6 +65,10 @@ ShownEnd shown_end(const model::Job& job, Time expected);
 std::string nodes_or_reason(const model::Job& job, const wire::JobTable& table);
 std::string reason_text(const model::Job& job);
 
+// What stands for an ended job where a command waits for it: the script's own exit status, and 1 for every end without
+// one that is no success.
+int exit_status_of(const model::Job& job);
+
 // "0-2,5,7": ranges without strides, as Slurm writes CPU numbers, ranks and tasks. Over `longest` characters (0: no
 // bound) it ends in "...".
 std::string plain_ranges(const IndexSet& set, std::size_t longest = 0);

@@ -39,6 +39,7 @@ class FakeController : public Controller {
   std::map<JobId, wire::JobExplanation> explanations;
   std::map<JobId, wire::JobEventTable> events;
   bool down = false;
+  std::vector<wire::JobChanges> to_tell;  // to watchers
 
   Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
     tokens.push_back(token);
@@ -87,6 +88,15 @@ class FakeController : public Controller {
     }
     answer.unknown_job = !known;
     return answer;
+  }
+  // The jobs of the table, then what the test has to tell; then the time is over.
+  Status watch_jobs(const wire::JobWatch& watch) override {
+    SPUR_ASSIGN(auto table, jobs(watch.filter));
+    wire::JobChanges first{.resync = true, .current = true, .table = std::move(table), .gone = {}};
+    if (!watch.on_changes(first)) return {};
+    for (wire::JobChanges next : to_tell)
+      if (!watch.on_changes(next)) return {};
+    return fail(ErrorCode::TimedOut);
   }
   Result<wire::ClusterTable> cluster() override {
     if (down) return unreachable();

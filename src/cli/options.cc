@@ -96,6 +96,10 @@ void complain(Context& context, int result, std::span<const option> options, con
 
 std::expected<ParsedLine, int> parse_words(Context& context, std::span<const OptionRow> rows,
                                            std::span<const std::string> words, Order order, int bad_option_status) {
+  if (context.options_asked != nullptr) {
+    for (const OptionRow& row : rows) context.options_asked->rows.push_back({row});
+    return std::unexpected(0);
+  }
   const std::vector<option> options = long_options(rows);
   const std::string letters = short_options(rows, order);
   std::vector<std::string> copies(words.begin(), words.end());  // getopt reorders its words

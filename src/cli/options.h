@@ -45,6 +45,16 @@ struct Option {
   const char* env = nullptr;  // a variable that means the same; the command line wins
 };
 
+// What a command has for options. With Context::options_asked the command reads no line: it fills this in and ends.
+struct OptionsAsked {
+  struct Row {
+    OptionRow row;
+    const char* env = nullptr;
+    bool supported = true;
+  };
+  std::vector<Row> rows;
+};
+
 // One option as it stood on the line.
 struct GivenOption {
   std::size_t row = 0;
@@ -107,6 +117,11 @@ template <class Target>
 std::expected<std::vector<std::string>, int> read_line(Context& context, std::span<const Option<Target>> table,
                                                        Target& target, Order order, int bad_option_status) {
   const std::vector<OptionRow> rows = rows_of(table);
+  if (context.options_asked != nullptr) {
+    for (const Option<Target>& option : table)
+      context.options_asked->rows.push_back({option.row, option.env, option.set != nullptr});
+    return std::unexpected(0);
+  }
   auto line = parse_words(context, rows, context.arguments, order, bad_option_status);
   if (!line) return std::unexpected(line.error());
   if (const int status = apply_environment(context, table, target); status != 0) return std::unexpected(status);

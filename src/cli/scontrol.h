@@ -84,6 +84,9 @@ void scontrol_update_partition(Scontrol& run, const KeyValue& entity, const Word
 // Slurm's words for a refused update: somebody else's job or node is "Invalid user id" there.
 std::string words_of_update(const Error& error);
 
+// Those that `scontrol help` lists.
+std::vector<std::string> scontrol_keywords();
+
 // Whether `word` is a beginning of `keyword` (any case) with at least `least` letters.
 bool abbreviates(std::string_view word, std::string_view keyword, std::size_t least);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/job_files.h"
+#include "cli/reason_words.h"
 #include "cli/users.h"
 #include "text/memory_size.h"
 #include "text/time_limit.h"
@@ -306,6 +307,14 @@ std::string wckey(Line l) {
 std::string work_dir(Line l) {
   return or_null(spec(l).work_dir);
 }
+// For people: nodes of a job that has some; else why not, in words, and how far an array is.
+std::string where_or_why(Line l) {
+  std::string text;
+  if (l.progress) text = progress_bar(*l.progress, 10);
+  const std::string why = why_words(*l.job, l.expected_start, l.table->as_of);
+  const std::string rest = why.empty() ? job_nodes(*l.job, *l.table) : why;
+  return text.empty() || rest.empty() ? text + rest : text + " " + rest;
+}
 std::string nothing(Line) {
   return "";
 }
@@ -429,6 +438,7 @@ constexpr JobColumn kColumns[] = {
     {'U', "UserID", "UID", user_id},
     {'u', "UserName", "USER", user},
     {0, "Wait4Switch", "WAIT4SWITCH", switch_wait},
+    {0, "Why", "WHERE, OR WHY NOT", where_or_why},
     {'w', "WCKey", "WCKEY", wckey},
     {'Z', "WorkDir", "WORK_DIR", work_dir},
 };
@@ -448,6 +458,20 @@ const JobColumn* find_job_column(std::string_view name) {
   const auto found = std::ranges::find_if(
       kColumns, [&](const JobColumn& column) { return text::equal_ignoring_case(column.name, name); });
   return found == std::end(kColumns) ? nullptr : found;
+}
+
+std::string progress_bar(const ArrayProgress& progress, std::size_t width) {
+  if (progress.total == 0) return {};
+  const std::uint64_t ended = progress.total - std::min(progress.total, progress.waiting + progress.running);
+  const auto cells = [&](std::uint64_t tasks) { return static_cast<std::size_t>(tasks * width / progress.total); };
+  std::size_t done = cells(ended), runs = cells(progress.running);
+  // What there is, is seen.
+  if (progress.running > 0 && runs == 0) runs = 1;
+  if (progress.waiting > 0 && done + runs >= width) (done > 1 ? done : runs) -= 1;
+  if (progress.waiting == 0 && progress.running > 0) done = width - runs;
+  const std::size_t rest = width - std::min(width, done + runs);
+  return fmt::format("[{}{}{}] {}/{}", std::string(done, '#'), std::string(runs, '>'), std::string(rest, '.'), ended,
+                     progress.total);
 }
 
 std::string line_id(const JobLine& line) {

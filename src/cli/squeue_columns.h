@@ -13,6 +13,13 @@
 
 namespace spur::cli {
 
+// How far an array is, as far as its jobs are in the list.
+struct ArrayProgress {
+  std::uint64_t total = 0, waiting = 0, running = 0;  // the rest has ended
+};
+// "#####>>>..... 40%": what has ended, runs and waits.
+std::string progress_bar(const ArrayProgress& progress, std::size_t width);
+
 // One line of squeue: a job record, or one task of an array's rest (-r).
 struct JobLine {
   const model::Job* job = nullptr;
@@ -24,6 +31,7 @@ struct JobLine {
   const std::string* partition = nullptr;      // -P: the one of several that the line is about; null: all
   bool convert = true;                         // units of memory may change (not with --noconvert)
   std::size_t longest_array = 64;              // SLURM_BITSTR_LEN
+  const ArrayProgress* progress = nullptr;     // on one line of each array, where it is wanted
 };
 
 // What is shortened to the width that a format gives. Slurm cuts all but spans of time, and some titles.

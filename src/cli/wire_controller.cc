@@ -2,13 +2,15 @@
 // The interface of controller.h over wire::ControllerClient: one line a call, no logic.
 #include "cli/controller.h"
 
+#include <atomic>
+
 namespace spur::cli {
 namespace {
 
 class WireController final : public Controller {
  public:
   WireController(wire::ClientOptions options, SrunDefaults defaults)
-      : client_(std::move(options)), defaults_(std::move(defaults)) {}
+      : client_(may_give_up(std::move(options))), defaults_(std::move(defaults)) {}
   SrunDefaults srun_defaults() const override { return defaults_; }
 
   Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
@@ -25,6 +27,8 @@ class WireController final : public Controller {
     return client_.job_events(target);
   }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override { return client_.jobs(filter); }
+  Status watch_jobs(const wire::JobWatch& watch) override { return client_.watch_jobs(watch); }
+  void give_up() override { *given_up_ = true; }
   Result<wire::ClusterTable> cluster() override { return client_.cluster(); }
   Result<model::ClusterConfig> config() override { return client_.config(); }
   Result<wire::PingReply> ping(std::size_t number) override { return client_.ping(number); }
@@ -96,6 +100,13 @@ class WireController final : public Controller {
 
  private:
   static constexpr Duration kAgentTimeout = seconds(10);
+  wire::ClientOptions may_give_up(wire::ClientOptions options) {
+    options.interrupted = [given_up = given_up_, before = std::move(options.interrupted)] {
+      return *given_up || (before && before());
+    };
+    return options;
+  }
+  const std::shared_ptr<std::atomic<bool>> given_up_ = std::make_shared<std::atomic<bool>>(false);
   wire::ControllerClient client_;
   SrunDefaults defaults_;
 };

@@ -16,6 +16,8 @@ constexpr std::array kTable = {
     Row{"GetCluster", Rule::Authenticated, Where::Any},
     Row{"GetConfig", Rule::Authenticated, Where::Any},
     Row{"WaitJob", Rule::Authenticated},
+    // As ListJobs; of the leader, which hears of everything first.
+    Row{"WatchJobs", Rule::Authenticated},
     Row{"CancelJob", Rule::OwnerOrAdmin},
     Row{"HoldJob", Rule::OwnerOrAdmin},
     Row{"ReleaseJob", Rule::OwnerOrAdmin},

@@ -214,6 +214,22 @@ void ControllerCalls::explain_job(const Caller&, const v1::ExplainJobRequest& re
 
 // ---- looking
 
+Status ControllerCalls::watch_jobs(const Caller& caller, const v1::WatchJobsRequest& request,
+                                   std::shared_ptr<WatchSink> sink) {
+  if (!options_.watches) return fail(ErrorCode::NotSupported, "this controller does not let jobs be watched");
+  JobWatches::Wish wish{.caller = caller, .filter = {}, .expected_starts = request.expected_starts()};
+  SPUR_TRY(wire::from_proto(request.filter(), &wish.filter));
+  if (wish.filter.hide && !caller.is_admin())
+    wish.hidden = [this, uid = caller.uid, gid = caller.gid](const model::View& view) {
+      return hidden_partitions(view, uid, gid, options_.groups_of);
+    };
+  return options_.watches->add(std::move(wish), std::move(sink));
+}
+
+void ControllerCalls::read(std::function<void()> work) {
+  options_.readers ? options_.readers->post(std::move(work)) : work();
+}
+
 void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest& request,
                                   Answer<v1::GetClusterReply> answer) {
   look(request.at_us(), refusal(answer), [answer](const std::shared_ptr<const Picture>& picture, Time) {

@@ -11,8 +11,10 @@
 #include <string>
 
 #include "ctld/core_thread.h"
+#include "ctld/job_watches.h"
 #include "ctld/list_jobs.h"
 #include "ctld/partition_access.h"
+#include "ctld/readers.h"
 #include "ctld/reservation_request.h"
 #include "spur/v1/controller.pb.h"
 
@@ -44,6 +46,9 @@ class ControllerCalls {
     History* history = nullptr;  // null: none is kept
     // For ages of jobs; empty: the stamp of the last change.
     std::function<Time()> now{};
+    Readers* readers = nullptr;      // who puts large answers together; null: whoever asks
+    JobWatches* watches = nullptr;   // null: WatchJobs is refused
+    UserJobs* user_jobs = nullptr;   // null: all jobs are looked at
   };
   ControllerCalls(CoreThread& core, Options options);
 
@@ -93,6 +98,13 @@ class ControllerCalls {
   // The one call with many answers; the caller pulls them. The request need not live any longer.
   void list_jobs(const Caller&, const v1::ListJobsRequest&, Answer<std::shared_ptr<JobChunks>>);
   void job_events(const Caller&, const v1::JobEventsRequest&, Answer<v1::JobEventsReply>);
+  // The one that does not end by itself.
+  Status watch_jobs(const Caller&, const v1::WatchJobsRequest&, std::shared_ptr<WatchSink> sink);
+  void wake_watches() {
+    if (options_.watches) options_.watches->wake();
+  }
+  // Runs something that only looks where it holds nothing up.
+  void read(std::function<void()> work);
 
   std::shared_ptr<const Picture> picture() const { return core_.picture(); }
   // NotLeader, or Unreachable where nobody leads, for calls that another controller has to answer. `consistent`: the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ctld/authorization.h"
+#include "ctld/grpc_watch.h"
 #include "ctld/rpc_status.h"
 
 namespace spur::ctld {
@@ -14,23 +15,36 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Unary = grpc::ServerUnaryReactor;
 
+// A list in pieces, put together where it holds nothing up. Which jobs are meant is found there, too.
 class ListReactor final : public grpc::ServerWriteReactor<v1::JobChunk> {
  public:
+  explicit ListReactor(ControllerCalls& calls) : calls_(calls) {}
   void begin(std::shared_ptr<JobChunks> chunks) {
     chunks_ = std::move(chunks);
-    write();
+    next();
   }
   void refuse(grpc::Status status) { Finish(std::move(status)); }
-  void OnWriteDone(bool ok) override { ok ? write() : Finish(grpc::Status::CANCELLED); }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    calls_.read([this] { next(); });
+  }
   void OnDone() override { delete this; }
 
  private:
-  void write() {
+  void next() {
     chunk_.Clear();
     chunks_->next(&chunk_) ? StartWrite(&chunk_) : Finish(grpc::Status::OK);
   }
+  ControllerCalls& calls_;
   std::shared_ptr<JobChunks> chunks_;
   v1::JobChunk chunk_;
+};
+
+template <class Message>
+class Refused final : public grpc::ServerWriteReactor<Message> {
+ public:
+  explicit Refused(grpc::Status status) { this->Finish(std::move(status)); }
+  void OnDone() override { delete this; }
 };
 
 // Waits for a job; the client may give up first. Whoever comes first finishes the call.
@@ -79,12 +93,22 @@ Unary* ControllerService::unary(Context* context, std::string_view method, const
 
 grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* context,
                                                                     const v1::ListJobsRequest* request) {
-  auto* reactor = new ListReactor();
+  auto* reactor = new ListReactor(calls_);
   auto caller = admit(context, "ListJobs");
   if (!caller) return reactor->refuse(rpc_status(context, caller.error())), reactor;
   calls_.list_jobs(*caller, *request, [reactor, context](Result<std::shared_ptr<JobChunks>> chunks) {
     chunks ? reactor->begin(*std::move(chunks)) : reactor->refuse(rpc_status(context, chunks.error()));
   });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::JobChanges>* ControllerService::WatchJobs(Context* context,
+                                                                       const v1::WatchJobsRequest* request) {
+  auto caller = admit(context, "WatchJobs");
+  if (!caller) return new Refused<v1::JobChanges>(rpc_status(context, caller.error()));
+  auto sink = std::make_shared<GrpcWatch>(context, [this] { calls_.wake_watches(); });
+  auto* reactor = sink->reactor();
+  if (auto added = calls_.watch_jobs(*caller, *request, sink); !added) sink->end(added);
   return reactor;
 }
 

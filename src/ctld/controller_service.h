@@ -21,6 +21,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* WillRun(Context*, const v1::WillRunRequest*, v1::WillRunReply*) override;
   Unary* ExplainJob(Context*, const v1::ExplainJobRequest*, v1::ExplainJobReply*) override;
   grpc::ServerWriteReactor<v1::JobChunk>* ListJobs(Context*, const v1::ListJobsRequest*) override;
+  grpc::ServerWriteReactor<v1::JobChanges>* WatchJobs(Context*, const v1::WatchJobsRequest*) override;
   Unary* GetCluster(Context*, const v1::GetClusterRequest*, v1::GetClusterReply*) override;
   Unary* GetConfig(Context*, const v1::GetConfigRequest*, v1::GetConfigReply*) override;
   Unary* Ping(Context*, const v1::PingRequest*, v1::PingReply*) override;

@@ -54,8 +54,11 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .in_background = [this](std::function<void()> f) { background_.post(std::move(f)); },
       .publish =
           [this](std::shared_ptr<const Picture> picture) {
-            std::lock_guard lock(picture_mutex_);
-            picture_.swap(picture);
+            {
+              std::lock_guard lock(picture_mutex_);
+              picture_.swap(picture);
+            }
+            if (doors_.on_publish) doors_.on_publish();
           },
       .request_plan =
           [this](std::shared_ptr<const Picture> picture, Time now, PlanKind kind) {

@@ -32,6 +32,7 @@ class CoreThread {
     // This controller leads from now on, or leads no more; on the core thread.
     std::function<void(const state::Cluster&)> on_lead = {};
     std::function<void()> on_step_down = {};
+    std::function<void()> on_publish = {};    // there is a new picture; on the core thread
     Statistics* statistics = nullptr;         // null: nothing is counted
     std::string host = {};  // the name of this one
     Duration batch_sched_delay = seconds(3);

@@ -45,11 +45,12 @@ v1::JobEventsReply told(const History::JobEvents& found) {
 }  // namespace
 
 void ControllerCalls::look(std::int64_t at_us, std::function<void(const Error&)> refuse, Look use) {
-  if (at_us == 0) {
-    auto picture = core_.picture();
-    const Time present = now(picture->view);
-    return use(std::move(picture), present);
-  }
+  if (at_us == 0)
+    return read([this, use = std::move(use)] {
+      auto picture = core_.picture();
+      const Time present = now(picture->view);
+      use(std::move(picture), present);
+    });
   if (!options_.history) return refuse(no_history().error());
   const Time then = from_micros(at_us);
   options_.history->at(then, [then, refuse = std::move(refuse), use = std::move(use)](auto picture) {
@@ -61,7 +62,9 @@ void ControllerCalls::list_jobs(const Caller& caller, const v1::ListJobsRequest&
                                 Answer<std::shared_ptr<JobChunks>> answer) {
   auto filter = std::make_shared<wire::JobFilter>();
   if (auto ok = wire::from_proto(request, filter.get()); !ok) return answer(std::unexpected(std::move(ok.error())));
-  const auto list = [this, caller, filter, answer](std::shared_ptr<const Picture> picture, Time at) {
+  // What is known of each user's jobs is of the present.
+  UserJobs* const user_jobs = request.at_us() == 0 ? options_.user_jobs : nullptr;
+  const auto list = [this, caller, filter, answer, user_jobs](std::shared_ptr<const Picture> picture, Time at) {
     if (filter->hide && !caller.is_admin()) {
       filter->hidden = hidden_partitions(picture->view, caller.uid, caller.gid, options_.groups_of);
       // What is hidden now stays hidden, whatever it was then.
@@ -70,7 +73,7 @@ void ControllerCalls::list_jobs(const Caller& caller, const v1::ListJobsRequest&
         std::ranges::move(hidden_partitions(present->view, caller.uid, caller.gid, options_.groups_of),
                           std::back_inserter(filter->hidden));
     }
-    answer(std::make_shared<JobChunks>(std::move(picture), *filter, caller, at));
+    answer(std::make_shared<JobChunks>(std::move(picture), *filter, caller, at, user_jobs));
   };
   look(request.at_us(), refusal(answer), list);
 }

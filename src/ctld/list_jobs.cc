@@ -7,6 +7,7 @@
 
 #include "ctld/authorization.h"
 #include "model/preemption.h"
+#include "state/job_target.h"
 #include "wire/job_list_codec.h"
 #include "wire/spec_codec.h"
 
@@ -74,44 +75,74 @@ void add_target(const model::View& view, const state::JobTarget& target,
 
 }  // namespace
 
-std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown) {
-  std::set<std::uint32_t> nodes;
-  for (const auto& name : filter.nodes)
-    if (const auto* node = model::find_node(view, name)) nodes.insert(node->index.value);
+JobPick::JobPick(const model::View& view, wire::JobFilter filter) : filter_(std::move(filter)) {
+  for (const auto& name : filter_.nodes)
+    if (const auto* node = model::find_node(view, name)) nodes_.insert(node->index.value);
+}
+
+bool JobPick::is_asked_for(const model::Job& job) const {
+  return filter_.jobs.empty() ||
+         std::ranges::any_of(filter_.jobs, [&](const auto& target) { return state::means(target, job); });
+}
+
+bool JobPick::matches(const model::Job& job) const {
+  return state_matches(job, filter_) && is_asked_for(job) && !is_hidden(job, filter_.hidden) &&
+         ctld::matches(filter_.users, job.spec->uid) && partition_matches(job, filter_.partitions) &&
+         ctld::matches(filter_.accounts, job.spec->account) && ctld::matches(filter_.names, job.spec->name) &&
+         node_matches(job, nodes_, !filter_.nodes.empty());
+}
+
+std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown,
+                                       UserJobs* users) {
+  const JobPick pick(view, filter);
   std::vector<model::JobPtr> out;
-  const auto consider = [&](const model::JobPtr& job) {
-    if (state_matches(*job, filter) && !is_hidden(*job, filter.hidden) && matches(filter.users, job->spec->uid) &&
-        partition_matches(*job, filter.partitions) && matches(filter.accounts, job->spec->account) &&
-        matches(filter.names, job->spec->name) && node_matches(*job, nodes, !filter.nodes.empty()))
-      out.push_back(job);
+  const auto consider = [&](std::uint32_t, const model::JobPtr& job) {
+    if (pick.matches(*job)) out.push_back(job);
   };
   *unknown = false;
   if (!filter.jobs.empty()) {
     std::map<std::uint32_t, model::JobPtr> wanted;
     for (const auto& target : filter.jobs) add_target(view, target, wanted);
     *unknown = wanted.empty();
-    for (const auto& [id, job] : wanted) consider(job);
+    for (const auto& [id, job] : wanted) consider(id, job);
+  } else if (users && filter.users.size() == 1) {
+    users->of(view, filter.users.front()).for_each(consider);
   } else {
-    view.jobs.for_each([&](std::uint32_t, const model::JobPtr& job) { consider(job); });
+    view.jobs.for_each(consider);
   }
   return out;
 }
 
-JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
-                     Time now)
+JobChunks::JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script)
     : picture_(std::move(picture)),
       now_(is_set(now) ? now : picture_->view.as_of),
       caller_(std::move(caller)),
-      with_script_(filter.with_script),
-      jobs_(select_jobs(picture_->view, filter, &unknown_)),
-      specs_([this](const model::JobSpec& spec) {
-        // Texts are large, and only the owner's business; who did not ask for them does not get them.
-        const bool whole = with_script_ && (caller_.is_admin() || caller_.uid == spec.uid);
-        if (whole)
-          wire::to_proto(spec, chunk_->add_specs());
-        else
-          wire::listed_to_proto(spec, chunk_->add_specs());
-      }) {}
+      with_script_(with_script) {}
+
+std::uint32_t JobChunks::number_of(const wire::SpecPtr& spec, v1::JobChunk* chunk) {
+  if (spec == last_spec_) return last_number_;
+  last_spec_ = spec;
+  // Texts are large, and only the owner's business; who did not ask for them does not get them.
+  const bool whole = with_script_ && (caller_.is_admin() || caller_.uid == spec->uid);
+  v1::JobSpec* sent = chunk->add_specs();
+  whole ? wire::to_proto(*spec, sent) : wire::listed_to_proto(*spec, sent);
+  const auto [known, fresh] =
+      specs_.try_emplace(sent->SerializeAsString(), static_cast<std::uint32_t>(specs_.size() + 1));
+  if (!fresh) chunk->mutable_specs()->RemoveLast();
+  return last_number_ = known->second;
+}
+
+JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
+                     Time now, UserJobs* users)
+    : JobChunks(std::move(picture), std::move(caller), now, filter.with_script) {
+  jobs_ = select_jobs(picture_->view, filter, &unknown_, users);
+}
+
+JobChunks::JobChunks(std::shared_ptr<const Picture> picture, std::vector<model::JobPtr> jobs, model::Caller caller,
+                     Time now)
+    : JobChunks(std::move(picture), std::move(caller), now, false) {
+  jobs_ = std::move(jobs);
+}
 
 void JobChunks::name_nodes(const model::Job& job, v1::JobChunk* chunk) {
   const auto name = [&](NodeIndex index) {
@@ -129,7 +160,6 @@ void JobChunks::name_nodes(const model::Job& job, v1::JobChunk* chunk) {
 
 bool JobChunks::next(v1::JobChunk* chunk) {
   if (at_ == jobs_.size() && !first_) return false;
-  chunk_ = chunk;
   if (std::exchange(first_, false)) {
     chunk->set_as_of_us(to_micros(now_));  // what runs has run until now
     chunk->set_cluster_name(picture_->view.config->cluster_name);
@@ -148,7 +178,7 @@ bool JobChunks::next(v1::JobChunk* chunk) {
       // What runs or has run keeps what it had when it began.
       out->set_priority(scale_->priority(job, is_set(job.started) ? job.started : now_));
     }
-    out->set_spec_ref(specs_.number_of(job.spec));
+    out->set_spec_ref(number_of(job.spec, chunk));
     const auto start = expected.find(job.id);
     chunk->add_expected_starts_us(start == expected.end() ? 0 : to_micros(start->second.start));
     if (start != expected.end() && job.state == model::JobState::Pending) {

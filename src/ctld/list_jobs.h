@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ctld/controller.h"
+#include "ctld/user_jobs.h"
 #include "model/caller.h"
 #include "sched/priority.h"
 #include "spur/v1/controller.pb.h"
@@ -16,17 +19,37 @@
 
 namespace spur::ctld {
 
-// In ascending order of ids. *unknown: ids were asked for and none of them exists.
-std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown);
+// Whether a job is what a filter means. For views that have the same nodes as the one it was made with.
+class JobPick {
+ public:
+  JobPick(const model::View& view, wire::JobFilter filter);
+  bool matches(const model::Job& job) const;
+  const wire::JobFilter& filter() const { return filter_; }
+
+ private:
+  bool is_asked_for(const model::Job& job) const;
+  wire::JobFilter filter_;
+  std::set<std::uint32_t> nodes_;
+};
+
+// In ascending order of ids. *unknown: ids were asked for and none of them exists. `users`, where given, has the jobs
+// of the filter's users; else all jobs are looked at.
+std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown,
+                                       UserJobs* users = nullptr);
 
 class JobChunks {
  public:
   JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
-            Time now = {});  // for ages; not set: the picture's stamp
+            Time now = {},  // for ages; not set: the picture's stamp
+            UserJobs* users = nullptr);
+  // Of these jobs, as they are in the picture.
+  JobChunks(std::shared_ptr<const Picture> picture, std::vector<model::JobPtr> jobs, model::Caller caller, Time now);
   // Fills the next chunk; false when there is none. The first call always fills one.
   bool next(v1::JobChunk* chunk);
+  bool at_end() const { return at_ == jobs_.size() && !first_; }
 
  private:
+  JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script);
   void name_nodes(const model::Job& job, v1::JobChunk* chunk);
   std::shared_ptr<const Picture> picture_;
   Time now_;
@@ -36,8 +59,11 @@ class JobChunks {
   std::vector<model::JobPtr> jobs_;
   std::size_t at_ = 0;
   std::set<std::uint32_t> named_;
-  v1::JobChunk* chunk_ = nullptr;  // where the spec writer's callback puts a new specification
-  wire::SpecWriter specs_;
+  // Specifications that were sent, by what they say: most jobs of a long queue say the same as others.
+  std::uint32_t number_of(const wire::SpecPtr& spec, v1::JobChunk* chunk);
+  std::unordered_map<std::string, std::uint32_t> specs_;
+  wire::SpecPtr last_spec_;
+  std::uint32_t last_number_ = 0;
 };
 
 }  // namespace spur::ctld

@@ -89,6 +89,22 @@ constexpr std::array kRows{
     row<v1::WaitJobRequest, v1::WaitJobReply, &ControllerCalls::wait_job>("WaitJob"),
 };
 
+class LocalWatch final : public WatchSink {
+ public:
+  explicit LocalWatch(ReplyPtr reply) : reply_(std::move(reply)) {}
+  bool gone() const override { return reply_->gone(); }
+  bool drained() const override { return reply_->drained(); }
+  void send(const v1::JobChanges& changes) override {
+    std::string bytes;
+    wire::append_local_message(changes.SerializeAsString(), &bytes);
+    reply_->send(bytes);
+  }
+  void end(const Status& status) override { ctld::end(*reply_, status); }
+
+ private:
+  ReplyPtr reply_;
+};
+
 }  // namespace
 
 void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<LocalReply> reply) {
@@ -99,6 +115,7 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
   if (auto allowed = authorize(request->method, *caller); !allowed) return end(*reply, allowed);
   if (auto role = calls_.check_role(request->method, false); !role) return end(*reply, role);
   if (request->method == "ListJobs") return list_jobs(*caller, request->message, std::move(reply));
+  if (request->method == "WatchJobs") return watch_jobs(*caller, request->message, reply);
   const auto row =
       std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == request->method; });
   if (row == kRows.end())
@@ -119,6 +136,13 @@ void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message
       return more;
     });
   });
+}
+
+void LocalCalls::watch_jobs(const model::Caller& caller, std::string_view message, const ReplyPtr& reply) {
+  const auto request = parse<v1::WatchJobsRequest>(message);
+  if (!request) return end(*reply, std::unexpected(request.error()));
+  if (auto added = calls_.watch_jobs(caller, **request, std::make_shared<LocalWatch>(reply)); !added)
+    end(*reply, added);
 }
 
 }  // namespace spur::ctld

@@ -19,7 +19,11 @@ class LocalReply {
   virtual ~LocalReply() = default;
   // The last bytes of the answer.
   virtual void send_last(std::string_view bytes) = 0;
-  // `more` is pulled as fast as the caller reads, until it returns false.
+  // Bytes with more to come, and whether all of them are out, or the caller is gone.
+  virtual void send(std::string_view bytes) = 0;
+  virtual bool drained() const = 0;
+  virtual bool gone() const = 0;
+  // `more` is pulled as fast as the caller reads, until it returns false; on the controller's readers.
   virtual void stream(std::function<bool(std::string*)> more) = 0;
 };
 
@@ -31,6 +35,7 @@ class LocalCalls {
 
  private:
   void list_jobs(const model::Caller& caller, std::string_view message, std::shared_ptr<LocalReply> reply);
+  void watch_jobs(const model::Caller& caller, std::string_view message, const std::shared_ptr<LocalReply>& reply);
   ControllerCalls& calls_;
   const Identify& identify_;
 };

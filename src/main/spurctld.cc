@@ -28,6 +28,7 @@
 #include "main/controller_group.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
+#include "main/line_reply.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
 #include "os/controller_hooks.h"
@@ -43,6 +44,7 @@
 #include "os/sqlite_journal.h"
 #include "os/state_directory.h"
 #include "os/system_clock.h"
+#include "os/thread_priority.h"
 #include "spur/v1/types.pb.h"
 #include "wire/accounts_codec.h"
 #include "wire/local_call.h"
@@ -101,19 +103,6 @@ std::string needs_restart(const config::Loaded& now, const config::Loaded& fresh
   compare("the pid file", config::controller_pid_file(now.daemon), config::controller_pid_file(fresh.daemon));
   return out;
 }
-
-class LineReply final : public ctld::LocalReply {
- public:
-  explicit LineReply(std::shared_ptr<os::LocalSocket::Line> line) : line_(std::move(line)) {}
-  void send_last(std::string_view bytes) override {
-    line_->send(bytes);
-    line_->finish();
-  }
-  void stream(std::function<bool(std::string*)> more) override { line_->stream(std::move(more)); }
-
- private:
-  std::shared_ptr<os::LocalSocket::Line> line_;
-};
 
 class Spurctld {
  public:
@@ -190,10 +179,12 @@ class Spurctld {
   void stop() {
     log_.info("stopping");
     if (group_) group_->retire();
+    watches_.stop();
     auth_.reset();
     local_.reset();
     links_.close();
     server_->stop(std::chrono::seconds(1));
+    readers_.stop();  // nobody asks any more
     if (outbox_) outbox_->stop();  // it speaks to the core
     core_->stop();
     if (history_) history_->stop();
@@ -369,6 +360,7 @@ class Spurctld {
                                       [this] {
                                         if (outbox_) outbox_->follow();
                                       },
+                                  .on_publish = [this] { watches_.wake(); },
                                   .statistics = &statistics_,
                                   .host = short_hostname(),
                                   .batch_sched_delay = loaded_.daemon.batch_sched_delay,
@@ -501,7 +493,10 @@ class Spurctld {
                                        .groups_of = os::group_names_of,
                                        .following = following(),
                                        .history = history_.get(),
-                                       .now = [this] { return clock_.now(); }});
+                                       .now = [this] { return clock_.now(); },
+                                       .readers = &readers_,
+                                       .watches = &watches_,
+                                       .user_jobs = &user_jobs_});
     service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
     agent_service_ = std::make_unique<ctld::AgentLinks::Service>(
@@ -527,11 +522,12 @@ class Spurctld {
                             [this](std::string request, std::shared_ptr<os::LocalSocket::Line> line) {
                               const auto peer = line->peer();
                               local_calls_->take(peer.uid, peer.gid, std::move(request),
-                                                 std::make_shared<LineReply>(std::move(line)));
+                                                 std::make_shared<LineReply>(std::move(line), readers_));
                             },
                             clock_));
     SPUR_ASSIGN(auth_,
                 os::AuthSocket::open({.path = config::auth_socket(daemon), .may_attest = {}}, *signer_, clock_));
+    watches_.start(os::give_way);
     return {};
   }
 
@@ -569,6 +565,12 @@ class Spurctld {
   std::unique_ptr<ctld::AcctOutbox> outbox_;
   std::unique_ptr<os::HistoryFile> history_file_;
   std::unique_ptr<ctld::History> history_;
+  ctld::UserJobs user_jobs_;
+  ctld::Readers readers_{2, os::give_way};
+  ctld::JobWatches watches_{{.picture = [this] { return core_->picture(); },
+                             .now = [this] { return clock_.now(); },
+                             .clock = clock_,
+                             .every_minute = [this] { user_jobs_.forget_unused(); }}};
   std::unique_ptr<ctld::CoreThread> core_;
   std::unique_ptr<ctld::Identify> identify_;
   std::unique_ptr<ctld::ControllerCalls> calls_;

@@ -32,7 +32,7 @@ class LocalSocket {
   };
 
   // The way back to one caller. All functions from any thread; what is sent to somebody who is gone is dropped.
-  class Line {
+  class Line : public std::enable_shared_from_this<Line> {
    public:
     Line(UniqueFd fd, int epoll, Peer peer, io::Clock& clock, Duration stall_limit)
         : peer_(peer), clock_(clock), stall_limit_(stall_limit), epoll_(epoll), fd_(std::move(fd)) {}
@@ -40,16 +40,20 @@ class LocalSocket {
     void send(std::string_view bytes);
     // Closes the connection when all that was sent is out.
     void finish();
-    // `more` is asked for bytes each time all that was sent is out, on the socket's thread or this one; false: that
-    // was all, and the connection is closed behind it.
-    void stream(std::function<bool(std::string*)> more);
+    // `more` is asked for bytes each time all that was sent is out; false: that was all, and the connection is closed
+    // behind it. It is called by a function that is handed to `run`, one at a time; without `run` on the socket's
+    // thread or this one.
+    using Run = std::function<void(std::function<void()>)>;
+    void stream(std::function<bool(std::string*)> more, Run run = {});
     bool gone() const;
+    bool drained() const;  // all that was sent is out
 
    private:
     friend class LocalSocket;
     void push();     // with the mutex held
     void hang_up();  // with the mutex held
     void drop();
+    void pull();
     const Peer peer_;
     io::Clock& clock_;
     const Duration stall_limit_;
@@ -61,6 +65,8 @@ class LocalSocket {
     bool finished_ = false;  // nothing more will be sent
     bool over_ = false;      // and all of it is out, or he is gone
     std::function<bool(std::string*)> more_;
+    Run run_;               // who calls more_; empty: whoever is here
+    bool pulling_ = false;  // he has been asked to
     Duration stalled_until_ = Duration::max();  // when a caller that does not read is dropped
   };
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -41,11 +42,38 @@ void LocalSocket::Line::finish() {
   if (fd_) push();
 }
 
-void LocalSocket::Line::stream(std::function<bool(std::string*)> more) {
+void LocalSocket::Line::stream(std::function<bool(std::string*)> more, Run run) {
   const std::lock_guard lock(mutex_);
   if (!fd_) return;
   more_ = std::move(more);
+  run_ = std::move(run);
   push();
+}
+
+// Nobody waits for the lock while the next piece is put together.
+void LocalSocket::Line::pull() {
+  std::function<bool(std::string*)> more;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!more_) return;
+    more = std::move(more_);
+  }
+  std::string piece;
+  const bool go_on = more(&piece);
+  const std::lock_guard lock(mutex_);
+  pulling_ = false;
+  if (!fd_) return;
+  out_ += piece;
+  if (go_on)
+    more_ = std::move(more);
+  else
+    finished_ = true;
+  push();
+}
+
+bool LocalSocket::Line::drained() const {
+  const std::lock_guard lock(mutex_);
+  return out_.empty();
 }
 
 bool LocalSocket::Line::gone() const {
@@ -74,6 +102,10 @@ void LocalSocket::Line::push() {
     out_.clear();
     sent_ = 0;
     if (!more_) break;
+    if (run_) {
+      if (!std::exchange(pulling_, true)) run_([self = shared_from_this()] { self->pull(); });
+      return;
+    }
     // One piece at a time: a long answer must not hold up the other callers of this thread.
     if (pulled) {
       if (!watch(epoll_, fd_.get(), EPOLL_CTL_MOD, EPOLLOUT)) hang_up();

@@ -3,172 +3,23 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/arena.h>
-#include <time.h>
 
 #include <algorithm>
 
 #include "spur/v1/controller.pb.h"
-#include "spur/v1/credential.pb.h"
 #include "wire/accounts_codec.h"
 #include "wire/config_codec.h"
-#include "wire/credential_client.h"
+#include "wire/controller_channel.h"
 #include "wire/error_map.h"
 #include "wire/fields.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
 #include "wire/job_list_codec.h"
-#include "wire/lean_channel.h"
-#include "wire/local_channel.h"
 #include "wire/node_codec.h"
 #include "wire/reservation_codec.h"
 #include "wire/spec_codec.h"
 
 namespace spur::wire {
-namespace {
-
-constexpr std::uint16_t kControllerPort = 6817;
-constexpr Duration kCredentialTimeout = std::chrono::seconds(10);
-constexpr Duration kPingTimeout = std::chrono::seconds(10);
-constexpr Duration kCredentialLife = std::chrono::seconds(60);  // where it does not say when it expires
-constexpr Duration kCredentialMargin = std::chrono::seconds(5);
-// WaitJob is asked anew this often; between attempts to reach a controller that is away we sleep up to a second.
-constexpr Duration kWaitSlice = std::chrono::seconds(60);
-// With several controllers: how long one may take to begin its answer before the next is asked (twice as long in each
-// round), how long to wait between rounds while none leads, and how often WaitJob is asked anew.
-constexpr Duration kPatience = std::chrono::milliseconds(450), kLongestPatience = std::chrono::seconds(20);
-constexpr Duration kFirstRound = std::chrono::milliseconds(20), kLastRound = std::chrono::milliseconds(50);
-constexpr Duration kSharedWaitSlice = std::chrono::seconds(5);
-constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;
-
-std::string path_of(std::string_view method) {
-  return fmt::format("/spur.v1.Controller/{}", method);
-}
-
-}  // namespace
-
-struct ControllerClient::Channel {
-  explicit Channel(ClientOptions given)
-      : options(std::move(given)), local(options.local_socket), lean(options.controllers, kControllerPort) {
-    local.interrupted = lean.interrupted = options.interrupted;
-  }
-
-  // Whether there is a choice of controllers; a socket is another way to one of them.
-  bool several() const {
-    return std::ranges::count_if(options.controllers, [](const auto& c) { return !c.starts_with("unix:"); }) > 1;
-  }
-
-  // Of several sockets the first that gives one: a daemon may be away where another is not.
-  Result<std::string> first_credential() const {
-    const Duration timeout = std::min(options.timeout, kCredentialTimeout);
-    const std::string& all = options.auth_socket;
-    for (std::size_t from = 0;;) {
-      const std::size_t end = std::min(all.find(':', from), all.size());
-      const bool last = end == all.size();
-      auto got =
-          ask_credential(all.substr(from, end - from), "controller", last ? timeout : std::min(timeout, kPatience));
-      if (got || last) return got;
-      from = end + 1;
-    }
-  }
-
-  // Asked for at the first call, and again only when it is about to expire (a long wait). A refusal is remembered:
-  // asking once more would not help.
-  Status renew_credential() {
-    const Time now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-    if (credential && (*credential ? now < renew_at : credential->error().code == ErrorCode::Unauthenticated))
-      return {};
-    credential = first_credential();
-    if (!*credential) return std::unexpected(credential->error());
-    v1::Credential whole;
-    v1::CredentialPayload payload;
-    renew_at = now + kCredentialLife;
-    if (whole.ParseFromString(**credential) && payload.ParseFromString(whole.payload()) && payload.expires_us() != 0)
-      renew_at = from_micros(payload.expires_us()) - kCredentialMargin;
-    return {};
-  }
-
-  Result<CallOptions> call_options(Duration timeout) {
-    CallOptions call;
-    call.timeout = timeout;
-    if (!options.auth_socket.empty()) {
-      SPUR_TRY(renew_credential());
-      if (!*credential) return std::unexpected(credential->error());
-      call.metadata.emplace_back(kCredentialMetadata, **credential);
-    }
-    return call;
-  }
-
-  // While the controllers are choosing a leader, again and again. A request may so reach two of them; what must
-  // happen once carries a token.
-  template <class Request>
-  Status stream(std::string_view method, const Request& request, Duration timeout,
-                const std::function<Status(std::string_view)>& on_message) {
-    const std::string bytes = request.SerializeAsString();
-    const bool choice = several();
-    const auto deadline = std::chrono::steady_clock::now() + timeout;
-    Duration patience = choice && method != "WaitJob" ? kPatience : Duration{0};
-    for (Duration pause = kFirstRound;; pause = std::min(2 * pause, kLastRound)) {
-      const auto left = std::chrono::duration_cast<Duration>(deadline - std::chrono::steady_clock::now());
-      const Status status = round(method, bytes, left, patience, on_message);
-      const bool again = choice && !status && status.error().code == ErrorCode::NotLeader &&
-                         std::chrono::steady_clock::now() + pause < deadline;
-      if (!again || (options.interrupted && options.interrupted())) return status;
-      const timespec nap{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(pause).count()};
-      ::nanosleep(&nap, nullptr);
-      patience = std::min(2 * patience, kLongestPatience);
-    }
-  }
-
-  // The local socket first, where there is one; gRPC if nobody who can answer is behind it.
-  Status round(std::string_view method, const std::string& bytes, Duration timeout, Duration patience,
-               const std::function<Status(std::string_view)>& on_message) {
-    if (!options.local_socket.empty() && !local_is_away) {
-      // The whole of a long list may take longer than a controller may take to begin it.
-      const bool hurry = patience.count() > 0 && method != "ListJobs";
-      auto outcome = local.call(method, bytes, hurry ? std::min(timeout, patience) : timeout, on_message);
-      const bool silent = hurry && !outcome.status && outcome.status.error().code == ErrorCode::TimedOut;
-      if ((!outcome.try_elsewhere && !silent) || lean.peer_count() == 0) return outcome.status;
-      local_is_away = several();
-    }
-    SPUR_ASSIGN(auto call, call_options(timeout));
-    call.patience = patience;
-    return lean.stream(path_of(method), bytes, call, on_message);
-  }
-
-  template <class Request, class Reply>
-  Status ask(std::string_view method, const Request& request, Reply* reply, Duration timeout) {
-    int replies = 0;
-    SPUR_TRY(stream(method, request, timeout, [&](std::string_view bytes) -> Status {
-      if (++replies > 1) return fail(ErrorCode::Internal, "The server sent several answers to one request");
-      return parse(bytes, reply);
-    }));
-    if (replies == 0) return fail(ErrorCode::Internal, "The server sent no answer");
-    return {};
-  }
-  template <class Request, class Reply>
-  Status ask(std::string_view method, const Request& request, Reply* reply) {
-    return ask(method, request, reply, options.timeout);
-  }
-  // For requests that only succeed or fail.
-  template <class Request>
-  Status order(std::string_view method, const Request& request) {
-    v1::Done done;
-    return ask(method, request, &done);
-  }
-  template <class Reply>
-  static Status parse(std::string_view bytes, Reply* reply) {
-    if (!reply->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-      return fail(ErrorCode::Corrupt, "The controller's answer cannot be read");
-    return {};
-  }
-
-  ClientOptions options;
-  LocalChannel local;
-  LeanChannel lean;
-  bool local_is_away = false;  // with several controllers: it did not answer, or does not lead
-  std::optional<Result<std::string>> credential;
-  Time renew_at;
-};
 
 ControllerClient::ControllerClient(ClientOptions options) : channel_(std::make_unique<Channel>(std::move(options))) {}
 ControllerClient::~ControllerClient() = default;
@@ -544,35 +395,6 @@ Status ControllerClient::top_jobs(const std::vector<JobId>& jobs) {
   v1::TopJobsRequest request;
   for (const JobId job : jobs) request.add_jobs(job.value);
   return channel_->order("TopJobs", request);
-}
-
-Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {
-  v1::WaitJobRequest request;
-  request.set_job(job.value);
-  request.set_until_final(until_final);
-  for (long pause = kFirstRetryNs;; pause = std::min(pause * 2, kLastRetryNs)) {
-    const auto asked_at = std::chrono::steady_clock::now();
-    v1::WaitJobReply reply;
-    const Duration slice = channel_->several() ? kSharedWaitSlice : kWaitSlice;
-    const auto status = channel_->ask("WaitJob", request, &reply, slice);
-    if (status) {
-      auto found = std::make_shared<model::Job>();
-      SPUR_TRY(from_proto(reply.job(), found.get()));
-      return found;
-    }
-    const ErrorCode code = status.error().code;
-    const bool again = code == ErrorCode::TimedOut || code == ErrorCode::Unreachable ||
-                       code == ErrorCode::NotLeader || code == ErrorCode::Busy;
-    if (!again) return std::unexpected(status.error());
-    if (channel_->options.interrupted && channel_->options.interrupted())
-      return fail(ErrorCode::TimedOut, fmt::format("Interrupted while waiting for job {}", job.value));
-    if (code == ErrorCode::TimedOut && std::chrono::steady_clock::now() - asked_at > slice / 2) {
-      pause = kFirstRetryNs;  // the controller is there, the job just takes its time
-      continue;
-    }
-    const timespec nap{.tv_sec = 0, .tv_nsec = pause};
-    ::nanosleep(&nap, nullptr);
-  }
 }
 
 Status ControllerClient::complete_allocation(JobId job, model::ExitStatus exit) {

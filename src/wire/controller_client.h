@@ -55,6 +55,22 @@ struct JobTable {
   std::vector<Time> preemptable;             // likewise: from when on a running job may be preempted
   std::vector<std::string> planned_nodes{};  // likewise: where a waiting job is expected to start; empty: not known
 };
+// What a watcher of jobs is told; proto/spur/v1/controller.proto has the meaning of each.
+struct JobChanges {
+  bool resync = false;   // what was told before is void
+  bool current = false;  // all is told that was known at table.as_of
+  JobTable table;        // jobs that are new or changed
+  std::vector<JobId> gone;
+};
+struct JobWatch {
+  JobFilter filter;
+  bool expected_starts = false;
+  std::optional<Duration> timeout = {};  // TimedOut after so long
+  // False: enough.
+  std::function<bool(JobChanges&)> on_changes;
+  // The controller is away; it is looked for until one is found, which begins with a resync.
+  std::function<void(const Error&)> on_lost = {};
+};
 struct ClusterTable {  // nodes and partitions together: what sinfo and scontrol show need
   Time as_of;
   std::string cluster_name;
@@ -186,6 +202,8 @@ class ControllerClient {
   void look_at(Time then) { then_ = then; }
   Result<JobEventTable> job_events(const state::JobTarget& target);
   Result<JobTable> jobs(const JobFilter& filter);
+  // Returns when on_changes has enough, or with the error of the first attempt to begin.
+  Status watch_jobs(const JobWatch& watch);
   Result<ClusterTable> cluster();
   Result<model::ClusterConfig> config();
   Result<PingReply> ping(std::size_t controller_number);

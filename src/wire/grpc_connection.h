@@ -38,6 +38,7 @@ struct CallOptions {
   Metadata metadata;
   Duration patience{0};  // how long a peer may take to begin its answer, where others can be asked. 0: for as long as it likes
   std::size_t max_message_bytes = std::size_t{64} << 20;
+  Duration silence{0};  // between two messages of a stream, before it counts as broken. 0: for as long as it likes
 };
 
 // How a call ended.

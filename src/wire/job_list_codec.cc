@@ -28,9 +28,12 @@ JobListDecoder::JobListDecoder() : memory_(std::make_unique<Memory>()) {}
 JobListDecoder::~JobListDecoder() = default;
 
 Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
-  v1::JobChunk* const chunk = &memory_->chunk;
-  if (!chunk->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+  if (!memory_->chunk.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return fail(ErrorCode::Corrupt, "The list of jobs from the controller cannot be read");
+  return take_chunk(&memory_->chunk, table);
+}
+
+Status JobListDecoder::take_chunk(v1::JobChunk* chunk, JobTable* table) {
   if ((chunk->expected_starts_us_size() != 0 && chunk->expected_starts_us_size() != chunk->jobs_size()) ||
       (chunk->preemptable_us_size() != 0 && chunk->preemptable_us_size() != chunk->jobs_size()))
     return fail(ErrorCode::Corrupt, "The list of jobs from the controller does not fit together");
@@ -67,6 +70,27 @@ Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
     if (planned.job() >= static_cast<std::uint32_t>(chunk->jobs_size()))
       return fail(ErrorCode::Corrupt, "The list of jobs from the controller does not fit together");
     table->planned_nodes[before + planned.job()] = planned.nodes();
+  }
+  return {};
+}
+
+JobChangesDecoder::JobChangesDecoder() : list_(std::make_unique<JobListDecoder>()) {}
+JobChangesDecoder::~JobChangesDecoder() = default;
+
+Status JobChangesDecoder::take(std::string_view bytes, JobChanges* changes) {
+  v1::JobChanges message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return fail(ErrorCode::Corrupt, "What the controller says of jobs cannot be read");
+  changes->resync = message.resync();
+  changes->current = message.current();
+  changes->table.node_names = std::move(node_names_);
+  SPUR_TRY(list_->take_chunk(message.mutable_chunk(), &changes->table));
+  changes->table.as_of = from_micros(message.as_of_us());
+  for (const std::uint32_t id : message.gone()) changes->gone.emplace_back(id);
+  node_names_ = changes->table.node_names;
+  if (changes->current) {  // the next message counts anew
+    list_ = std::make_unique<JobListDecoder>();
+    node_names_.clear();
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "wire/job_codec.h"
 
 namespace spur::v1 {
+class JobChunk;
 class ListJobsRequest;
 }  // namespace spur::v1
 
@@ -26,11 +27,24 @@ class JobListDecoder {
   ~JobListDecoder();
   // Appends the jobs of one chunk to the table and fills in what it says about the list as a whole.
   Status take_chunk(std::string_view bytes, JobTable* table);
+  Status take_chunk(v1::JobChunk* chunk, JobTable* table);
 
  private:
   struct Memory;  // reused for each chunk
   std::unique_ptr<Memory> memory_;
   SpecList specs_;
+};
+
+// The stream of WatchJobs: changes->table is what the message has.
+class JobChangesDecoder {
+ public:
+  JobChangesDecoder();
+  ~JobChangesDecoder();
+  Status take(std::string_view bytes, JobChanges* changes);
+
+ private:
+  std::unique_ptr<JobListDecoder> list_;
+  std::vector<std::string> node_names_;  // of the list so far
 };
 
 }  // namespace spur::wire

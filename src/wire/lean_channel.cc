@@ -81,8 +81,10 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
   bool ended = false;
   GrpcConnection::CallId call = 0;
   GrpcConnection::Handler handler;
+  int messages = 0;
   handler.on_message = [&](std::string_view message) {
     result.answered = true;
+    ++messages;
     if (*handler_status = on_message(message); handler_status->has_value()) return;
     connection_->cancel(call);
     ended = true;
@@ -100,7 +102,15 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
   const bool impatient = !driven && !gave_up_ && first_by < deadline;
   if (impatient) avoid_until_[peer] = steady_clock::now() + kAvoid;
   if (impatient) driven = fail(ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text()));
-  if (driven) driven = drive(deadline, [&] { return ended; });
+  while (driven && !ended) {
+    const Deadline silent_until = steady_clock::now() + options.silence;
+    const bool hurry = options.silence.count() > 0 && silent_until < deadline;
+    driven = drive(hurry ? silent_until : deadline, [&, before = messages] {
+      return ended || (hurry && messages != before);
+    });
+    if (!driven && !gave_up_ && hurry)
+      driven = fail(ErrorCode::Unreachable, fmt::format("{} says nothing any more", peers_[peer]->text()));
+  }
   if (!driven) {
     connection_->cancel(call);
     connection_->flush();

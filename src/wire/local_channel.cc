@@ -59,14 +59,18 @@ Status send_all(int fd, const std::string& path, std::string_view bytes, steady_
 
 Status receive_answer(int fd, const std::string& path, steady_clock::time_point deadline,
                       const std::function<bool()>& interrupted, const LocalChannel::OnMessage& on_message,
-                      LocalAnswer& answer) {
+                      Duration silence, LocalAnswer& answer) {
   const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
   while (!answer.ended()) {
     const ssize_t got = ::recv(fd, buffer.get(), kReadBytes, MSG_DONTWAIT);
     if (got > 0) {
       SPUR_TRY(answer.take({buffer.get(), static_cast<std::size_t>(got)}, on_message));
     } else if (got < 0 && errno == EAGAIN) {
-      SPUR_TRY(wait_for(fd, POLLIN, deadline, interrupted));
+      const auto limit = steady_clock::now() + silence;
+      const bool hurry = silence.count() > 0 && limit < deadline;
+      auto waited = wait_for(fd, POLLIN, hurry ? limit : deadline, interrupted);
+      if (!waited && hurry && steady_clock::now() >= limit) return unreachable(path, "the controller says nothing");
+      SPUR_TRY(waited);
     } else if (got == 0) {
       return unreachable(path, "the controller hung up");
     } else if (errno != EINTR) {
@@ -79,7 +83,7 @@ Status receive_answer(int fd, const std::string& path, steady_clock::time_point 
 }  // namespace
 
 LocalChannel::Outcome LocalChannel::call(std::string_view method, std::string_view request, Duration timeout,
-                                         const OnMessage& on_message) {
+                                         const OnMessage& on_message, Duration silence) {
   const auto deadline = steady_clock::now() + timeout;
   const UnixSocket socket;
   if (socket.fd() < 0) return {unreachable(path_, std::strerror(errno)), true};
@@ -87,7 +91,7 @@ LocalChannel::Outcome LocalChannel::call(std::string_view method, std::string_vi
   if (trusted_only_ && !socket.peer_is_trusted()) return {unreachable(path_, "somebody else serves it"), true};
   LocalAnswer answer;
   Status status = send_all(socket.fd(), path_, local_request(method, request), deadline, interrupted);
-  if (status) status = receive_answer(socket.fd(), path_, deadline, interrupted, on_message, answer);
+  if (status) status = receive_answer(socket.fd(), path_, deadline, interrupted, on_message, silence, answer);
   const bool elsewhere = !status && !answer.answered() && grpc_status_of(status.error().code) == kGrpcUnavailable;
   return {std::move(status), elsewhere};
 }

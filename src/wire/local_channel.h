@@ -24,7 +24,9 @@ class LocalChannel {
     bool try_elsewhere = false;
   };
   // One request, any number of answers; an error from on_message ends the call and is the result.
-  Outcome call(std::string_view method, std::string_view request, Duration timeout, const OnMessage& on_message);
+  // `silence`, if not 0: as long as the controller may say nothing.
+  Outcome call(std::string_view method, std::string_view request, Duration timeout, const OnMessage& on_message,
+               Duration silence = Duration{0});
 
   // Asked when a signal interrupts the wait: true ends the call with TimedOut.
   std::function<bool()> interrupted;

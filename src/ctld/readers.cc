@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctld/readers.h"
+
+#include <utility>
+
+namespace spur::ctld {
+
+Readers::Readers(unsigned threads, const std::function<void()>& prelude) {
+  for (unsigned i = 0; i < threads; ++i)
+    threads_.emplace_back([this, prelude] {
+      if (prelude) prelude();
+      run();
+    });
+}
+
+void Readers::post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    queue_.push_back(std::move(work));
+  }
+  wake_.notify_one();
+}
+
+void Readers::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
+}
+
+void Readers::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const auto work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+}  // namespace spur::ctld

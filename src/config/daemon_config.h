@@ -73,6 +73,7 @@ struct DaemonConfig {
   std::vector<std::string> controller_listen{"[::]:6817"};              // "[::]" is both address families
   std::string state_dir = "/var/spool/spur";
   EtcdConfig etcd;
+  seconds batch_sched_delay{3};     // how long a burst of submissions may delay starts; 0: not at all
   std::uint32_t snapshot_mib = 64;  // of journal, after which the state is written anew and the journal cut
 
   std::uint16_t agent_port = kAgentPort;  // where the node's own Port does not say otherwise

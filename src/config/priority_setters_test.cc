@@ -89,6 +89,9 @@ TEST(PriorityKeys, SchedulerParametersAreSorted) {
           "slurm.conf:1: SchedulerParameters: not in force yet: enable_user_top",
           "slurm.conf:1: SchedulerParameters: no meaning here, where scheduling follows events and looks at every "
           "job: bf_window=1440, bf_continue"}));
+  const auto delayed = load_text("SchedulerParameters=batch_sched_delay=20\n" + std::string(kNodes), "slurm.conf", Want::All);
+  ASSERT_TRUE(delayed);
+  EXPECT_EQ(delayed->daemon.batch_sched_delay, seconds(20));
   EXPECT_EQ(refusal("SchedulerParameters=bf_max_job_test=x"),
             "slurm.conf:1: SchedulerParameters: \"bf_max_job_test=x\" needs a number");
 }

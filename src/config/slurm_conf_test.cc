@@ -65,7 +65,7 @@ TEST(SlurmConf, Baseline) {
                 "5: AuthType: not in force yet", "6: AuthInfo: not in force yet",
                 "15: ProctrackType: not in force yet", "24: SlurmctldTimeout: not in force yet",
                 "28: SchedulerParameters: no meaning here, where scheduling follows events and looks at every job: "
-                "batch_sched_delay=20, bf_continue, bf_interval=300, bf_min_age_reserve=10800, bf_resolution=600, "
+                "bf_continue, bf_interval=300, bf_min_age_reserve=10800, bf_resolution=600, "
                 "bf_yield_interval=1000000, partition_job_depth=500, sched_max_job_start=200, "
                 "sched_min_interval=2000000"}));
 }

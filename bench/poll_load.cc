@@ -5,7 +5,8 @@
 // them a second would be all that one machine can do, without a controller.
 //   spur-poll-load --pollers N [--period MS] [--seconds S] [--users FIRST:COUNT | --job ID | --all]
 // Poller k asks for the jobs of user FIRST + k mod COUNT; for one job; or for the whole queue. Prints, at the end,
-// "polls=... late=... bytes=... p50_ms=... p99_ms=..."; late are turns that came while the last answer was still awaited.
+// "polls=... late=... bytes=... p50_ms=... p99_ms=..."; late are turns without an
+// answer: the last one was still awaited, or there was no room.
 #include <fmt/format.h>
 #include <getopt.h>
 #include <sys/epoll.h>
@@ -21,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/load.h"
@@ -113,7 +115,11 @@ class Load {
     Poller& poller = pollers_[number];
     const ssize_t got = ::recv(poller.fd, buffer, sizeof buffer, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) return static_cast<void>(error_ = "the controller hung up");
+    if (got <= 0) {  // more callers than a user may have at once: squeue would ask over gRPC
+      ++late_;
+      ::close(std::exchange(poller.fd, -1));
+      return;
+    }
     bytes_ += got;
     const auto taken = poller.answer.take({buffer, static_cast<std::size_t>(got)}, [](std::string_view) { return Status{}; });
     if (!taken) return static_cast<void>(error_ = taken.error().message);

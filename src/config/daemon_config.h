@@ -84,6 +84,7 @@ struct DaemonConfig {
   std::vector<std::string> controller_listen{"[::]:6817"};              // "[::]" is both address families
   std::string state_dir = "/var/spool/spur";
   EtcdConfig etcd;
+  seconds batch_sched_delay{3};     // how long a burst of submissions may delay starts; 0: not at all
   bool serve_configuration = false;  // SlurmctldParameters=enable_configless
   std::uint32_t snapshot_mib = 64;  // of journal, after which the state is written anew and the journal cut
 

@@ -232,17 +232,19 @@ Status set_scheduler_parameters(Target& target, const Value& value) {
           equals == std::string::npos ? "" : std::string_view(option).substr(equals + 1), 512u << 20);
       if (!bytes) return bad(fmt::format("\"{}\" needs a number of bytes up to 512 MiB", text::shown(option, 60)));
       target.draft.cluster.max_script_bytes = static_cast<std::uint32_t>(*bytes);
-    } else if (equal_ignoring_case(name, "bf_max_job_test") || equal_ignoring_case(name, "max_switch_wait")) {
+    } else if (equal_ignoring_case(name, "bf_max_job_test") || equal_ignoring_case(name, "batch_sched_delay") ||
+               equal_ignoring_case(name, "max_switch_wait")) {
       const auto number =
           text::parse_decimal32(equals == std::string::npos ? "" : std::string_view(option).substr(equals + 1));
       const bool jobs = equal_ignoring_case(name, "bf_max_job_test");
       if (!number || (jobs && *number == 0))
         return bad(fmt::format("\"{}\" needs a number", text::shown(option, 60)));
-      if (jobs) {
+      if (jobs)
         target.draft.cluster.planned_jobs = *number;
-      } else {
+      else if (equal_ignoring_case(name, "batch_sched_delay"))
+        target.draft.daemon.batch_sched_delay = seconds(*number);
+      else
         target.draft.cluster.max_switch_wait = seconds(*number);
-      }
     }
   }
   keep(target, "SchedulerParameters", value);

@@ -70,7 +70,7 @@ TEST(SlurmConf, Baseline) {
                 "6: AuthInfo: no effect: callers are known by credentials that each host's daemon signs",
                 "15: ProctrackType: no effect: jobs are followed by cgroups, or by their process tree",
                 "24: SlurmctldTimeout: no effect: controller.failover_ms of spur.conf says when another controller takes over",
-                "28: SchedulerParameters: batch_sched_delay=20 WHY; bf_continue WHY; bf_interval=300 WHY; bf_min_age_reserve=10800 WHY; "
+                "28: SchedulerParameters: bf_continue WHY; bf_interval=300 WHY; bf_min_age_reserve=10800 WHY; "
                 "bf_resolution=600 WHY; bf_yield_interval=1000000 WHY; partition_job_depth=500 WHY; sched_max_job_start=200 WHY; "
                 "sched_min_interval=2000000 WHY"}));
 }

@@ -24,7 +24,7 @@ constexpr std::string_view kEvents = "scheduling follows events and looks at eve
 constexpr SlurmOption kOptions[] = {
     {"SchedulerParameters", "allow_zero_lic", Later, "a license with none left keeps jobs waiting"},
     {"SchedulerParameters", "assoc_limit_stop", Later, "jobs behind one that waits for a limit may start"},
-    {"SchedulerParameters", "batch_sched_delay", Needless, kEvents},
+    {"SchedulerParameters", "batch_sched_delay", InForce, ""},
     {"SchedulerParameters", "bb_array_stage_cnt", Later, "no burst buffers"},
     {"SchedulerParameters", "bf_allow_magnetic_slot", Needless, "promises do not move off reservations"},
     {"SchedulerParameters", "bf_busy_nodes", Later, "nodes are chosen by Weight and fit"},

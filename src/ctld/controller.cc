@@ -159,10 +159,25 @@ void Controller::want_plan() {
 
 void Controller::maybe_plan() {
   if (!ready_ || planning_) return;
-  const auto kind = pace_.ask(doors_.clock.monotonic());
+  const Duration mono = doors_.clock.monotonic();
+  if (mono < held_until()) return;
+  const auto kind = pace_.ask(mono);
   if (!kind) return;  // next_timer() brings us back
   planning_ = plan_asked_ = true;
   doors_.request_plan(picture_, std::max(doors_.clock.now(), cluster_->view().as_of), *kind);
+}
+
+Duration Controller::held_until() const {
+  return nodes_of_host_.empty() ? Duration{0} : burst_.hold_until();
+}
+
+// Whoever is waiting for his job to start does not wait for others to be through with submitting.
+void Controller::note_submit(const model::JobSpec& spec) {
+  const Duration mono = doors_.clock.monotonic();
+  if (spec.kind == model::JobKind::Batch)
+    burst_.submitted(mono, doors_.batch_sched_delay);
+  else
+    burst_.cut(mono);
 }
 
 void Controller::on_accounted(std::uint64_t number) {
@@ -303,7 +318,7 @@ Duration Controller::next_timer() const {
   at_wall(clocks_.next());
   at_wall(usage_due_);
   at_wall(plan_wake_at_);
-  if (!planning_) next = std::min(next, pace_.next());
+  if (!planning_) next = std::min(next, std::max(pace_.next(), held_until()));
   at_wall(reservations_due_);
   return next;
 }
@@ -341,6 +356,8 @@ void Controller::maybe_snapshot() {
 // ---- agents
 
 void Controller::on_agent_message(const std::string& node, const model::AgentMessage& message) {
+  if (const auto* hello = std::get_if<model::AgentHello>(&message); hello && !doors_.host.empty() && hello->hostname == doors_.host)
+    nodes_of_host_.insert(node);
   dispatcher_.on_message(node, message);
   commits_.pump();
 }
@@ -348,6 +365,7 @@ void Controller::on_agent_connected(const std::string& node) {
   dispatcher_.on_connected(node);
 }
 void Controller::on_agent_disconnected(const std::string& node) {
+  nodes_of_host_.erase(node);
   dispatcher_.on_disconnected(node);
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "ctld/plan_pace.h"
 #include "ctld/reservation_request.h"
 #include "ctld/statistics.h"
+#include "ctld/submit_burst.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "io/controller_hooks.h"
@@ -79,6 +81,8 @@ class Controller {
     std::function<void(const state::Cluster&)> on_lead = {};  // before the first request is taken
     std::function<void()> on_step_down = {};
     Statistics* statistics = nullptr;         // null: nothing is counted
+    std::string host = {};  // this one's name: what runs on a node of it has no other CPUs than the commands of its users
+    Duration batch_sched_delay = seconds(3);  // see submit_burst.h
     // A snapshot is due after this much journal; replaying that much takes a fraction of a second.
     std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;
   };
@@ -157,6 +161,8 @@ class Controller {
   void on_applied(const std::vector<state::Effect>& effects);
   void publish();
   void want_plan();
+  Duration held_until() const;  // monotonic: no plan before
+  void note_submit(const model::JobSpec& spec);
   void maybe_plan();
   void note_changes();
   void replace_reserved_nodes();
@@ -196,6 +202,8 @@ class Controller {
   std::uint32_t void_plans_ = 0;     // answers to come that were asked for before another led
   std::uint64_t followed_bytes_ = 0; // of log since the last snapshot, while another leads
   PlanPace pace_;
+  SubmitBurst burst_;
+  std::set<std::string> nodes_of_host_;  // agents on this host that have a link
   bool planning_ = false;  // a plan is being made or its starts are not applied yet
   std::size_t starts_open_ = 0;
   Time plan_wake_at_;

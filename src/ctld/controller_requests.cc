@@ -131,6 +131,7 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
     if (auto ok = check(*one); !ok) return reply(std::unexpected(ok.error()));
   if (!more.empty())
     if (auto ok = check_components(cluster_->view(), spec, more); !ok) return reply(std::unexpected(ok.error()));
+  note_submit(*spec);
   propose(
       state::SubmitJob{std::move(spec), std::move(token), std::move(more)},
       [reply = std::move(reply)](const state::Outcome& outcome) {

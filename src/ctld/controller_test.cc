@@ -36,7 +36,8 @@ class ControllerTest : public testing::Test {
         .request_plan = [this](std::shared_ptr<const Picture> picture, Time now,
                                PlanKind kind) { plan_ = {std::move(picture), now, kind}; },
         .fatal = [this](const Error& error) { fatal_ = error.message; },
-        .log = [](const std::string&) {}});
+        .log = [](const std::string&) {},
+        .host = "ctl"});
     model::ClusterConfig config;
     for (const char* name : {"n1", "n2"})
       config.nodes.push_back(state::node_config([&](auto& c) { c.name = name, c.cpus = 4, c.memory_mib = 1000; }));
@@ -123,6 +124,67 @@ TEST_F(ControllerTest, WhoHasHisAnswerSeesHisJob) {
   EXPECT_TRUE(published_->view.jobs.empty());
   journal_.complete();
   EXPECT_TRUE(seen);
+}
+
+// The quick test of the burst itself is submit_burst_test.cc.
+TEST_F(ControllerTest, ABurstDelaysStartsWhereANodeIsOnThisHost) {
+  const auto plans_of_a_burst = [&] {
+    std::size_t plans = 0;
+    for (std::size_t i = 0; i < 3 * SubmitBurst::kMany; ++i) {
+      EXPECT_TRUE(submit(kUser, spec_of(1000)));
+      if (std::exchange(plan_, {}).picture) {
+        ++plans;
+        controller_->plan_done({});
+      }
+      clock_.pass(milliseconds(2));
+      controller_->on_timer();
+    }
+    return plans;
+  };
+  EXPECT_GT(plans_of_a_burst(), 2 * SubmitBurst::kMany) << "all nodes are elsewhere";
+  settle();
+
+  model::AgentHello hello;
+  hello.node = "n2";
+  hello.hostname = "ctl";
+  hello.found.cpus = 4;
+  hello.found.memory_mib = 1000;
+  controller_->on_agent_message("n2", hello);
+  settle();
+  clock_.pass(seconds(10));
+  EXPECT_LE(plans_of_a_burst(), SubmitBurst::kMany + 1);
+  ASSERT_TRUE(submit(kUser, spec_of(1000)));
+  clock_.pass(milliseconds(10));
+  controller_->on_timer();
+  EXPECT_FALSE(plan_.picture) << "it is not over";
+  EXPECT_LE(controller_->next_timer(), clock_.monotonic() + SubmitBurst::kOverAfter);
+  clock_.pass(SubmitBurst::kOverAfter);
+  controller_->on_timer();
+  EXPECT_TRUE(plan_.picture);
+}
+
+TEST_F(ControllerTest, WhoeverWaitsForAStartIsNotDelayedByABurst) {
+  model::AgentHello hello;
+  hello.node = "n2";
+  hello.hostname = "ctl";
+  hello.found.cpus = 4;
+  hello.found.memory_mib = 1000;
+  controller_->on_agent_message("n2", hello);
+  settle();
+  for (std::size_t i = 0; i < 2 * SubmitBurst::kMany; ++i) {
+    ASSERT_TRUE(submit(kUser, spec_of(1000)));
+    if (std::exchange(plan_, {}).picture) controller_->plan_done({});
+    clock_.pass(milliseconds(2));
+    controller_->on_timer();
+  }
+  EXPECT_FALSE(plan_.picture);
+  auto interactive = spec_of(1000);
+  interactive.kind = model::JobKind::Interactive;
+  interactive.script = nullptr;
+  ASSERT_TRUE(submit(kUser, interactive));
+  clock_.pass(milliseconds(2));
+  controller_->on_timer();
+  EXPECT_TRUE(plan_.picture);
 }
 
 TEST_F(ControllerTest, SubmitRights) {

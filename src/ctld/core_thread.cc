@@ -73,6 +73,8 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .on_lead = doors_.on_lead,
       .on_step_down = doors_.on_step_down,
       .statistics = doors_.statistics,
+      .host = doors_.host,
+      .batch_sched_delay = doors_.batch_sched_delay,
       .snapshot_bytes = doors_.snapshot_bytes});
 }
 

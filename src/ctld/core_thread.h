@@ -32,6 +32,8 @@ class CoreThread {
     std::function<void(const state::Cluster&)> on_lead = {};
     std::function<void()> on_step_down = {};
     Statistics* statistics = nullptr;         // null: nothing is counted
+    std::string host = {};  // the name of this one
+    Duration batch_sched_delay = seconds(3);
     std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;  // of journal between snapshots
   };
   explicit CoreThread(Doors doors);

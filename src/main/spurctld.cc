@@ -92,6 +92,7 @@ std::string needs_restart(const config::Loaded& now, const config::Loaded& fresh
   compare("the state directory", now.daemon.state_dir, fresh.daemon.state_dir);
   compare("the address to listen on", now.daemon.controller_listen, fresh.daemon.controller_listen);
   compare("the credential socket", config::auth_socket(now.daemon), config::auth_socket(fresh.daemon));
+  compare("batch_sched_delay", now.daemon.batch_sched_delay, fresh.daemon.batch_sched_delay);
   compare("the pid file", config::controller_pid_file(now.daemon), config::controller_pid_file(fresh.daemon));
   return out;
 }
@@ -341,6 +342,8 @@ class Spurctld {
                                         if (outbox_) outbox_->follow();
                                       },
                                   .statistics = &statistics_,
+                                  .host = short_hostname(),
+                                  .batch_sched_delay = loaded_.daemon.batch_sched_delay,
                                   .snapshot_bytes = std::uint64_t{loaded_.daemon.snapshot_mib} << 20});
       return core_->start(loaded_.cluster, public_key);
     });

@@ -89,7 +89,8 @@ TEST(PriorityKeys, SchedulerParametersAreSorted) {
           "slurm.conf:1: SchedulerParameters: bf_window=1440 (no effect: scheduling follows events and looks at every job); "
           "bf_continue (no effect: scheduling follows events and looks at every job); "
           "enable_user_top (not in force yet: scontrol top is for administrators)"}));
-  const auto delayed = load_text("SchedulerParameters=batch_sched_delay=20\n" + std::string(kNodes), "slurm.conf", Want::All);
+  const auto delayed =
+      load_text("SchedulerParameters=batch_sched_delay=20\n" + std::string(kNodes), "slurm.conf", Want::All);
   ASSERT_TRUE(delayed);
   EXPECT_EQ(delayed->daemon.batch_sched_delay, seconds(20));
   EXPECT_EQ(refusal("SchedulerParameters=bf_max_job_test=x"),

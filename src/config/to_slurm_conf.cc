@@ -80,6 +80,8 @@ std::string scheduler_words(const Draft& draft, const std::string&) {
     words.push_back(fmt::format("bf_max_job_test={}", cluster.planned_jobs));
   if (cluster.max_switch_wait != usual.max_switch_wait)
     words.push_back(fmt::format("max_switch_wait={}", cluster.max_switch_wait.count()));
+  if (draft.daemon.batch_sched_delay != DaemonConfig().batch_sched_delay)
+    words.push_back(fmt::format("batch_sched_delay={}", draft.daemon.batch_sched_delay.count()));
   if (cluster.max_script_bytes != usual.max_script_bytes)
     words.push_back(fmt::format("max_script_size={}", cluster.max_script_bytes));
   return fmt::format("{}", fmt::join(words, ","));
@@ -97,6 +99,7 @@ constexpr Twin kTwins[] = {
     {"controller.hold_on_prolog_fail", "SchedulerParameters", scheduler_words},
     {"controller.max_script_kb", "SchedulerParameters", scheduler_words},
     {"logging.level", "SlurmctldDebug", as_it_is},
+    {"scheduler.batch_sched_delay_secs", "SchedulerParameters", scheduler_words},
     {"scheduler.block_sockets", "SelectTypeParameters", select_words},
     {"scheduler.fairshare_halflife_days", "PriorityDecayHalfLife", days},
     {"scheduler.kill_invalid_dependency", "SchedulerParameters", scheduler_words},

@@ -3,6 +3,7 @@
 // reads them; `spur squeue ...` and its like are Slurm's commands as they are.
 #include <algorithm>
 
+#include "cli/cmd_report.h"
 #include "cli/commands.h"
 
 namespace spur::cli {
@@ -61,6 +62,7 @@ constexpr Native kNative[] = {
     {"queue", queue, "show jobs (squeue)"},
     {"accounting", cmd_accounting, "say how the accounting service stands"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
+    {"efficiency", cmd_efficiency, "say how much a job used of what it had"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
     {"history", cmd_sacct, "show jobs of the past (sacct)"},
     {"image", cmd_image, "import, list and remove container images"},
@@ -68,6 +70,7 @@ constexpr Native kNative[] = {
     {"show", control<kShow>, "show one job, node, partition or the configuration (scontrol show)"},
     {"hold", control<kHold>, "keep jobs from starting"},
     {"release", control<kRelease>, "let held jobs start"},
+    {"report", cmd_report, "hours, cost, waits, idle GPUs and efficiency, as text, CSV, JSON or charts"},
     {"requeue", control<kRequeue>, "put jobs back into the queue"},
     {"simulate", cmd_simulate, "replay a workload, or ask what would become of the queue"},
     {"version", version, "print Spur's version"},

@@ -3,15 +3,17 @@
 
 #include <algorithm>
 
+#include "cli/cmd_report.h"
+
 namespace spur::cli {
 namespace {
 
 constexpr Command kCommands[] = {
     {"sacct", cmd_sacct},     {"sacctmgr", cmd_sacctmgr}, {"salloc", cmd_salloc},   {"sattach", cmd_sattach},
     {"sbatch", cmd_sbatch},   {"sbcast", cmd_sbcast},     {"scancel", cmd_scancel}, {"scontrol", cmd_scontrol},
-    {"sdiag", cmd_sdiag},     {"sgather", cmd_sgather},   {"sinfo", cmd_sinfo},     {"sprio", cmd_sprio},
-    {"squeue", cmd_squeue},   {"sreport", cmd_sreport},   {"srun", cmd_srun},       {"sshare", cmd_sshare},
-    {"sstat", cmd_sstat},
+    {"sdiag", cmd_sdiag},     {"seff", cmd_seff},         {"sgather", cmd_sgather}, {"sinfo", cmd_sinfo},
+    {"sprio", cmd_sprio},     {"squeue", cmd_squeue},     {"sreport", cmd_sreport}, {"srun", cmd_srun},
+    {"sshare", cmd_sshare},   {"sstat", cmd_sstat},
 };
 
 }  // namespace

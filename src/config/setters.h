@@ -107,6 +107,7 @@ Status set_accounting_type(Target& target, const Value& value);
 Status set_accounting_listen(Target& target, const Value& value);
 Status set_accounting_log(Target& target, const Value& value);
 Status set_accounting_store(Target& target, const Value& value);
+Status set_accounting_prices(Target& target, const Value& value);
 Status set_agent_listen(Target& target, const Value& value);
 Status set_controller_hosts(Target& target, const Value& value);  // list; replaces
 Status add_controller_host(Target& target, const Value& value);   // SlurmctldHost=: appends

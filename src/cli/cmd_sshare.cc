@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "cli/commands.h"
@@ -104,10 +103,10 @@ bool stands(const Line& l) {
   return l.row.association.shares != model::kShareOfParent;
 }
 std::string norm_shares(const Line& l) {
-  return l.table.multifactor ? fixed(l.row.norm_shares) : "";
+  return l.table.multifactor && stands(l) ? fixed(l.row.norm_shares) : "";
 }
 std::string norm_usage(const Line& l) {
-  return l.table.multifactor && l.row.association.parent ? fixed(l.row.norm_usage) : "";
+  return l.table.multifactor && stands(l) ? fixed(l.row.norm_usage) : "";
 }
 std::string level(const Line& l) {
   if (!l.table.multifactor) return stands(l) ? fixed(0) : "";
@@ -240,20 +239,9 @@ int show(Context& context, const Sshare& options, const wire::ShareTable& table)
             [](const Chosen& c) { return std::string(static_cast<std::size_t>(std::abs(c.width)), '-'); });
   }
   const std::string me = user_name(Uid{::getuid()});
-  std::vector<std::uint32_t> above;  // depths of the shown rows that this one is below of: what is not shown indents nothing
-  // Who has the parent's share shows it; the root is nobody's part.
-  std::map<std::uint32_t, double> shares_of;
-  for (const wire::ShareRow& row : table.rows) {
-    const auto& own = row.association;
-    shares_of[own.id] = own.parent == 0 ? 0 : own.shares == model::kShareOfParent ? shares_of[own.parent] : row.norm_shares;
-    if (!is_shown(options, row.association, me)) continue;
-    while (!above.empty() && above.back() >= row.depth) above.pop_back();
-    wire::ShareRow placed = row;
-    placed.norm_shares = shares_of[own.id];
-    placed.depth = static_cast<std::uint32_t>(above.size());
-    above.push_back(row.depth);
-    print(context, options, *columns, [&](const Chosen& c) { return c.column->value({table, placed, options}); });
-  }
+  for (const wire::ShareRow& row : table.rows)
+    if (is_shown(options, row.association, me))
+      print(context, options, *columns, [&](const Chosen& c) { return c.column->value({table, row, options}); });
   return 0;
 }
 

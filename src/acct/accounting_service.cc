@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "acct/accounting_service.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "acct/job_edit.h"
 #include "acct/usage_report.h"
 #include "wire/accounting_query.h"
 #include "wire/error_map.h"
@@ -204,6 +207,42 @@ grpc::Status AccountingService::QueryUsage(grpc::ServerContext* context, const v
   }
   reply->set_from_us(query->from_us());
   reply->set_until_us(query->until_us());
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountingService::QueryReservations(grpc::ServerContext* context, const v1::AcctReservationQuery* query,
+                                                  grpc::ServerWriter<v1::AcctReservationRows>* writer) {
+  const auto caller = admit(doors_.identify, *context, "QueryReservations");
+  if (!caller) return rpc_status(context, caller.error());
+  const auto clusters = clusters_of(query->clusters());
+  if (!clusters) return rpc_status(context, clusters.error());
+  v1::AcctReservationRows message;
+  for (const auto& cluster : *clusters) {
+    const Status status = doors_.store.reservations(
+        cluster, from_micros(query->from_us()), from_micros(query->until_us()), [&](const auto& reservation) {
+          const auto& names = query->names();
+          if (!names.empty() && std::find(names.begin(), names.end(), reservation.name) == names.end()) return true;
+          auto* row = message.add_rows();
+          row->set_cluster(cluster);
+          row->set_started_us(to_micros(reservation.started));
+          row->set_ended_us(to_micros(reservation.ended));
+          return row->mutable_reservation()->ParseFromString(reservation.record);
+        });
+    if (!status) return rpc_status(context, status.error());
+  }
+  if (message.rows_size() > 0) writer->Write(message);
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountingService::EditJobs(grpc::ServerContext* context, const v1::AcctJobEdit* edit,
+                                         v1::AcctJobEditReply* reply) {
+  const auto caller = admit(doors_.identify, *context, "EditJobs");
+  if (!caller) return rpc_status(context, caller.error());
+  const auto changed = edit_jobs(doors_.store, *edit);
+  if (!changed) return rpc_status(context, changed.error());
+  reply->set_changed(*changed);
+  if (*changed > 0)
+    doors_.log(fmt::format("uid {} changed {} jobs of cluster {}", caller->uid.value, *changed, edit->cluster()));
   return grpc::Status::OK;
 }
 

@@ -45,6 +45,9 @@ class AccountingService final : public v1::Accounting::Service {
   grpc::Status QueryEvents(grpc::ServerContext*, const v1::AcctEventQuery*,
                            grpc::ServerWriter<v1::AcctEventRows>*) override;
   grpc::Status QueryUsage(grpc::ServerContext*, const v1::AcctUsageQuery*, v1::AcctUsageReply*) override;
+  grpc::Status QueryReservations(grpc::ServerContext*, const v1::AcctReservationQuery*,
+                                 grpc::ServerWriter<v1::AcctReservationRows>*) override;
+  grpc::Status EditJobs(grpc::ServerContext*, const v1::AcctJobEdit*, v1::AcctJobEditReply*) override;
 
   // Streams end, and what waits for the database gives up.
   void stop() { stopping_ = true; }

@@ -13,6 +13,8 @@ constexpr std::array kTable = {
     Row{"QueryJobs", Rule::Authenticated},
     Row{"QueryEvents", Rule::Authenticated},
     Row{"QueryUsage", Rule::Authenticated},
+    Row{"QueryReservations", Rule::Authenticated},
+    Row{"EditJobs", Rule::Admin},
     Row{"GetAccounts", Rule::Authenticated},
     Row{"ChangeAccounts", Rule::Authenticated},  // the catalogue decides: operators, coordinators (catalog_rights.cc)
     Row{"GetTransactions", Rule::Authenticated},

@@ -28,7 +28,13 @@ struct Sums {
   std::map<UserKey, std::map<std::string, std::uint64_t>> users;
   std::map<UserKey, std::string> names;
   std::map<std::string, std::uint64_t> allocated;
+  std::uint64_t planned = 0;  // CPU seconds that jobs waited for which could have run
 };
+
+void add_wait(const v1::AcctJob& job, const Window& window, Sums& sums) {
+  const Time until = from_micros(job.started_us() ? job.started_us() : job.ended_us());
+  sums.planned += window.overlap(from_micros(job.eligible_us()), until) * job.cpus_requested();
+}
 
 void add_job(const v1::AcctJob& job, const Window& window, Sums& sums) {
   std::uint64_t span = window.overlap(from_micros(job.started_us()), from_micros(job.ended_us()));
@@ -82,7 +88,9 @@ Status add_usage(io::AccountingStore& store, const std::string& cluster, Time fr
   wish.until = until;
   SPUR_TRY(store.jobs(wish, [&](const io::AcctJobRow& row) {
     v1::AcctJob job;
-    if (is_set(row.started) && job.ParseFromString(row.record)) add_job(job, window, sums);
+    if (!job.ParseFromString(row.record)) return true;
+    add_wait(job, window, sums);
+    if (is_set(row.started)) add_job(job, window, sums);
     return true;
   }));
   for (const auto& [key, list] : sums.users)
@@ -111,7 +119,11 @@ Status add_usage(io::AccountingStore& store, const std::string& cluster, Time fr
     const std::uint64_t down = std::min(amount.down, amount.total - std::min(amount.total, busy));
     row->set_down(down);
     row->set_planned_down(planned);
-    row->set_idle(amount.total - std::min(amount.total, busy + down));
+    // As in Slurm only processors are planned for, and no more of them than were left.
+    const std::uint64_t left = amount.total - std::min(amount.total, busy + down);
+    const std::uint64_t waited = tres == "cpu" ? std::min(sums.planned, left) : 0;
+    row->set_reserved(waited);
+    row->set_idle(left - waited);
     row->set_over(allocated - std::min(allocated, amount.total));
   }
   return {};

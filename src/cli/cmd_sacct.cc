@@ -26,6 +26,8 @@ namespace {
 
 using Value = std::string_view;
 
+constexpr std::uint32_t kNoState = 0xff;  // that no job is in
+
 struct Sacct {
   v1::AcctJobQuery query;
   bool all_users = false, all_clusters = false, allocations = false, brief = false, long_form = false,
@@ -36,6 +38,10 @@ struct Sacct {
   std::string delimiter = "|";
   std::string format;  // of several -o, joined
   std::optional<std::string> from, until;
+  std::vector<std::uint32_t> associations;  // -x
+  std::vector<std::string> job_flags;       // -F
+  std::string file;
+  bool completion = false, whole_het = false, yaml = false;
 };
 
 template <bool Sacct::* Field>
@@ -120,8 +126,13 @@ OptionStatus set_states(Sacct& s, Value value) {
     const auto filter = model::parse_state(word);
     if (!filter)
       return std::unexpected(BadOption{fmt::format("unrecognized job state value '{}'", word), 1, {}, true});
-    if (!filter->state) return bad_option(fmt::format("--state={} is not supported yet", word), 1);
-    s.query.add_states(static_cast<std::uint32_t>(*filter->state));
+    if (filter->state) {
+      s.query.add_states(static_cast<std::uint32_t>(*filter->state));
+    } else {
+      // Of the words that are no states of their own only REQUEUED is kept in the history; the others fit nothing.
+      if (text::equal_ignoring_case(word, "RQ") || text::equal_ignoring_case(word, "REQUEUED")) s.query.set_requeued(true);
+      s.query.add_states(kNoState);
+    }
   }
   return {};
 }
@@ -154,11 +165,43 @@ bool parse_target(std::string_view word, v1::AcctJobQuery::Target* out) {
   return true;
 }
 
+OptionStatus set_associations(Sacct& s, Value value) {
+  for (const auto word : text::split(value, ','))
+    if (!word.empty()) s.associations.push_back(text::parse_decimal32(word).value_or(0));
+  return {};
+}
+OptionStatus set_job_flags(Sacct& s, Value value) {
+  static constexpr std::string_view kFlags[] = {"None", "SchedSubmit", "SchedMain", "SchedBackfill", "StartReceived"};
+  for (const auto word : text::split(value, ',')) {
+    if (word.empty()) continue;
+    // 22.05 spells the last one in its own way.
+    const std::string_view meant = text::equal_ignoring_case(word, "StartRecieved") ? "StartReceived" : word;
+    const auto known = std::ranges::find_if(kFlags, [&](auto name) { return text::equal_ignoring_case(name, meant); });
+    if (known == std::end(kFlags))
+      return std::unexpected(BadOption{fmt::format("str_2_job_flags: Invalid job flag {}", word), 1, {}, true});
+    s.job_flags.emplace_back(*known);
+  }
+  return {};
+}
+OptionStatus set_whole_het(Sacct& s, Value value) {
+  if (!value.empty() && !text::equal_ignoring_case(value, "yes") && !text::equal_ignoring_case(value, "no"))
+    return std::unexpected(
+        BadOption{fmt::format("Invalid --whole-hetjob value \"{}\". Valid values: [yes|no].", value), 1, {}, true});
+  s.whole_het = !text::equal_ignoring_case(value, "no");
+  return {};
+}
+OptionStatus set_file(Sacct& s, Value value) {
+  s.file = std::string(value);
+  return {};
+}
+
 OptionStatus set_jobs(Sacct& s, Value value) {
   for (const auto word : text::split(value, ',')) {
     if (word.empty()) continue;
-    if (!parse_target(word, s.query.add_jobs()))
-      return std::unexpected(BadOption{fmt::format("Bad job/step specified: {}", word), 1, {}, true});
+    if (parse_target(word, s.query.add_jobs())) continue;
+    if (const auto dot = word.find('.'); dot != Value::npos && text::parse_decimal32(word.substr(0, dot)))
+      return std::unexpected(BadOption{fmt::format("Bad step specified: {}", word.substr(0, dot)), 1, {}, true});
+    return std::unexpected(BadOption{fmt::format("Bad job/step specified: {}", word), 1, {}, true});
   }
   return {};
 }
@@ -209,19 +252,19 @@ constexpr Option<Sacct> kOptions[] = {
     {{"allclusters", 'L', N, nullptr, "Display jobs ran on all clusters."}, flag<&Sacct::all_clusters>},
     {{"allocations", 'X', N, nullptr, "Only show statistics relevant to the job allocation itself."}, flag<&Sacct::allocations>},
     {{"allusers", 'a', N, nullptr, "Display jobs for all users."}, flag<&Sacct::all_users>},
-    {{"associations", 'x', V, "list", nullptr}, nullptr},
+    {{"associations", 'x', V, "list", "Only jobs of the associations with these numbers."}, set_associations},
     {{"batch-script", 'B', N, nullptr, "Print the batch script of the jobs of -j."}, flag<&Sacct::script>},
     {{"brief", 'b', N, nullptr, "Equivalent to '--format=jobid,state,exitcode'."}, flag<&Sacct::brief>},
     {{"clusters", 'M', V, "list", "Only send data about these clusters; 'all' for all of them.", "cluster"}, set_clusters},
-    {{"completion", 'c', N, nullptr, nullptr}, nullptr},
+    {{"completion", 'c', N, nullptr, "From the log of completed jobs: there is none."}, flag<&Sacct::completion>},
     {{"constraints", 'C', V, "list", "Only jobs that asked for these features."}, set_features},
     {{"delimiter", 0, V, "characters", "What stands between the fields of -p and -P."}, set_delimiter},
     {{"duplicates", 'D', N, nullptr, "Show all runs of a job, and all jobs with the same id."}, [](Sacct& s, Value) -> OptionStatus { s.query.set_duplicates(true); return {}; }},
     {{"endtime", 'E', V, "time", "Select jobs eligible before this time."}, set_until},
     {{"env-vars", 0, N, nullptr, "Print the environment of the jobs of -j."}, flag<&Sacct::environment>},
-    {{"federation", 0, N, nullptr, nullptr}, nullptr},
-    {{"file", 'f', V, "file", nullptr}, nullptr},
-    {{"flags", 'F', V, "list", nullptr}, nullptr},
+    {{"federation", 0, N, nullptr, "There are no federations: jobs of this cluster."}, ignore},
+    {{"file", 'f', V, "file", "Of completed jobs: there are none."}, set_file},
+    {{"flags", 'F', V, "list", "Only jobs that were started this way: SchedMain, SchedBackfill, ..."}, set_job_flags},
     {{"format", 'o', V, "fields", "Comma separated list of fields, each with %width behind it. (use '--helpformat' for a list)"}, set_format, "SACCT_FORMAT"},
     {{"gid", 'g', V, "list", "Use this comma separated list of groups to select jobs to display.", "group"}, set_groups},
     {{"help", 'h', N, nullptr, "Print this description of use."}, flag<&Sacct::help>},
@@ -253,7 +296,7 @@ constexpr Option<Sacct> kOptions[] = {
     {{"verbose", 'v', N, nullptr, "Say which time window is used."}, set_verbose},
     {{"version", 'V', N, nullptr, "Print version."}, flag<&Sacct::version>},
     {{"wckeys", 'W', V, "list", "Only jobs with these wckeys."}, set_wckeys},
-    {{"whole-hetjob", 0, Takes::Maybe, "yes|no", nullptr}, nullptr},
+    {{"whole-hetjob", 0, Takes::Maybe, "yes|no", "With one component of a heterogeneous job also the others."}, set_whole_het},
     {{"yaml", 0, N, nullptr, nullptr}, nullptr},
 };
 // clang-format on
@@ -285,7 +328,9 @@ Status set_window(Sacct& options, Time now) {
   if (options.until) {
     SPUR_ASSIGN(until, text::parse_date(*options.until, now, text::DateSense::Past));
   }
-  if (from > until) return fail(ErrorCode::InvalidTime, "Start time must be before end time.");
+  if (from > until)
+    return fail(ErrorCode::InvalidTime, fmt::format("Start time ({}) requested is after end time ({}).", moment(from, ""),
+                                                    moment(until, "")));
   options.query.set_from_us(to_micros(from));
   // Whoever asks until now means also what is submitted while he asks.
   const bool now_is_end = !options.until && until == now;
@@ -381,7 +426,8 @@ void print_texts(Context& context, const Sacct& options, const std::vector<v1::A
     const std::string title =
         options.script ? fmt::format("{} for {}", what, sacct_job_id(row.job()))
                        : fmt::format("{} for {} (must be batch to display)", what, sacct_job_id(row.job()));
-    context.out.write(fmt::format("{}\n{}\n{}", title, std::string(80, '-'), text));
+    if (!context.is_root && row.job().uid() != ::geteuid()) continue;  // not his to read
+    context.out.write(fmt::format("{}\n{}\n{}\n", title, std::string(80, '-'), text));
   }
 }
 
@@ -395,6 +441,49 @@ int print_help_format(Context& context) {
   }
   context.out.write(text + "\n");
   return 0;
+}
+
+bool load_ids(Context& context, SacctIds& ids) {
+  const auto accounts = context.connect_accounts();
+  const auto records = accounts ? (*accounts)->records() : std::unexpected(accounts.error());
+  if (!records) {
+    context.error("Problem talking to the database: {}", words(records.error()));
+    return false;
+  }
+  for (const auto& record : records->associations)
+    if (record.cluster == (*accounts)->cluster())
+      ids.associations[{record.row.account, record.row.user, record.row.partition}] = record.row.id;
+  for (const auto& qos : records->qos) ids.qos[qos.name] = qos.id;
+  for (const auto& wckey : records->wckeys)
+    if (wckey.cluster == (*accounts)->cluster()) ids.wckeys[{wckey.name, wckey.user}] = wckey.id;
+  return true;
+}
+
+bool check_qos(Context& context, const Sacct& options) {
+  SacctIds ids;
+  if (!load_ids(context, ids)) return false;
+  for (const auto& name : options.query.qos()) {
+    if (ids.qos.contains(name)) continue;
+    std::map<std::uint32_t, std::string> by_id;
+    for (const auto& [known, id] : ids.qos) by_id[id] = known;
+    std::string all;
+    for (const auto& [id, known] : by_id) all += (all.empty() ? "" : ",") + known;
+    context.error("You gave a bad qos '{}'. Valid QOS's are {}", name, all);
+    context.fatal("problem processing qos list");
+    return false;
+  }
+  return true;
+}
+
+// What spurdbd does not choose by.
+bool is_chosen(const Sacct& options, const SacctIds& ids, const v1::AcctJob& job, Time now) {
+  if (options.query.jobs().empty() && from_micros(job.eligible_us()) > now) return false;
+  if (!options.associations.empty() &&
+      std::ranges::find(options.associations, ids.association(job)) == options.associations.end())
+    return false;
+  if (options.job_flags.empty()) return true;
+  const std::string has = sacct_flags(job);
+  return std::ranges::any_of(options.job_flags, [&](const auto& flag) { return has.find(flag) != std::string::npos; });
 }
 
 int show(Context& context, Sacct& options, const std::vector<ChosenSacctColumn>& columns) {
@@ -413,18 +502,26 @@ int show(Context& context, Sacct& options, const std::vector<ChosenSacctColumn>&
   options.query.set_with_steps(!options.allocations);
   options.query.set_with_script(options.script);
   options.query.set_with_environment(options.environment);
+  if (!options.query.qos().empty() && !check_qos(context, options)) return 1;
   auto rows = sacct_rows(context, **accounting, options.query);
   if (!rows) {
     context.error("Problem talking to the database: {}", words(rows.error()));
     return 1;
   }
+  SacctIds ids;
+  const bool with_ids = !options.associations.empty() || std::ranges::any_of(columns, [](const auto& c) {
+    return c.column->name == "AssocID" || c.column->name == "QOSRAW" || c.column->name == "WCKeyID";
+  });
+  if (with_ids && !load_ids(context, ids)) return 1;
+  std::erase_if(*rows, [&](const v1::AcctJobRow& row) { return !is_chosen(options, ids, row.job(), context.now()); });
   if (options.script || options.environment) return print_texts(context, options, *rows), 0;
   SacctStyle style{.now = context.now(),
                    .no_convert = options.no_convert,
                    .unit = options.unit,
                    .allocations = options.allocations,
                    .cut_from = {},
-                   .cut_until = {}};
+                   .cut_until = {},
+                   .ids = with_ids ? &ids : nullptr};
   if (options.truncate) {
     style.cut_from = from_micros(options.query.from_us());
     style.cut_until = options.query.until_us() ? from_micros(options.query.until_us()) : style.now;
@@ -443,10 +540,18 @@ int cmd_sacct(Context& context) {
   if (!rest) return rest.error();
   if (options.version) return print_version(context);
   if (options.help || options.usage) {
+    if (options.usage) return context.out.write("Usage: sacct [options]\n\tUse --help for help\n"), 0;
     context.out.write(std::string(kUsage) + (options.usage ? "" : help_text(rows_of<Sacct>(kOptions))));
     return 0;
   }
   if (options.help_format) return print_help_format(context);
+  if (!options.file.empty() || options.completion) {
+    const bool missing = !options.file.empty() && ::access(options.file.c_str(), R_OK) != 0;
+    context.plain("{}", missing ? options.file + " is not a valid file" : "Slurm job completion is disabled");
+    return 1;
+  }
+  if (options.whole_het)
+    for (auto& target : *options.query.mutable_jobs()) target.clear_het_offset();
   if (!rest->empty()) {
     context.error("Unknown arguments:");
     for (const auto& word : *rest) context.error(" {}", word);
@@ -456,13 +561,17 @@ int cmd_sacct(Context& context) {
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), now);
   if ((options.script || options.environment) && options.query.jobs().empty()) {
     context.fatal("When requesting {} you must also request specific jobs with the '-j' option.",
-                  options.script ? "job scripts" : "environment information");
+                  options.script ? "job scripts" : "job environment");
     return 1;
   }
   if (auto ok = set_window(options, now); !ok) {
-    context.plain("{}", ok.error().message);
+    const bool crossed = ok.error().message.starts_with("Start time (");
+    crossed ? context.error("{}", ok.error().message) : context.plain("{}", ok.error().message);
     return 1;
   }
+  // One bound alone is meant exactly.
+  if (options.query.has_min_limit() && !options.query.has_max_limit())
+    options.query.set_max_limit(options.query.min_limit());
   if (options.verbose)
     context.info("Jobs eligible from {} - {}", moment(from_micros(options.query.from_us()), "Epoch 0"),
                  moment(from_micros(options.query.until_us()), "Now"));

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/sacctmgr.h"
+#include "cli/sacctmgr_jobs.h"
 #include "spur/v1/accounting.pb.h"
 #include "text/date.h"
 #include "text/directives.h"
@@ -263,8 +264,9 @@ void sacctmgr_show(Sacctmgr& s, std::span<const std::string> words) {
   if (is("TRES", 2)) return show_tres(s, rest);
   if (is("Users", 1)) return show_users(s, rest);
   if (is("WCKeys", 1)) return show_wckeys(s, rest);
-  if (is("RunAwayJobs", 2) || is("OrphanJobs", 1)) return not_supported(s, "show runawayjobs");
-  if (is("Stats", 1) || is("Federations", 1) || is("Reservations", 4)) return not_supported(s, "show " + entity);
+  if (is("RunAwayJobs", 2) || is("OrphanJobs", 1)) return show_runaway_jobs(s, rest);
+  if (is("Reservations", 4)) return show_reservations(s, rest);
+  if (is("Stats", 1) || is("Federations", 1)) return not_supported(s, "show " + entity);
   s.plain(
       "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", "
       "\"Configuration\",\n"

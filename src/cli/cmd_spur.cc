@@ -3,6 +3,7 @@
 // reads them; `spur squeue ...` and its like are Slurm's commands as they are.
 #include <algorithm>
 
+#include "cli/cmd_report.h"
 #include "cli/cmd_translate.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
@@ -100,6 +101,7 @@ constexpr Native kNative[] = {
     {"queue", queue, "show jobs (squeue)"},
     {"accounting", cmd_accounting, "say how the accounting service stands"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
+    {"efficiency", cmd_efficiency, "say how much a job used of what it had"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
     {"export", cmd_export, "write spur.conf as slurm.conf and the files beside it"},
     {"history", cmd_history, "show jobs of the past (sacct), or with --events what was done to one"},
@@ -109,6 +111,7 @@ constexpr Native kNative[] = {
     {"show", control<kShow>, "show one job, node, partition or the configuration (scontrol show)"},
     {"hold", control<kHold>, "keep jobs from starting"},
     {"release", control<kRelease>, "let held jobs start"},
+    {"report", cmd_report, "hours, cost, waits, idle GPUs and efficiency, as text, CSV, JSON or charts"},
     {"requeue", control<kRequeue>, "put jobs back into the queue"},
     {"wait", cmd_wait, "wait until jobs have ended"},
     {"top", top, "show cluster and jobs, live, on the whole screen"},

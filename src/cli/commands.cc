@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cli/cmd_report.h"
+
 namespace spur::cli {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr Command kCommands[] = {
     {"scancel", cmd_scancel, "end or signal jobs and steps"},
     {"scontrol", cmd_scontrol, "show and change jobs, nodes, partitions, reservations"},
     {"sdiag", cmd_sdiag, "what the controller has been doing"},
+    {"seff", cmd_seff, "how much a job used of what it had, in brief"},
     {"sgather", cmd_sgather, "fetch a file from the nodes of a job"},
     {"sinfo", cmd_sinfo, "show nodes and partitions"},
     {"sprio", cmd_sprio, "what the priority of waiting jobs is made of"},

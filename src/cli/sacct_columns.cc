@@ -88,11 +88,16 @@ std::string of_step(Line l) {
 std::string nothing(Line) {
   return "";
 }
-std::string zero(Line) {
-  return "0";
-}
 std::string step_zero(Line l) {
   return l.step ? "0" : "";
+}
+
+// Nobody asks for CPU frequencies.
+std::string frequency(Line l) {
+  return l.step && l.step->step() == model::kBatchStep ? "0" : "Unknown";
+}
+std::string typed_line(Line l) {
+  return l.step ? l.step->submit_line() : l.job.submit_line();
 }
 
 std::string job_id(Line l) {
@@ -107,18 +112,23 @@ std::string job_name(Line l) {
 }
 std::string state(Line l) {
   if (!l.step) return sacct_state(l.job);
+  // A step that a signal ended counts as cancelled.
   const auto of = static_cast<model::JobState>(l.step->state());
-  return std::string(model::base_name(of));
+  const bool killed = of == model::JobState::Failed && l.step->exit_signal() != 0;
+  return std::string(model::base_name(killed ? model::JobState::Cancelled : of));
 }
 std::string exit_code(Line l) {
+  // The signal that ended a cancelled job is its steps' affair.
+  if (!l.step && static_cast<model::JobState>(l.job.state()) == model::JobState::Cancelled) return "0:0";
   return l.step ? fmt::format("{}:{}", l.step->exit_code(), l.step->exit_signal())
                 : fmt::format("{}:{}", l.job.exit_code(), l.job.exit_signal());
 }
 std::string derived(const v1::AcctJob& job) {
   return fmt::format("{}:{}", job.derived_code(), job.derived_signal());
 }
+// Of a job that never started: what it asked for.
 std::string ncpus(Line l) {
-  return fmt::format("{}", cpus_of(l));
+  return fmt::format("{}", !l.step && !l.job.started_us() ? l.job.cpus_requested() : cpus_of(l));
 }
 std::string alloc_nodes(Line l) {
   return fmt::format("{}", l.step ? l.step->node_count() : l.job.node_count());
@@ -263,7 +273,8 @@ std::string usage_out_average(Line l) {
   return fmt::format("energy=0,fs/disk={}", usage_of(l).write_bytes() / tasks_of(l));
 }
 std::string layout(Line l) {
-  return l.step->step() >= model::kBatchStep - 1 ? "Unknown" : "Block";
+  if (l.step->step() >= model::kBatchStep - 1) return "Unknown";
+  return l.step->tasks() <= l.step->node_count() ? "Cyclic" : "Block";
 }
 
 std::string user(const v1::AcctJob& job) {
@@ -293,17 +304,18 @@ std::string partition(const v1::AcctJob& job) {
 std::string priority(const v1::AcctJob& job) {
   return fmt::format("{}", job.priority());
 }
+// Why it waited last; of one that started that is over.
 std::string reason(const v1::AcctJob& job) {
-  return job.reason().empty() ? "None" : job.reason();
+  return job.started_us() ? "None" : job.reason().empty() ? "None" : job.reason();
 }
 std::string limit(const v1::AcctJob& job) {
   const auto value = TimeLimit::from_raw(job.time_limit());
-  if (!value.is_set()) return "Partition_Limit";
+  if (!value.is_set() || (value.is_unlimited() && !job.started_us())) return "Partition_Limit";
   return value.is_unlimited() ? "UNLIMITED" : clock(std::chrono::minutes(value.minutes_value()));
 }
 std::string limit_raw(const v1::AcctJob& job) {
   const auto value = TimeLimit::from_raw(job.time_limit());
-  if (!value.is_set()) return "Partition_Limit";
+  if (!value.is_set() || (value.is_unlimited() && !job.started_us())) return "Partition_Limit";
   return value.is_unlimited() ? "UNLIMITED" : fmt::format("{}", value.minutes_value());
 }
 // There is no row number; the moment of submission to the microsecond is as unique.
@@ -318,11 +330,11 @@ std::string restarts(const v1::AcctJob& job) {
     return job.field();                      \
   }
 SPUR_TEXT(admin_comment, admin_comment)
+SPUR_TEXT(system_comment, system_comment)
 SPUR_TEXT(comment, comment)
 SPUR_TEXT(constraints, features)
 SPUR_TEXT(container, container)
 SPUR_TEXT(reservation, reservation)
-SPUR_TEXT(submit_line, submit_line)
 SPUR_TEXT(wckey, wckey)
 SPUR_TEXT(work_dir, work_dir)
 SPUR_TEXT(extra, extra)
@@ -332,16 +344,33 @@ SPUR_TEXT(std_out, std_out)
 SPUR_TEXT(std_err, std_err)
 #undef SPUR_TEXT
 
+// Numbers of the catalogue, as it is now; 0 for what has gone from it.
+std::string association_id(Line l) {
+  return fmt::format("{}", l.style.ids ? l.style.ids->association(l.job) : 0);
+}
+std::string qos_id(Line l) {
+  if (l.step) return "";
+  const auto* ids = l.style.ids;
+  const auto found = ids ? ids->qos.find(l.job.qos()) : decltype(ids->qos.end()){};
+  return fmt::format("{}", ids && found != ids->qos.end() ? found->second : 0);
+}
+std::string wckey_id(Line l) {
+  if (l.step) return "";
+  const auto* ids = l.style.ids;
+  const auto found = ids ? ids->wckeys.find({l.job.wckey(), l.job.user()}) : decltype(ids->wckeys.end()){};
+  return fmt::format("{}", ids && found != ids->wckeys.end() ? found->second : 0);
+}
+
 // clang-format off
 constexpr SacctColumn kColumns[] = {
     {"Account", 10, account}, {"AdminComment", 15, of_job<admin_comment>}, {"AllocCPUS", 10, ncpus}, {"AllocNodes", 10, alloc_nodes},
-    {"AllocTRES", 10, alloc_tres}, {"AssocID", 7, zero}, {"AveCPU", 10, of_step<average_cpu>}, {"AveCPUFreq", 10, step_zero},
+    {"AllocTRES", 10, alloc_tres}, {"AssocID", 7, association_id}, {"AveCPU", 10, of_step<average_cpu>}, {"AveCPUFreq", 10, step_zero},
     {"AveDiskRead", 14, of_step<average_read>}, {"AveDiskWrite", 14, of_step<average_write>}, {"AvePages", 10, of_step<average_pages>}, {"AveRSS", 10, of_step<max_rss>},
     {"AveVMSize", 10, of_step<max_vsize>}, {"BlockID", 16, nothing}, {"Cluster", 10, cluster}, {"Comment", 14, of_job<comment>},
-    {"Constraints", 19, of_job<constraints>}, {"ConsumedEnergy", 14, zero}, {"ConsumedEnergyRaw", 17, zero}, {"Container", 19, of_job<container>},
+    {"Constraints", 19, of_job<constraints>}, {"ConsumedEnergy", 14, nothing}, {"ConsumedEnergyRaw", 17, nothing}, {"Container", 19, of_job<container>},
     {"CPUTime", 10, cpu_total}, {"CPUTimeRAW", 10, cpu_total_raw}, {"DBIndex", -10, of_job<db_index>}, {"DerivedExitCode", 15, of_job<derived>},
     {"Elapsed", 10, elapsed}, {"ElapsedRaw", 10, elapsed_raw}, {"Eligible", 19, eligible}, {"End", 19, end},
-    {"ExitCode", 8, exit_code}, {"Flags", 19, nothing}, {"GID", 6, of_job<gid>}, {"Group", 9, of_job<group>},
+    {"ExitCode", 8, exit_code}, {"Flags", 19, of_job<sacct_flags>}, {"GID", 6, of_job<gid>}, {"Group", 9, of_job<group>},
     {"JobID", -12, job_id}, {"JobIDRaw", -12, job_id_raw}, {"JobName", 10, job_name}, {"Layout", 9, of_step<layout>},
     {"MaxDiskRead", 12, of_step<max_read>}, {"MaxDiskReadNode", 15, of_step<peak_node>}, {"MaxDiskReadTask", 15, of_step<peak_task>}, {"MaxDiskWrite", 12, of_step<max_write>},
     {"MaxDiskWriteNode", 16, of_step<peak_node>}, {"MaxDiskWriteTask", 16, of_step<peak_task>}, {"MaxPages", 8, of_step<pages>}, {"MaxPagesNode", 12, of_step<peak_node>},
@@ -349,18 +378,18 @@ constexpr SacctColumn kColumns[] = {
     {"MaxVMSize", 10, of_step<max_vsize>}, {"MaxVMSizeNode", 14, of_step<peak_node>}, {"MaxVMSizeTask", 14, of_step<peak_task>}, {"McsLabel", 12, nothing},
     {"MinCPU", 10, of_step<average_cpu>}, {"MinCPUNode", 10, of_step<peak_node>}, {"MinCPUTask", 10, of_step<peak_task>}, {"NCPUS", 10, ncpus},
     {"NNodes", 8, nnodes}, {"NodeList", 15, node_list}, {"NTasks", 8, of_step<ntasks>}, {"Partition", 10, of_job<partition>},
-    {"Priority", 10, of_job<priority>}, {"QOS", 10, of_job<qos>}, {"QOSRAW", 6, zero}, {"Reason", 22, of_job<reason>},
-    {"ReqCPUFreq", 10, step_zero}, {"ReqCPUFreqGov", 13, step_zero}, {"ReqCPUFreqMax", 13, step_zero}, {"ReqCPUFreqMin", 13, step_zero},
+    {"Priority", 10, of_job<priority>}, {"QOS", 10, of_job<qos>}, {"QOSRAW", 6, qos_id}, {"Reason", 22, of_job<reason>},
+    {"ReqCPUFreq", 10, step_zero}, {"ReqCPUFreqGov", 13, frequency}, {"ReqCPUFreqMax", 13, frequency}, {"ReqCPUFreqMin", 13, frequency},
     {"ReqCPUS", 8, req_cpus}, {"ReqMem", 10, req_mem}, {"ReqNodes", 8, req_nodes}, {"ReqTRES", 10, req_tres},
     {"Reservation", 20, of_job<reservation>}, {"ReservationId", 8, nothing}, {"Reserved", 10, reserved}, {"ResvCPU", 10, reserved_cpu},
     {"ResvCPURAW", 10, reserved_cpu_raw}, {"Start", 19, start}, {"State", 10, state}, {"Submit", 19, submit},
-    {"SubmitLine", 20, of_job<submit_line>}, {"Suspended", 10, suspended}, {"SystemComment", 15, nothing}, {"SystemCPU", 10, system_cpu},
+    {"SubmitLine", 20, typed_line}, {"Suspended", 10, suspended}, {"SystemComment", 15, of_job<system_comment>}, {"SystemCPU", 10, system_cpu},
     {"Timelimit", 10, of_job<limit>}, {"TimelimitRaw", 10, of_job<limit_raw>}, {"TotalCPU", 10, total_cpu}, {"TRESUsageInAve", 14, of_step<usage_in_average>},
     {"TRESUsageInMax", 14, of_step<usage_in_total>}, {"TRESUsageInMaxNode", 18, nothing}, {"TRESUsageInMaxTask", 18, nothing}, {"TRESUsageInMin", 14, of_step<usage_in_average>},
     {"TRESUsageInMinNode", 18, nothing}, {"TRESUsageInMinTask", 18, nothing}, {"TRESUsageInTot", 14, of_step<usage_in_total>}, {"TRESUsageOutAve", 15, of_step<usage_out_average>},
     {"TRESUsageOutMax", 15, of_step<usage_out_total>}, {"TRESUsageOutMaxNode", 19, nothing}, {"TRESUsageOutMaxTask", 19, nothing}, {"TRESUsageOutMin", 15, of_step<usage_out_average>},
     {"TRESUsageOutMinNode", 19, nothing}, {"TRESUsageOutMinTask", 19, nothing}, {"TRESUsageOutTot", 15, of_step<usage_out_total>}, {"UID", 6, of_job<uid>},
-    {"User", 9, of_job<user>}, {"UserCPU", 10, user_cpu}, {"WCKey", 10, of_job<wckey>}, {"WCKeyID", 10, zero},
+    {"User", 9, of_job<user>}, {"UserCPU", 10, user_cpu}, {"WCKey", 10, of_job<wckey>}, {"WCKeyID", 10, wckey_id},
     {"WorkDir", 20, of_job<work_dir>},
     // of later versions
     {"Extra", 14, of_job<extra>}, {"Licenses", 20, of_job<licenses>}, {"Planned", 10, reserved}, {"PlannedCPU", 10, reserved_cpu},
@@ -431,6 +460,20 @@ std::string sacct_state(const v1::AcctJob& job) {
   if (of == model::JobState::Cancelled && (job.flags() & v1::ACCT_JOB_CANCELLED))
     return fmt::format("CANCELLED by {}", job.ended_by());
   return std::string(model::base_name(of));
+}
+
+// How it was started, as Slurm names it. Every start is a planner's work here.
+std::string sacct_flags(const v1::AcctJob& job) {
+  if (!job.started_us()) return "None";
+  return job.flags() & v1::ACCT_JOB_BACKFILLED ? "SchedBackfill,StartReceived" : "SchedMain,StartReceived";
+}
+
+std::uint32_t SacctIds::association(const v1::AcctJob& job) const {
+  for (const std::string& partition : {job.partition(), std::string()}) {
+    const auto found = associations.find({job.account(), job.user(), partition});
+    if (found != associations.end()) return found->second;
+  }
+  return 0;
 }
 
 std::string sacct_tres(const google::protobuf::RepeatedPtrField<v1::AcctTres>& list, const SacctStyle& style) {

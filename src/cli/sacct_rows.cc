@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "model/step_end.h"
 #include "wire/accounting_codec.h"
 #include "wire/accounting_query.h"
 
@@ -83,10 +84,20 @@ Result<std::vector<v1::AcctJobRow>> sacct_rows(Context& context, Accounting& acc
   }
   for (auto at = outdated.rbegin(); at != outdated.rend(); ++at)
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(*at));
-  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
-    return std::tuple(std::string_view(a.cluster()), key_of(a.job())) <
-           std::tuple(std::string_view(b.cluster()), key_of(b.job()));
-  });
+  // The tasks of an array in their order, whatever numbers they got as jobs.
+  const auto place = [](const v1::AcctJobRow& row) {
+    const auto& job = row.job();
+    return std::tuple(std::string_view(row.cluster()), job.array_job() ? job.array_job() : job.job(),
+                      job.has_array_task() ? job.array_task() : 0u, key_of(job));
+  };
+  std::ranges::stable_sort(rows, [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  // The script of a heterogeneous job runs in its first component.
+  for (auto& row : rows) {
+    if (row.job().het_offset() == 0) continue;
+    auto* steps = row.mutable_steps();
+    for (int i = steps->size() - 1; i >= 0; --i)
+      if (steps->Get(i).step() == model::kBatchStep) steps->DeleteSubrange(i, 1);
+  }
   return rows;
 }
 

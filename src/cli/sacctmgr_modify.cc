@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/sacctmgr.h"
+#include "cli/sacctmgr_jobs.h"
 #include "text/decimal.h"
 #include "text/words.h"
 
@@ -490,7 +491,7 @@ void modify_resource(Sacctmgr& s, std::span<const std::string> words) {
 void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words) {
   static constexpr EntityVerb kVerbs[] = {{"Accounts", 1, modify_account}, {"Clusters", 5, modify_cluster},
                                           {"QOS", 1, modify_qos},          {"Resources", 1, modify_resource},
-                                          {"Users", 1, modify_user},       {"Job", 1, nullptr},
+                                          {"Users", 1, modify_user},       {"Job", 1, modify_job},
                                           {"Federations", 1, nullptr}};
   run_entity(s, "modify", kVerbs, words,
              "\"Account\", \"Cluster\", \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\"");

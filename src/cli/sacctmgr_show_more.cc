@@ -389,7 +389,8 @@ void show_events(Sacctmgr& s, std::span<const std::string> words) {
         return {text::format_clock(std::chrono::duration_cast<seconds>(end - from_micros(r.started_us())))};
       }
       if (field == "Event") return {of_cluster ? "Cluster" : "Node"};
-      if (field == "State") return {of_cluster ? "" : r.state()};
+      // What else an idle node is, is what is said of it.
+      if (field == "State") return {of_cluster ? "" : r.state().starts_with("IDLE+") ? r.state().substr(5) : r.state()};
       if (field == "Reason") return {of_cluster ? "Cluster Registered TRES" : r.reason()};
       if (field == "User")
         return {of_cluster || r.reason().empty() ? "" : fmt::format("{}({})", user_name(Uid{r.uid()}), r.uid())};

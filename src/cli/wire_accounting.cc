@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/accounting.h"
+#include "cli/accounting_books.h"
 #include "spur/v1/accounting.pb.h"
 
 namespace spur::cli {
 namespace {
 
-class WireAccounting final : public Accounting {
+class WireAccounting final : public Accounting, public AccountingBooks {
  public:
   WireAccounting(wire::AccountingOptions options, std::string cluster)
       : client_(std::move(options)), cluster_(std::move(cluster)) {}
@@ -21,6 +21,13 @@ class WireAccounting final : public Accounting {
   }
   Status usage(const v1::AcctUsageQuery& query, v1::AcctUsageReply* reply) override {
     return client_.ask("Accounting/QueryUsage", query, reply);
+  }
+  Status reservations(const v1::AcctReservationQuery& query,
+                      const std::function<void(v1::AcctReservationRow)>& each) override {
+    return rows<v1::AcctReservationRows>("Accounting/QueryReservations", query, each);
+  }
+  Status edit_jobs(const v1::AcctJobEdit& edit, v1::AcctJobEditReply* reply) override {
+    return client_.ask("Accounting/EditJobs", edit, reply);
   }
 
  private:

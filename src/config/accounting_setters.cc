@@ -118,4 +118,17 @@ Status set_purge_jobs(Target& target, const Value& value) {
   return {};
 }
 
+Status set_accounting_prices(Target& target, const Value& value) {
+  for (const std::string& item : value.list) {
+    const std::size_t equals = item.find('=');
+    const std::string amount = equals == std::string::npos ? "" : item.substr(equals + 1);
+    const bool number = !amount.empty() && amount.find_first_not_of("0123456789.") == std::string::npos &&
+                        std::ranges::count(amount, '.') <= 1 && amount != ".";
+    if (equals == 0 || !number)
+      return bad(fmt::format("\"{}\" is no price: give RESOURCE=AMOUNT, as in gres/gpu=2.50", text::shown(item, 60)));
+  }
+  target.draft.daemon.accounting_prices = value.list;
+  return {};
+}
+
 }  // namespace spur::config

@@ -120,8 +120,13 @@ struct DaemonConfig {
   std::string accounting_listen;           // where spurdbd listens; empty: everywhere, on its port
   std::string accounting_url;              // of spurdbd's database; empty: see accounting_database()
   StorageConfig storage;                   // of slurmdbd.conf
-  std::uint32_t accounting_keep_days = 0;  // ended jobs; 0: for ever
+  // How many days spurdbd keeps things; 0: for ever.
+  std::uint32_t accounting_keep_days = 0;  // jobs that ended, with their steps
+  std::uint32_t accounting_keep_step_days = 0, accounting_keep_event_days = 0, accounting_keep_reservation_days = 0,
+                accounting_keep_transaction_days = 0;
   std::string accounting_archive_dir;      // where older ones go; empty: nowhere
+  std::vector<std::string> accounting_prices;         // "gres/gpu=2.50": of an hour
+  std::string accounting_currency;
   LogConfig accounting_log;
   std::string accounting_pid_file_path;
   UpdateConfig update;

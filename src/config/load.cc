@@ -309,6 +309,8 @@ Result<AccountingEndpoints> accounting_options(const std::string& path) {
   AccountingEndpoints out;
   out.cluster = loaded.cluster.cluster_name;
   out.timeout = daemon.message_timeout;
+  out.prices = daemon.accounting_prices;
+  out.currency = daemon.accounting_currency;
   out.auth_socket = client_options(daemon).auth_socket;
   if (const std::string own = accounting_auth_socket(daemon); is_socket(own)) out.auth_socket = own;
   out.addresses = split_list(environment("SPUR_ACCOUNTING_ADDR"));

@@ -80,6 +80,8 @@ struct AccountingEndpoints {
   std::string auth_socket;
   Duration timeout{};
   std::string cluster;  // this one's name
+  std::vector<std::string> prices;
+  std::string currency;
 };
 Result<AccountingEndpoints> accounting_options(const std::string& path = {});
 

@@ -120,6 +120,7 @@ Status set_dbd_log_level(Target& target, const Value& value);
 Status set_storage_type(Target& target, const Value& value);
 Status set_purge_jobs(Target& target, const Value& value);
 Status set_accounting_store(Target& target, const Value& value);
+Status set_accounting_prices(Target& target, const Value& value);
 Status set_agent_listen(Target& target, const Value& value);
 Status set_controller_hosts(Target& target, const Value& value);  // list; replaces
 Status add_controller_host(Target& target, const Value& value);   // SlurmctldHost=: appends

@@ -141,6 +141,21 @@ class AccountingStore {
                                            const std::function<Status(const std::vector<Old>&)>& archive) = 0;
   // Back from an archive. Makes the cluster known if it is not.
   virtual Status restore(const std::string& cluster, const std::vector<Old>& jobs) = 0;
+
+  // What else leaves, and comes back: one kind at a time. Of `Old`, a step purge fills the steps alone.
+  struct OldRows {
+    std::vector<AcctStepRow> steps;
+    std::vector<AcctEventRow> events;
+    std::vector<AcctReservationRow> reservations;
+    std::vector<AcctTransaction> transactions;
+    std::size_t size() const { return steps.size() + events.size() + reservations.size() + transactions.size(); }
+  };
+  enum class OldKind : unsigned char { Steps, Events, Reservations, Transactions };
+  // Steps of jobs that ended, events and reservations that ended, transactions that were made before that moment. How
+  // many rows went. Transactions belong to no cluster: any name will do.
+  virtual Result<std::uint64_t> purge_rows(OldKind kind, const std::string& cluster, Time before,
+                                           const std::function<Status(const OldRows&)>& archive) = 0;
+  virtual Status restore_rows(const std::string& cluster, const OldRows& rows) = 0;
 };
 
 }  // namespace spur::io

@@ -48,7 +48,7 @@ constexpr char kHelp[] = R"(Usage: spurdbd [OPTIONS]
       --listen ADDR         host:port to listen on
       --migrate             bring the database's schema up to date and exit
       --dry-run             with --migrate: only say what would be done
-      --load-archive FILE   put archived jobs back into the database and exit
+      --load-archive FILE   put what is in an archive back into the database and exit
       --log-level WORD      error, info, debug ...
   -V, --version             print the version and exit
   -h, --help                this text
@@ -160,12 +160,18 @@ int migrate(const config::Loaded& loaded, bool dry_run) {
 int load_archive(const config::Loaded& loaded, const std::string& path) {
   const auto run = [&]() -> Status {
     SPUR_ASSIGN(const std::string bytes, os::read_file(path, std::size_t{1} << 31));
-    SPUR_ASSIGN(const auto jobs, acct::decode_archive(bytes));
+    SPUR_ASSIGN(const auto archive, acct::decode_archive(bytes));
     SPUR_ASSIGN(const auto store, os::AccountingDatabase::open(config::accounting_database(loaded.daemon)));
     std::map<std::string, std::vector<io::AccountingStore::Old>> by_cluster;
-    for (const auto& job : jobs) by_cluster[job.cluster].push_back(job.row);
+    for (const auto& job : archive.jobs) by_cluster[job.cluster].push_back(job.row);
     for (const auto& [cluster, rows] : by_cluster) SPUR_TRY(store->restore(cluster, rows));
-    std::printf("%zu jobs are in the database again\n", jobs.size());
+    std::size_t others = 0;
+    for (const auto& [cluster, rows] : archive.rows) {
+      SPUR_TRY(store->restore_rows(cluster, rows));
+      others += rows.size();
+    }
+    if (others == 0 || !archive.jobs.empty()) std::printf("%zu jobs are in the database again\n", archive.jobs.size());
+    if (others > 0) std::printf("%zu steps, events, reservations or transactions are in the database again\n", others);
     return {};
   };
   if (const auto ok = run(); !ok) {
@@ -207,20 +213,12 @@ class Spurdbd {
 
   // Jobs that ended long ago leave, into the archive if there is one. Called now and then.
   void keep_house() {
-    const auto& daemon = loaded_.daemon;
-    if (daemon.accounting_keep_days == 0) return;
-    const Time before = clock_.now() - hours(24) * daemon.accounting_keep_days;
     const auto run = [&]() -> Status {
       SPUR_ASSIGN(const auto clusters, store_->clusters());
-      for (const auto& cluster : clusters) {
-        SPUR_ASSIGN(const auto gone, store_->purge_jobs(cluster.name, before, [&](const auto& jobs) {
-          return put_into_archive(cluster.name, jobs);
-        }));
-        if (gone > 0) log_.info("cluster {}: {} jobs that ended long ago have left the database", cluster.name, gone);
-      }
-      return {};
+      for (const auto& cluster : clusters) SPUR_TRY(purge_cluster(cluster.name));
+      return purge_rows(Store::OldKind::Transactions, "", loaded_.daemon.accounting_keep_transaction_days);
     };
-    if (const auto ok = run(); !ok) log_.error("old jobs stay in the database: {}", ok.error().message);
+    if (const auto ok = run(); !ok) log_.error("what is old stays in the database: {}", ok.error().message);
   }
 
   void stop() {
@@ -232,13 +230,41 @@ class Spurdbd {
   }
 
  private:
+  using Store = io::AccountingStore;
+
+  Status purge_cluster(const std::string& cluster) {
+    const auto& daemon = loaded_.daemon;
+    if (daemon.accounting_keep_days > 0) {
+      const Time before = clock_.now() - hours(24) * daemon.accounting_keep_days;
+      SPUR_ASSIGN(const auto gone, store_->purge_jobs(cluster, before, [&](const auto& jobs) {
+        return put_into_archive("jobs", acct::encode_archive(cluster, jobs));
+      }));
+      if (gone > 0) log_.info("cluster {}: {} jobs that ended long ago have left the database", cluster, gone);
+    }
+    SPUR_TRY(purge_rows(Store::OldKind::Steps, cluster, daemon.accounting_keep_step_days));
+    SPUR_TRY(purge_rows(Store::OldKind::Events, cluster, daemon.accounting_keep_event_days));
+    return purge_rows(Store::OldKind::Reservations, cluster, daemon.accounting_keep_reservation_days);
+  }
+
+  Status purge_rows(Store::OldKind kind, const std::string& cluster, std::uint32_t days) {
+    if (days == 0) return {};
+    static constexpr const char* kNames[] = {"steps", "events", "reservations", "transactions"};
+    const char* name = kNames[static_cast<std::size_t>(kind)];
+    SPUR_ASSIGN(const auto gone,
+                store_->purge_rows(kind, cluster, clock_.now() - hours(24) * days, [&](const Store::OldRows& rows) {
+                  return put_into_archive(name, acct::encode_archive(cluster, rows));
+                }));
+    if (gone > 0) log_.info("cluster {}: {} old {} have left the database", cluster, gone, name);
+    return {};
+  }
+
   // A file for each batch, named by the time: written whole or not at all.
-  Status put_into_archive(const std::string& cluster, const std::vector<io::AccountingStore::Old>& jobs) {
+  Status put_into_archive(const char* name, const std::string& bytes) {
     const std::string& directory = loaded_.daemon.accounting_archive_dir;
     if (directory.empty()) return {};
     SPUR_TRY(os::make_private_dir(directory));
-    const std::string path = fmt::format("{}/jobs-{}-{}.archive", directory, to_micros(clock_.now()), ++archives_);
-    return os::write_file_durably(path, acct::encode_archive(cluster, jobs));
+    const std::string path = fmt::format("{}/{}-{}-{}.archive", directory, name, to_micros(clock_.now()), ++archives_);
+    return os::write_file_durably(path, bytes);
   }
 
   // Whom we believe: our own host, and the controller that has its state here. Its key may be made after us, so a

@@ -64,7 +64,8 @@ class Tree {
       const std::uint64_t shares = of_parent(row) ? sum : row.of->shares;
       if (shares == 0) {
         row.level = 0;
-      } else if (row.usage == 0) {
+      } else if (row.usage == 0 || (of_parent(row) && row.of->is_user())) {
+        // A user without shares of his own is not held against his account: he comes first in it, as in Slurm.
         row.level = kEndless;
       } else {
         row.level = ((usage_above(row) * shares) << 32) / (row.usage * sum);

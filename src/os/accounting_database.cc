@@ -233,6 +233,10 @@ Status AccountingDatabase::restore(const std::string& cluster_name, const std::v
     rows.jobs.push_back(old.job);
     rows.steps.insert(rows.steps.end(), old.steps.begin(), old.steps.end());
   }
+  return put_back(cluster_name, rows);
+}
+
+Status AccountingDatabase::put_back(const std::string& cluster_name, const io::AcctChunk& rows) {
   return write([&](SqlConnection& connection) -> Status {
     const SqlValue fresh[] = {std::string_view(cluster_name), std::string_view(), std::int64_t{0}};
     SPUR_TRY(

@@ -42,6 +42,9 @@ class AccountingDatabase final : public io::AccountingStore {
   Result<std::uint64_t> purge_jobs(const std::string& cluster, Time ended_before,
                                    const std::function<Status(const std::vector<Old>&)>& archive) override;
   Status restore(const std::string& cluster, const std::vector<Old>& jobs) override;
+  Result<std::uint64_t> purge_rows(OldKind kind, const std::string& cluster, Time before,
+                                   const std::function<Status(const OldRows&)>& archive) override;
+  Status restore_rows(const std::string& cluster, const OldRows& rows) override;
 
  private:
   explicit AccountingDatabase(std::string url);
@@ -50,6 +53,9 @@ class AccountingDatabase final : public io::AccountingStore {
   Status read(const std::function<Status(SqlConnection&)>& work);
   Result<std::int64_t> cluster_id(SqlConnection& connection, const std::string& name);
   Result<std::vector<io::AcctJobRow>> oldest_jobs(const std::string& cluster, Time ended_before, std::size_t limit);
+  Status put_back(const std::string& cluster, const io::AcctChunk& rows);
+  Result<OldRows> oldest_rows(OldKind kind, const std::string& cluster, Time before);
+  Status erase_rows(const std::string& cluster, const OldRows& rows);
   Status erase_jobs(const std::string& cluster, const std::vector<io::AcctJobRow>& rows);
   Status make_months(SqlConnection& connection, const io::AcctChunk& chunk);
   Status put_rows(SqlConnection& connection, std::int64_t cluster, const io::AcctChunk& chunk);

@@ -197,6 +197,41 @@ TEST_P(Database, OldJobsGoAfterTheyWereArchived) {
   EXPECT_EQ(records({"elsewhere", {}, {}, {}, {}, {}}), (Strings{"old"}));
 }
 
+TEST_P(Database, EveryKindGoesWhenItIsOldAndComesBack) {
+  using Kind = io::AccountingStore::OldKind;
+  ASSERT_TRUE(store_->hello({"c", "host", 6817, from_micros(7), 0, {}}));
+  auto all = chunk(1, 9, {job(1, 100, 200, "old"), job(2, 100, 900, "new")});
+  all.steps = {{1, 1, from_unix_seconds(100), 0, "old step"}, {2, 1, from_unix_seconds(100), 0, "new step"}};
+  all.events = {{"n1", from_unix_seconds(100), from_unix_seconds(200), false, "was down"},
+                {"n2", from_unix_seconds(100), {}, false, "is down"}};
+  all.reservations = {{"r1", from_unix_seconds(100), from_unix_seconds(200), "over"},
+                      {"r2", from_unix_seconds(100), from_unix_seconds(900), "not over"}};
+  ASSERT_TRUE(store_->ingest(all));
+  io::AcctEntityChange change;
+  change.transactions = {{0, from_unix_seconds(100), 1, "root", "c", "a", "old"},
+                         {0, from_unix_seconds(900), 1, "root", "c", "a", "new"}};
+  ASSERT_TRUE(store_->change(change));
+  for (const Kind kind : {Kind::Steps, Kind::Events, Kind::Reservations, Kind::Transactions}) {
+    io::AccountingStore::OldRows kept;
+    const auto purge = [&] {
+      return store_->purge_rows(kind, "c", from_unix_seconds(500), [&](const auto& rows) -> Status {
+        kept = rows;
+        return {};
+      });
+    };
+    // What the archive does not take stays.
+    ASSERT_FALSE(store_->purge_rows(kind, "c", from_unix_seconds(500),
+                                    [](const auto&) -> Status { return fail(ErrorCode::OutOfSpace, "full"); }));
+    const auto gone = purge();
+    ASSERT_TRUE(gone) << gone.error().message;
+    EXPECT_EQ(*gone, 1u) << static_cast<int>(kind);
+    EXPECT_EQ(purge().value_or(99), 0u);
+    const auto back = store_->restore_rows("c", kept);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(purge().value_or(99), 1u) << static_cast<int>(kind);
+  }
+}
+
 TEST_P(Database, ANewerSchemaIsLeftAlone) {
   store_.reset();
   auto connection = AccountingDatabase::connect(url(), false);

@@ -86,6 +86,7 @@ bool AccountingQuery::in_window(const v1::AcctJob& job) const {
   if (query_.jobs().empty() && !job.eligible_us()) return false;
   if (query_.states_size() > 0) {
     const bool requeued = job.flags() & v1::ACCT_JOB_REQUEUED;
+    if (requeued && query_.requeued() && was_in(job.state(), job)) return true;
     return std::any_of(query_.states().begin(), query_.states().end(), [&](std::uint32_t state) {
       return !(requeued && static_cast<JobState>(state) == JobState::Cancelled) && was_in(state, job);
     });

@@ -13,6 +13,7 @@ class Step:
     text: str
     user: str | None = None
     digits: bool = False  # compare without digits
+    near: int | None = None  # numbers may differ by this much
     body: str = ""
     line: int = 0
 
@@ -37,10 +38,11 @@ def parse(path):
         verb, _, rest = line.partition(" ")
         step = Step(verb, rest.strip(), line=number)
         if verb.startswith("$"):
-            mark = re.fullmatch(r"\$(#?)(?:\[(\w+)\])?", verb)
+            mark = re.fullmatch(r"\$(#?)(?:~(\d+))?(?:\[(\w+)\])?", verb)
             if not mark:
                 raise ValueError(f"{path.name}:{number}: {line}")
-            step.verb, step.digits, step.user = "$", bool(mark[1]), mark[2]
+            step.verb, step.digits, step.user = "$", bool(mark[1]), mark[3]
+            step.near = int(mark[2]) if mark[2] else None
         elif verb == "file":
             body = []
             while lines[i] != "end":

@@ -19,22 +19,17 @@ def available():
     return r.returncode == 0
 
 
-class SlurmWithAccounting(SlurmCluster):
-    def __init__(self, extra="", **kw):
-        self.port = free_port()
-        super().__init__(extra="", **kw)
-        text = self.conf.read_text()
-        text = text.replace("AccountingStorageType=accounting_storage/none",
-                            f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
-                            f"AccountingStoragePort={self.port}\nAccountingStoragePass={self.dir}/munge/sock\n{extra}")
-        self.conf.write_text(text)
+class Database:
+    """Beside a SlurmCluster, which has `dir`, `env`, `conf`, `run` and `_spawn`: its slurmdbd and MariaDB."""
+
+    def prepare_database(self, port):
         (self.dir / "db").mkdir()
-        self.dbd_conf = self.dir / "slurmdbd.conf"
-        self.dbd_conf.write_text(f"""AuthType=auth/munge
+        dbd_conf = self.dir / "slurmdbd.conf"
+        dbd_conf.write_text(f"""AuthType=auth/munge
 AuthInfo=socket={self.dir}/munge/sock
 DbdHost=localhost
 DbdAddr=127.0.0.1
-DbdPort={self.port}
+DbdPort={port}
 SlurmUser=root
 LogFile={self.dir}/log/slurmdbd.log
 PidFile={self.dir}/slurmdbd.pid
@@ -44,13 +39,15 @@ StorageUser=root
 StorageLoc=slurm_acct_db
 TrackWCKey=yes
 """)
-        self.dbd_conf.chmod(0o600)
+        dbd_conf.chmod(0o600)
         (self.dir / "sbin" / "slurmdbd").symlink_to("/usr/sbin/slurmdbd")
         # The client library of MariaDB takes the socket's path from here.
         self.env["MYSQL_UNIX_PORT"] = str(self.dir / "db/sock")
         self.env["SLURM_CONF"] = str(self.conf)
 
     def start_database(self):
+        if "mariadbd" in self.processes:
+            return
         data = self.dir / "db/data"
         subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}", "--auth-root-authentication-method=normal",
                         "--skip-test-db"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -61,12 +58,10 @@ TrackWCKey=yes
         self._spawn("slurmdbd", self.dir / "sbin/slurmdbd", "-D")
         wait_until(lambda: self.run("sacctmgr", "-n", "show", "qos").returncode == 0, 60, "slurmdbd answers", 0.2)
 
-    def start_controller(self):
-        if "mariadbd" not in self.processes:
-            self.start_database()
-        super().start_controller()
-        wait_until(lambda: self.run("sacctmgr", "-nP", "show", "cluster", "format=controlport").stdout.strip() not in ("", "0"),
-                   60, "the cluster registers", 0.2)
+    def sql(self, statements):
+        """Straight into slurmdbd's database."""
+        return subprocess.run(["mariadb", "--no-defaults", f"--socket={self.dir}/db/sock", "slurm_acct_db"], input=statements, text=True,
+                              capture_output=True, check=True).stdout
 
     def stop(self):
         for key in [k for k in self.processes if k.startswith("slurmd") and k != "slurmdbd"] + ["slurmctld", "slurmdbd", "mariadbd"]:
@@ -76,3 +71,21 @@ TrackWCKey=yes
                 except subprocess.TimeoutExpired:
                     pass
         super().stop()
+
+
+class SlurmWithAccounting(Database, SlurmCluster):
+    def __init__(self, extra="", **kw):
+        self.port = free_port()
+        super().__init__(extra="", **kw)
+        text = self.conf.read_text()
+        text = text.replace("AccountingStorageType=accounting_storage/none",
+                            f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
+                            f"AccountingStoragePort={self.port}\nAccountingStoragePass={self.dir}/munge/sock\n{extra}")
+        self.conf.write_text(text)
+        self.prepare_database(self.port)
+
+    def start_controller(self):
+        self.start_database()
+        super().start_controller()
+        wait_until(lambda: self.run("sacctmgr", "-nP", "show", "cluster", "format=controlport").stdout.strip() not in ("", "0"),
+                   60, "the cluster registers", 0.2)

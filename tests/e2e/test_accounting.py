@@ -170,7 +170,8 @@ class Sqlite(OnBoth, unittest.TestCase):
     def test_bad_requests(self):
         for args, words in ((["-j", "abc"], "Bad job/step specified: abc"), (["-s", "bogus"], "unrecognized job state value 'bogus'"),
                             (["-S", "never"], "Invalid time specification"), (["-o", "bogus"], "Invalid field requested"),
-                            (["-u", "nobody-like-this"], "Invalid user id"), (["-B"], "-j"), (["-c"], "not supported yet")):
+                            (["-u", "nobody-like-this"], "Invalid user id"), (["-B"], "-j"), (["-c"], "Slurm job completion is disabled"),
+                            (["-f", "/nosuch"], "is not a valid file"), (["-F", "bogus"], "Invalid job flag bogus")):
             result = self.c.run("sacct", *args, check=False)
             self.assertEqual(result.returncode, 1, args)
             self.assertIn(words, result.stderr, args)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accounting under bad conditions: names of all kinds, what is in use, databases that refuse. Each has a clear error, nothing is lost, and
+jobs go on."""
+import os
+import signal
+import subprocess
+import unittest
+
+from spur_cluster import BIN, wait_until
+from test_accounting import AccountingCluster, Postgres
+
+NASTY = ["o'brien", 'say "hi"', "x'); DROP TABLE job; --", "two\nlines", "tab\there", "\\backslash", "$(reboot)", "%s%n", "ünïcode", "a" * 900]
+
+
+class Names(unittest.TestCase):
+    def setUp(self):
+        self.c = AccountingCluster().start()
+        self.addCleanup(self.c.stop)
+
+    def test_names_of_jobs(self):
+        """Whatever bytes a job's name and comment have, the job runs and its history has them."""
+        jobs = {}
+        for name in NASTY:
+            jobs[self.c.sbatch("-J", name, "--comment", name, "--wrap", "true")] = name
+        long = self.c.run("sbatch", "-J", "a" * 10000, "--wrap", "true", check=False)
+        self.assertNotEqual(long.returncode, 0)
+        self.assertTrue(long.stderr.startswith("sbatch: error: "))
+        raw = self.c.run("sh", "-c", "sbatch --parsable -J \"$(printf 'not\\377utf8')\" --wrap true").stdout.strip()
+        wait_until(lambda: len(set(self.c.sacct("-X", "-s", "CD", "-S", "today", "-E", "now", "-o", "jobid"))) == len(NASTY) + 1, 60,
+                   "all are recorded")
+        for job, name in jobs.items():
+            shown = self.c.out("sacct", "-nP", "-X", "-j", job, "-o", "comment").rstrip("\n")
+            self.assertNotIn("\x1b", shown)
+            if name.isprintable() and name.isascii():
+                self.assertEqual(shown, name)
+        self.assertIn("not", self.c.out("sacct", "-nP", "-X", "-j", raw, "-o", "jobname"))
+        # By name they are found again, and the tables are all there.
+        self.assertEqual(self.c.sacct("-X", "--name", NASTY[2], "-o", "state"), ["COMPLETED"])
+        self.assertEqual(self.c.run("sacctmgr", "-n", "show", "qos").returncode, 0)
+
+    def test_names_of_accounts(self):
+        for name in ("two\nlines", "bell\a", "a" * 10000, ""):
+            result = self.c.run("sacctmgr", "-i", "add", "account", name, check=False)
+            self.assertNotEqual(result.returncode, 0, name[:20])
+            self.assertTrue(result.stdout + result.stderr)
+        raw = self.c.run("sh", "-c", "sacctmgr -i add account \"$(printf 'x\\377')\" >/dev/null 2>&1", check=False)
+        self.assertNotEqual(raw.returncode, 0)
+        for name in ("o'brien", "x'); drop table entity; --"):
+            self.c.run("sacctmgr", "-i", "add", "account", name)
+        shown = self.c.out("sacctmgr", "-nP", "show", "account", "format=account").split("\n")
+        self.assertIn("x`); drop table entity; --", [line.strip() for line in shown])
+
+    def test_a_cycle_of_parents(self):
+        self.c.run("sacctmgr", "-i", "add", "account", "a")
+        self.c.run("sacctmgr", "-i", "add", "account", "b", "parent=a")
+        for account, parent in (("a", "a"), ("root", "b")):
+            result = self.c.run("sacctmgr", "-i", "modify", "account", account, "set", f"parent={parent}", check=False)
+            self.assertNotEqual(result.returncode, 0, (account, parent))
+        # Below its own child: the child takes its place first, as in Slurm, so there is never a circle.
+        self.c.run("sacctmgr", "-i", "modify", "account", "a", "set", "parent=b", check=False)
+        tree = self.c.out("sacctmgr", "-nP", "show", "assoc", "format=account,parentname", "tree")
+        self.assertIn("root", tree)
+        rows = dict(line.strip().split("|")[:2] for line in tree.strip().split("\n") if line.strip())
+        at, seen = "a", set()
+        while at and at != "root" and at in rows:
+            self.assertNotIn(at, seen)
+            seen.add(at)
+            at = rows[at]
+
+
+class InUse(unittest.TestCase):
+    def setUp(self):
+        self.c = AccountingCluster()
+        conf = self.c.conf.read_text()
+        self.c.write_conf(conf.replace("[accounting]\n", '[accounting]\nenforce = ["associations", "limits", "qos"]\n'))
+        self.c.start()
+        self.addCleanup(self.c.stop)
+        self.c.run("sacctmgr", "-i", "add", "account", "used")
+        self.c.run("sacctmgr", "-i", "add", "qos", "fast")
+        self.c.run("sacctmgr", "-i", "add", "user", "root", "account=used", "qos=normal,fast")
+
+    def test_account_and_qos_of_a_running_job(self):
+        job = wait_until(lambda: (r := self.c.run("sbatch", "--parsable", "-A", "used", "-q", "fast", "--wrap", "sleep 60", check=False))
+                         .returncode == 0 and r.stdout.strip(), 30, "the controller knows the account")
+        wait_until(lambda: self.c.out("squeue", "-h", "-j", job, "-o", "%T").strip() == "RUNNING", 30, "it runs")
+        wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "account") == ["used"], 30, "it is recorded")
+        for words in (["account", "used"], ["user", "root", "account=used"], ["qos", "fast"]):
+            result = self.c.run("sacctmgr", "-i", "delete", *words, check=False)
+            self.assertEqual(result.returncode, 1, words)
+            self.assertIn("Job", result.stdout + result.stderr, words)
+        self.assertEqual(self.c.out("squeue", "-h", "-j", job, "-o", "%T").strip(), "RUNNING")
+        self.c.run("scancel", job)
+        wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "account,qos,state")[0].startswith("used|fast|CANCELLED"), 30, "it ended")
+        wait_until(lambda: self.c.run("sacctmgr", "-i", "delete", "account", "used", check=False).returncode == 0, 30, "now it goes")
+        # The history keeps the name.
+        self.assertEqual(self.c.sacct("-X", "-j", job, "-o", "account"), ["used"])
+
+
+class Refusals(unittest.TestCase):
+    @unittest.skipIf(os.geteuid() != 0, "only root can start a server as another user")
+    def test_a_wrong_password(self):
+        server = Postgres()
+        self.addCleanup(server.stop)
+        sql = lambda text: subprocess.run(["psql", "-q", server.url, "-c", text], check=True, capture_output=True)
+        sql("ALTER ROLE spur PASSWORD 'right'")
+        hba = server.dir / "data/pg_hba.conf"
+        hba.write_text("local all all scram-sha-256\n")
+        server.kill()
+        server.start()
+        wrong = server.url.replace("spur@", "spur:wrong@")
+        c = AccountingCluster(wrong)
+        self.addCleanup(c.stop)
+        result = c.run(BIN / "spurdbd", "-D", "-f", c.conf, check=False, timeout=60)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("password", result.stderr)
+        self.assertNotIn("wrong@", result.stderr)
+        # Jobs run meanwhile, and what they did arrives once the password is right.
+        c.start_controller()
+        for name in c.names:
+            c.start_agent(name)
+        c.wait_idle()
+        job = c.sbatch("--wrap", "true")
+        wait_until(lambda: not c.out("squeue", "-h").strip(), 60, "the job has ended")
+        c.write_conf(c.conf.read_text().replace("spur:wrong@", "spur:right@"))
+        c.start_dbd()
+        wait_until(lambda: c.run("sacct", "-nP", "-X", "-j", job, "-o", "state", check=False).stdout.strip() == "COMPLETED", 60, "it has come")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can mount a small file system")
+    def test_a_full_disk(self):
+        c = AccountingCluster()
+        small = c.dir / "small"
+        small.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", small], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("no tmpfs can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", small])
+        self.addCleanup(c.stop)
+        c.write_conf(c.conf.read_text().replace("[accounting]\n", f'[accounting]\ndatabase_url = "sqlite:{small}/base.sqlite"\n'))
+        c.start()
+        before = c.sbatch("--wrap", "true")
+        wait_until(lambda: c.sacct("-X", "-j", before, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
+        fill = os.open(small / "fill", os.O_WRONLY | os.O_CREAT)
+        try:
+            while os.write(fill, b"x" * 4096):
+                pass
+        except OSError:
+            pass
+        os.close(fill)
+        during = [c.sbatch("--comment", "y" * 900, "--wrap", "true") for _ in range(20)]
+        wait_until(lambda: not c.out("squeue", "-h").strip(), 60, "jobs go on")
+        os.unlink(small / "fill")
+        wait_until(lambda: set(during) <= set(c.sacct("-X", "-s", "CD", "-S", "today", "-E", "now", "-o", "jobid")), 90, "nothing is lost")
+
+    def test_a_clock_that_was_set_back(self):
+        """Rows of the future: whoever counts must not go wrong over them."""
+        c = AccountingCluster().start()
+        self.addCleanup(c.stop)
+        job = c.sbatch("--wrap", "true")
+        wait_until(lambda: c.sacct("-X", "-j", job, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
+        env = {"SPUR_CONF": str(c.conf)}
+        # The job began and ended "tomorrow", as it seems after the clock was set back by a day.
+        c.kill("spurctld", signal.SIGTERM)
+        out = c.run("sacct", "-nP", "-X", "-j", job, "-o", "elapsedraw", "-S", "2020-01-01", env=env).stdout.strip()
+        self.assertGreaterEqual(int(out), 0)
+        faked = c.run("sacct", "-aX", "-S", "now+1day", check=False)
+        self.assertEqual(faked.returncode, 1)
+        self.assertIn("Start time", faked.stderr)
+        for report in (["cluster", "utilization"], ["user", "top"]):
+            c.run("sreport", *report, "start=2020-01-01", "end=now+2days")
+
+
+class Reports(unittest.TestCase):
+    def setUp(self):
+        self.c = AccountingCluster()
+        self.c.write_conf(self.c.conf.read_text().replace(
+            "[accounting]\n", '[accounting]\nprices = ["cpu=36", "mem=0"]\ncurrency = "EUR"\n'))
+        self.c.start()
+        self.addCleanup(self.c.stop)
+
+    def test_four_forms(self):
+        job = self.c.sbatch("-A", "phys<&>ics", "-n2", "--wrap", "sleep 2")
+        wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
+        text = self.c.out("spur", "report")
+        for words in ("CPU hours by account and user", "Minutes in the queue", "hours of the cluster", "Used of what was granted",
+                      "Cost (EUR)", "phys<&>ics"):
+            self.assertIn(words, text)
+        import csv
+        import io
+        import json
+        import xml.dom.minidom
+        rows = list(csv.DictReader(io.StringIO(self.c.out("spur", "report", "usage", "--csv"))))
+        self.assertEqual((rows[0]["account"], rows[0]["user"], rows[0]["jobs"]), ("phys<&>ics", "root", "1"))
+        self.assertAlmostEqual(float(rows[0]["cost"]), 36 * float(rows[0]["cpu_hours"]), delta=0.5)
+        parsed = json.loads(self.c.out("spur", "report", "--json"))
+        self.assertEqual(set(parsed) >= {"usage", "waits", "capacity", "efficiency"}, True)
+        self.assertEqual(parsed["waits"]["rows"][0]["jobs"], 1)
+        picture = xml.dom.minidom.parseString(self.c.out("spur", "report", "--svg"))
+        self.assertGreater(len(picture.getElementsByTagName("rect")), 5)
+        for words in (["bogus"], ["--csv"], ["-S", "never"], ["-u", "nobody-like-this"]):
+            self.assertEqual(self.c.run("spur", "report", *words, check=False).returncode, 1, words)
+
+    def test_efficiency_of_a_job(self):
+        job = self.c.sbatch("-n1", "--mem=100", "--wrap", "python3 -c 'import time; t=time.time()\nwhile time.time()-t<2: pass'")
+        wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
+        out = self.c.out("seff", job)
+        for words in (f"Job ID: {job}", "User/Group: root/root", "State: COMPLETED (exit code 0)", "Cores: 1", "CPU Efficiency:",
+                      "Memory Efficiency:", "of 100.00 MB"):
+            self.assertIn(words, out)
+        self.assertIn("less than a minute", self.c.out("spur", "efficiency", job))
+        self.assertEqual(self.c.run("seff", "99999", check=False).returncode, 2)
+        self.assertEqual(self.c.run("seff", "x", check=False).returncode, 1)
+
+    def test_runaway_jobs(self):
+        """A job that the database has as running and no controller knows: found, and ended when that is wanted."""
+        job = self.c.sbatch("--wrap", "sleep 600")
+        wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "state") == ["RUNNING"], 30, "it runs")
+        self.assertIn("No runaway jobs", self.c.out("sacctmgr", "show", "runawayjobs"))
+        self.c.kill("spurctld", signal.SIGTERM)
+        for name in ("journal.sqlite", "outbox.sqlite"):
+            for path in (self.c.dir / "state").glob(name + "*"):
+                path.unlink()
+        self.c.start_controller()
+        shown = wait_until(lambda: job in (r := self.c.run("sacctmgr", "show", "runawayjobs", input="n\n", check=False).stdout) and r, 30, "it is found")
+        self.assertIn("RUNNING", shown)
+        self.c.run("sacctmgr", "-i", "show", "runawayjobs")
+        self.assertEqual(self.c.sacct("-X", "-j", job, "-o", "state"), ["COMPLETED"])
+        self.assertIn("No runaway jobs", self.c.out("sacctmgr", "show", "runawayjobs"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -233,7 +233,7 @@ class RandomLimits {
     const Reason expected = Count(world_.view()).submit(one, jobs);
     const Outcome outcome = world_.run(std::move(command));
     ASSERT_EQ(outcome.status.has_value(), expected == Reason::None) << model::reason_name(expected);
-    if (!outcome.status) ASSERT_EQ(outcome.status.error().message, model::reason_name(expected));
+    if (!outcome.status) { ASSERT_EQ(outcome.status.error().message, model::reason_name(expected)); }
     ++(outcome.status ? taken : refused);
   }
   JobId some(const CowMap<model::JobPtr>& jobs) {

@@ -44,14 +44,14 @@ Status check_qos(const model::View& view, const model::JobSpec& spec, const mode
 // With TrackWCKey a job that names none has its user's default, marked as such. Where wckeys are demanded it must be one
 // of the user's.
 Status settle_wckey(const model::AccountingConfig& rules, const model::AccountUser* user, model::JobSpec& spec) {
-  if (spec.wckey.empty() && (rules.track_wckeys || rules.wckeys)) {
-    if (user && !user->default_wckey.empty()) spec.wckey = "*" + user->default_wckey;
-    else if (user) spec.wckey = "*";
+  if (spec.wckey.empty() && user && (rules.track_wckeys || rules.wckeys)) {
+    spec.wckey.push_back('*');
+    spec.wckey.append(user->default_wckey);
   }
   if (!rules.wckeys || spec.uid == kRootUid) return {};
-  const std::string name = spec.wckey.starts_with("*") ? spec.wckey.substr(1) : spec.wckey;
-  const bool default_one = spec.wckey.starts_with("*");
-  if (user && (default_one || std::ranges::find(user->wckeys, name) != user->wckeys.end())) return {};
+  if (!user) return refuse(ErrorCode::InvalidWckey);
+  const bool is_default = spec.wckey.starts_with('*');
+  if (is_default || std::ranges::find(user->wckeys, spec.wckey) != user->wckeys.end()) return {};
   return refuse(ErrorCode::InvalidWckey);
 }
 

@@ -61,6 +61,7 @@ constexpr Native kNative[] = {
     {"queue", queue, "show jobs (squeue)"},
     {"accounting", cmd_accounting, "say how the accounting service stands"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
+    {"controllers", cmd_controllers, "list, add and remove controllers; move the state into etcd and back"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
     {"history", cmd_sacct, "show jobs of the past (sacct)"},
     {"image", cmd_image, "import, list and remove container images"},

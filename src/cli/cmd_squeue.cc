@@ -36,7 +36,7 @@ struct Squeue {
   std::optional<DocumentStyle> document;  // --json, --yaml
   ClusterList clusters;
   bool all = false, by_partition = false;
-  bool no_convert = false, me = false, not_me = false, only_state = false;
+  bool consistent = false, no_convert = false, me = false, not_me = false, only_state = false;
   std::optional<std::string> format, long_format, sort;
   std::optional<std::uint32_t> iterate;
   bool help = false, usage = false, version = false;
@@ -182,6 +182,7 @@ constexpr Option<Squeue> kOptions[] = {
     {{"all", 'a', N, nullptr, "display jobs in hidden partitions"}, flag<&Squeue::all>, "SQUEUE_ALL"},
     {{"array-unique", 0, N, nullptr, "display one unique pending job array\nelement per line (always done)"}, accept, "SQUEUE_ARRAY_UNIQUE"},
     {{"clusters", 'M', V, "cluster_name", "cluster to issue commands to: this one's name, or all", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
+    {{"consistent", 0, N, nullptr, "ask the controller that leads"}, flag<&Squeue::consistent>, "SPUR_CONSISTENT"},
     {{"expand-patterns", 0, N, nullptr, "expand file name patterns (always done)"}, accept, "SQUEUE_EXPAND_PATTERNS"},
     {{"federation", 0, N, nullptr, "report federated information if a member\nof one (there is none)"}, accept, "SQUEUE_FEDERATION"},
     {{"noheader", 'h', N, nullptr, "no headers on output"}, flag<&Squeue::no_header>},
@@ -437,6 +438,7 @@ int cmd_squeue(Context& context) {
   Squeue options;
   auto rest = read_line<Squeue>(context, kOptions, options, Order::Anywhere, 1);
   if (!rest) return rest.error();
+  context.consistent |= options.consistent;
   // "-s 5.0": a value that may be left out must be glued to its letter, but Slurm takes this one, too.
   if (options.show_steps && options.steps.empty() && !rest->empty()) {
     if (auto done = set_steps(options, rest->front()); !done) return report(context, done.error());

@@ -40,6 +40,10 @@ constexpr std::array kTable = {
     Row{"GetStatistics", Rule::Authenticated, Where::Any},
     Row{"SetDebug", Rule::Admin, Where::Any},
     Row{"TopJobs", Rule::OwnerOrAdmin},
+    // A new controller asks it before it has a key.
+    Row{"ListControllers", Rule::Anybody, Where::Any},
+    Row{"AddController", Rule::Admin},
+    Row{"RemoveController", Rule::Admin},
     Row{"Connect", Rule::Node},
 };
 

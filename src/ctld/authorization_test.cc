@@ -77,6 +77,9 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"GetStatistics", "UR"},
       {"SetDebug", "R"},
       {"TopJobs", "UR"},
+      {"ListControllers", "AURN"},
+      {"AddController", "R"},
+      {"RemoveController", "R"},
   };
   const std::map<char, Role> roles = {
       {'A', Role::Anonymous}, {'U', Role::User}, {'R', Role::Admin}, {'N', Role::NodeAgent}};

@@ -7,6 +7,7 @@
 
 #include "ctld/authorization.h"
 #include "ctld/rpc_status.h"
+#include "wire/follower_note.h"
 
 namespace spur::ctld {
 namespace {
@@ -61,8 +62,17 @@ Result<model::Caller> ControllerService::admit(Context* context, std::string_vie
   if (!identified) SPUR_TRY(calls_.check_role(method, true));
   SPUR_ASSIGN(auto caller, std::move(identified));
   SPUR_TRY(authorize(method, caller));
-  SPUR_TRY(calls_.check_role(method, metadata.contains("spur-consistent")));
+  SPUR_TRY(calls_.check_role(method, metadata.contains(wire::kConsistentMetadata)));
+  if (const std::string note = calls_.follower_note(); !note.empty())
+    context->AddTrailingMetadata(wire::kFollowerMetadata, note);
   return caller;
+}
+
+grpc::Status ControllerService::refusal(Context* context, const Error& error) const {
+  if (error.code == ErrorCode::NotLeader)
+    if (const std::string leader = calls_.leader_address(); !leader.empty())
+      context->AddTrailingMetadata(wire::kLeaderMetadata, leader);
+  return rpc_status(context, error);
 }
 
 template <class Request, class Reply>
@@ -70,11 +80,11 @@ Unary* ControllerService::unary(Context* context, std::string_view method, const
                                 Call<Request, Reply> call) {
   auto* reactor = context->DefaultReactor();
   if (auto caller = admit(context, method); !caller) {
-    reactor->Finish(rpc_status(context, caller.error()));
+    reactor->Finish(refusal(context, caller.error()));
   } else {
-    (calls_.*call)(*caller, *request, calls_.counted<Reply>(method, *caller, [=](Result<Reply> result) {
+    (calls_.*call)(*caller, *request, calls_.counted<Reply>(method, *caller, [=, this](Result<Reply> result) {
       if (result) *reply = std::move(*result);
-      reactor->Finish(result ? grpc::Status::OK : rpc_status(context, result.error()));
+      reactor->Finish(result ? grpc::Status::OK : refusal(context, result.error()));
     }));
   }
   return reactor;
@@ -83,7 +93,7 @@ Unary* ControllerService::unary(Context* context, std::string_view method, const
 grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* context,
                                                                     const v1::ListJobsRequest* request) {
   auto caller = admit(context, "ListJobs");
-  if (!caller) return new RefusedList(rpc_status(context, caller.error()));
+  if (!caller) return new RefusedList(refusal(context, caller.error()));
   auto chunks = calls_.list_jobs(*caller, *request);
   if (!chunks) return new RefusedList(rpc_status(context, chunks.error()));
   auto* reactor = new ListReactor(std::move(*chunks));
@@ -95,13 +105,13 @@ Unary* ControllerService::WaitJob(Context* context, const v1::WaitJobRequest* re
   auto slot = std::make_shared<std::atomic<WaitReactor*>>(nullptr);
   auto* reactor = new WaitReactor(slot);
   auto caller = admit(context, "WaitJob");
-  if (!caller) return reactor->Finish(rpc_status(context, caller.error())), reactor;
+  if (!caller) return reactor->Finish(refusal(context, caller.error())), reactor;
   slot->store(reactor);
-  calls_.wait_job(*caller, *request, [=](Result<v1::WaitJobReply> result) {
+  calls_.wait_job(*caller, *request, [=, this](Result<v1::WaitJobReply> result) {
     auto* open = slot->exchange(nullptr);
     if (!open) return;  // the client is gone, and `reply` with it
     if (result) *reply = std::move(*result);
-    open->Finish(result ? grpc::Status::OK : rpc_status(context, result.error()));
+    open->Finish(result ? grpc::Status::OK : refusal(context, result.error()));
   });
   return reactor;
 }
@@ -226,6 +236,20 @@ Unary* ControllerService::SetDebug(Context* context, const v1::SetDebugRequest* 
 
 Unary* ControllerService::TopJobs(Context* context, const v1::TopJobsRequest* request, v1::Done* reply) {
   return unary(context, "TopJobs", request, reply, &ControllerCalls::top_jobs);
+}
+
+Unary* ControllerService::ListControllers(Context* context, const v1::ListControllersRequest* request,
+                                          v1::ListControllersReply* reply) {
+  return unary(context, "ListControllers", request, reply, &ControllerCalls::list_controllers);
+}
+
+Unary* ControllerService::AddController(Context* context, const v1::AddControllerRequest* request, v1::Done* reply) {
+  return unary(context, "AddController", request, reply, &ControllerCalls::add_controller);
+}
+
+Unary* ControllerService::RemoveController(Context* context, const v1::RemoveControllerRequest* request,
+                                           v1::Done* reply) {
+  return unary(context, "RemoveController", request, reply, &ControllerCalls::remove_controller);
 }
 
 }  // namespace spur::ctld

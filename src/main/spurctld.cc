@@ -24,6 +24,7 @@
 #include "ctld/local_calls.h"
 #include "ctld/replica_service.h"
 #include "main/controller_group.h"
+#include "main/convert_state.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
 #include "main/version.h"
@@ -152,6 +153,7 @@ class Spurctld {
                                   return verifier_->trust_node(node_key, node);
                                 }});
     SPUR_TRY(serve());
+    if (group_) group_->watch([this](const std::string& why) { stop_itself(why); });
     log_.info("spurctld {} is ready: cluster {}, {} jobs, state in {}", kVersion, cluster_name_,
               core_->picture()->view.jobs.size(), daemon.state_dir);
     return {};
@@ -181,6 +183,7 @@ class Spurctld {
 
   void stop() {
     log_.info("stopping");
+    if (group_) group_->stop_watching();
     if (group_) group_->retire();
     auth_.reset();
     local_.reset();
@@ -437,11 +440,7 @@ class Spurctld {
                                        .version = kVersion,
                                        .started = clock_.now(),
                                        .reload = [this] { return load_again(); },
-                                       .shutdown =
-                                           [this] {
-                                             stop_requested_ = true;
-                                             ::kill(::getpid(), SIGTERM);
-                                           },
+                                       .shutdown = [this] { request_stop(); },
                                        .set_debug = [this](std::string_view level) { return set_debug(level); },
                                        .statistics = &statistics_,
                                        .sign_ticket =
@@ -458,6 +457,7 @@ class Spurctld {
                                        .names = {.user = os::user_by_name, .members = os::members_of_group},
                                        .groups_of = os::group_names_of,
                                        .following = following(),
+                                       .group = group_ ? group_->calls() : ctld::ControllerCalls::Options::Group{},
                                        .now = [this] { return clock_.now(); }});
     service_ = std::make_unique<ctld::ControllerService>(*calls_, *identify_);
     local_calls_ = std::make_unique<ctld::LocalCalls>(*calls_, *identify_);
@@ -498,6 +498,16 @@ class Spurctld {
     log_.info("{}", text);
   }
 
+  void stop_itself(const std::string& why) {
+    log_.error("{}", why);
+    request_stop();
+  }
+
+  void request_stop() {
+    stop_requested_ = true;
+    ::kill(::getpid(), SIGTERM);
+  }
+
   [[noreturn]] void die(const Error& error) {
     log_.fatal("cannot make the state durable: {}. Nothing more is accepted; start again when this is mended",
                error.message);
@@ -533,6 +543,21 @@ class Spurctld {
   std::atomic<bool> stop_requested_{false};
 };
 
+int convert(const DaemonOptions& options, const config::Loaded& loaded, io::Clock& clock, os::Log& log,
+            os::Signals& signals) {
+  bool stopped = false;
+  const auto say = [&](const std::string& line) {
+    line.starts_with("warning: ") ? log.warning("{}", std::string_view(line).substr(9)) : log.info("{}", line);
+  };
+  const auto give_up = [&] {
+    while (const auto signal = signals.take()) stopped |= *signal == os::DaemonSignal::Stop;
+    return stopped;
+  };
+  const auto done = convert_state({loaded, options.node, clock, say, give_up}, options.convert);
+  if (!done) log.fatal("{}", done.error().message);
+  return done ? 0 : 1;
+}
+
 int run(int argc, char** argv) {
   const DaemonOptions options = parse_daemon_options(Daemon::Controller, argc, argv);
   os::SystemClock clock;
@@ -540,13 +565,15 @@ int run(int argc, char** argv) {
   DaemonStart start("spurctld", options.foreground, log);
   auto loaded = load_for(options);
   if (!loaded) return log.fatal("{}", loaded.error().message), 1;
-  if (auto ok = start.detach(); !ok) return start.failed(ok.error());
+  if (options.convert.empty())
+    if (auto ok = start.detach(); !ok) return start.failed(ok.error());
   const auto& settings = loaded->daemon.controller_log;
   if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
   bool stopped = false;
+  if (!options.convert.empty()) return convert(options, *loaded, clock, log, *signals);
   Spurctld daemon(options, std::move(*loaded), clock, log, [&] {
     while (const auto signal = signals->take()) stopped |= *signal == os::DaemonSignal::Stop;
     return stopped;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "spur/v1/controller.pb.h"
 #include "spur/v1/credential.pb.h"
@@ -33,11 +34,11 @@ constexpr Duration kCredentialLife = std::chrono::seconds(60);  // where it does
 constexpr Duration kCredentialMargin = std::chrono::seconds(5);
 // WaitJob is asked anew this often; between attempts to reach a controller that is away we sleep up to a second.
 constexpr Duration kWaitSlice = std::chrono::seconds(60);
-// With several controllers: how long one may take to begin its answer before the next is asked (twice as long in each
-// round), how long to wait between rounds while none leads, and how often WaitJob is asked anew.
-constexpr Duration kPatience = std::chrono::milliseconds(450), kLongestPatience = std::chrono::seconds(20);
+// With several controllers: how long one may take to begin its answer before the next is asked, how long to wait between rounds while none leads, and how often WaitJob is asked anew.
+constexpr Duration kPatience = std::chrono::milliseconds(450);
 constexpr Duration kFirstRound = std::chrono::milliseconds(20), kLastRound = std::chrono::milliseconds(50);
 constexpr Duration kSharedWaitSlice = std::chrono::seconds(5);
+constexpr Duration kStale = std::chrono::seconds(1);  // without a word of a leader
 constexpr long kFirstRetryNs = 50'000'000, kLastRetryNs = 999'000'000;
 
 std::string path_of(std::string_view method) {
@@ -54,7 +55,7 @@ struct ControllerClient::Channel {
 
   // Whether there is a choice of controllers; a socket is another way to one of them.
   bool several() const {
-    return std::ranges::count_if(options.controllers, [](const auto& c) { return !c.starts_with("unix:"); }) > 1;
+    return lean.has_learned() || std::ranges::count_if(options.controllers, [](const auto& c) { return !c.starts_with("unix:"); }) > 1;
   }
 
   // Of several sockets the first that gives one: a daemon may be away where another is not.
@@ -104,35 +105,47 @@ struct ControllerClient::Channel {
   Status stream(std::string_view method, const Request& request, Duration timeout,
                 const std::function<Status(std::string_view)>& on_message) {
     const std::string bytes = request.SerializeAsString();
-    const bool choice = several();
+    bool choice = several();
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     Duration patience = choice && method != "WaitJob" ? kPatience : Duration{0};
     for (Duration pause = kFirstRound;; pause = std::min(2 * pause, kLastRound)) {
       const auto left = std::chrono::duration_cast<Duration>(deadline - std::chrono::steady_clock::now());
       const Status status = round(method, bytes, left, patience, on_message);
+      choice = several();
+      if (choice && patience.count() == 0 && method != "WaitJob") patience = kPatience;
       const bool again = choice && !status && status.error().code == ErrorCode::NotLeader &&
                          std::chrono::steady_clock::now() + pause < deadline;
       if (!again || (options.interrupted && options.interrupted())) return status;
       const timespec nap{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(pause).count()};
       ::nanosleep(&nap, nullptr);
-      patience = std::min(2 * patience, kLongestPatience);
     }
   }
 
   // The local socket first, where there is one; gRPC if nobody who can answer is behind it.
   Status round(std::string_view method, const std::string& bytes, Duration timeout, Duration patience,
                const std::function<Status(std::string_view)>& on_message) {
-    if (!options.local_socket.empty() && !local_is_away) {
+    if (!options.local_socket.empty() && !local_is_away && !options.consistent) {
       // The whole of a long list may take longer than a controller may take to begin it.
       const bool hurry = patience.count() > 0 && method != "ListJobs";
       auto outcome = local.call(method, bytes, hurry ? std::min(timeout, patience) : timeout, on_message);
       const bool silent = hurry && !outcome.status && outcome.status.error().code == ErrorCode::TimedOut;
+      if (outcome.status) notice(outcome.note);
       if ((!outcome.try_elsewhere && !silent) || lean.peer_count() == 0) return outcome.status;
       local_is_away = several();
     }
     SPUR_ASSIGN(auto call, call_options(timeout));
     call.patience = patience;
-    return lean.stream(path_of(method), bytes, call, on_message);
+    if (options.consistent) call.metadata.emplace_back(kConsistentMetadata, "1");
+    const Status status = lean.stream(path_of(method), bytes, call, on_message);
+    if (status)
+      for (const auto& [key, value] : lean.trailers())
+        if (key == kFollowerMetadata) notice(value);
+    return status;
+  }
+
+  void notice(std::string_view note) {
+    const auto follower = decode_follower_note(note);
+    if (follower && follower->silence >= kStale && options.on_stale) std::exchange(options.on_stale, {})(*follower);
   }
 
   template <class Request, class Reply>
@@ -174,7 +187,7 @@ ControllerClient::ControllerClient(ClientOptions options) : channel_(std::make_u
 ControllerClient::~ControllerClient() = default;
 
 std::size_t ControllerClient::controller_count() const {
-  return channel_->lean.peer_count();
+  return channel_->options.controllers.size();
 }
 
 Result<JobId> ControllerClient::submit(const model::JobSpec& spec, const std::string& token) {
@@ -332,7 +345,30 @@ Result<PingReply> ControllerClient::ping(std::size_t controller_number) {
   v1::PingReply reply;
   SPUR_TRY(Channel::parse(bytes, &reply));
   return PingReply{reply.host(), reply.version(), reply.cluster_name(), reply.is_leader(),
-                   from_micros(reply.started_us())};
+                   from_micros(reply.started_us()), reply.entry(), Duration(reply.silence_us())};
+}
+
+// Anybody may ask this, too.
+Result<ControllerMembers> ControllerClient::controllers() {
+  v1::ListControllersReply reply;
+  SPUR_TRY(channel_->ask("ListControllers", v1::ListControllersRequest{}, &reply));
+  ControllerMembers out{reply.cluster_name(), reply.cluster_id(), {}};
+  for (const auto& member : reply.members())
+    out.members.push_back({member.name(), member.address(), member.peer(), member.started(), member.learner()});
+  return out;
+}
+
+Status ControllerClient::add_controller(const std::string& name, const std::string& address) {
+  v1::AddControllerRequest request;
+  request.set_name(name);
+  request.set_address(address);
+  return channel_->order("AddController", request);
+}
+
+Status ControllerClient::remove_controller(const std::string& name) {
+  v1::RemoveControllerRequest request;
+  request.set_name(name);
+  return channel_->order("RemoveController", request);
 }
 
 Status ControllerClient::cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) {

@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several controllers: how long users wait when the leader goes, and what durability on three costs. HA_ROUNDS says how often
-the leader is taken away (kill -9, SIGSTOP, and SIGSTOP together with its etcd, in turn)."""
+the leader is taken away (kill -9, SIGSTOP, SIGSTOP together with its etcd, and, as root, a cut of its network, in turn)."""
 import os
 import sys
 import time
 
 from ha_cluster import HaCluster
-from ha_rounds import KINDS, Rounds, histogram, percentile
+from ha_net import NetHaCluster
+from ha_rounds import CUT, KINDS, Rounds, histogram, percentile
 from spur_cluster import BIN
 
 ROUNDS = int(os.environ.get("HA_ROUNDS", "200"))
 
 
 def failover():
-    with HaCluster(nodes=2, cpus=16) as c:
+    root = os.geteuid() == 0
+    kinds = KINDS + [CUT] if root else KINDS
+    with (NetHaCluster if root else HaCluster)(nodes=2, cpus=16, controller="max_job_count = 4000000") as c:
         rounds = Rounds(c, rate=500)
         for i in range(ROUNDS):
-            rounds.lose_leader(KINDS[i % len(KINDS)])
+            rounds.lose_leader(kinds[i % len(kinds)])
         rounds.finish()
         gaps = [gap for _, gap in rounds.gaps()]
         print("time without service", *histogram(gaps), sep="\n", file=sys.stderr)
-        for kind in KINDS:
+        for kind in kinds:
             some = [gap for k, gap in rounds.gaps() if k == kind]
             if some:
                 print(f"{kind:7s} p50 {percentile(some, .5):.2f} s, worst {max(some):.2f} s", file=sys.stderr)

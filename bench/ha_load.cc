@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // spur-ha-load: submits batch jobs at a steady pace through the client that commands use, which moves from controller
 // to controller by itself, and notes every answer. Ends on SIGTERM, or after --count.
-//   spur-ha-load --out FILE [--rate N] [--threads N] [--count N] [--run-every N] [--script TEXT]
+//   spur-ha-load --out FILE [--rate N] [--threads N] [--count N] [--run-every N] [--script TEXT] [--gres NAME:N]
 // A line per submit: when it began and was answered (microseconds, CLOCK_MONOTONIC), its name, the job's id, or "-"
 // and the error. All jobs are held but every N-th.
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::atomic<bool> stop{false};
 struct Load {
   wire::ClientOptions options;
   long rate = 500, threads = 4, count = 0, run_every = 0;
-  std::string out, script = "#!/bin/sh\ntrue\n";
+  std::string out, gres, script = "#!/bin/sh\ntrue\n";
   std::FILE* file = nullptr;
   std::mutex mutex;
   std::atomic<long> next{0};
@@ -57,6 +57,11 @@ struct Load {
       spec.environment = std::make_shared<const std::string>(std::string("PATH=/usr/bin:/bin\0", 19));
       spec.work_dir = "/tmp";
       spec.std_out = "/dev/null";
+      if (const std::size_t colon = gres.find(':'); runs && colon != std::string::npos) {
+        auto& wanted = spec.gres.emplace_back();
+        wanted.name = gres.substr(0, colon);
+        wanted.count = std::strtoull(gres.c_str() + colon + 1, nullptr, 10);
+      }
       const auto from = steady_clock::now();
       const auto job = client.submit(spec, fmt::format("{}-{}", ::getpid(), number));
       const auto to = steady_clock::now();
@@ -74,6 +79,7 @@ bool parse(int argc, char** argv, Load& load) {
                                     {"count", required_argument, nullptr, 'c'},
                                     {"run-every", required_argument, nullptr, 'e'},
                                     {"script", required_argument, nullptr, 's'},
+                                    {"gres", required_argument, nullptr, 'g'},
                                     {nullptr, 0, nullptr, 0}};
   for (int c; (c = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) {
     if (c == 'o')
@@ -88,6 +94,8 @@ bool parse(int argc, char** argv, Load& load) {
       load.run_every = std::atol(optarg);
     else if (c == 's')
       load.script = optarg;
+    else if (c == 'g')
+      load.gres = optarg;
     else
       return false;
   }

@@ -25,7 +25,10 @@ std::string finished(Document document, const std::string& cluster, const Contex
   document.field("release", kSlurmVersion).field("cluster", cluster).close_object();
   document.close_object();
   document.open_array("errors").close_array();
-  document.open_array("warnings").close_array();
+  document.open_array("warnings");
+  if (!context.stale.empty())
+    document.open_object({}).field("description", context.stale).field("source", context.program).close_object();
+  document.close_array();
   return std::move(document).finish();
 }
 

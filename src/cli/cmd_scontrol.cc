@@ -22,7 +22,7 @@ namespace spur::cli {
 namespace {
 
 struct Flags {
-  bool all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false;
+  bool consistent = false, all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false;
   std::optional<DocumentStyle> document;  // --json, --yaml
   ClusterList clusters;
   int verbose = 0;
@@ -75,6 +75,7 @@ constexpr Option<Flags> kOptions[] = {
     {{"all", 'a', N, nullptr, "equivalent to \"all\" command"}, flag<&Flags::all>, "SCONTROL_ALL"},
     {{"at", 0, V, "time", "show jobs, nodes, partitions or reservations as they were at that time"}, set_at},
     {{"clusters", 'M', V, "cluster", "cluster to issue commands to: this one's name", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
+    {{"consistent", 0, N, nullptr, "ask the controller that leads"}, flag<&Flags::consistent>, "SPUR_CONSISTENT"},
     {{"details", 'd', N, nullptr, "equivalent to \"details\" command"}, flag<&Flags::details>},
     {{"federation", 0, N, nullptr, "report federated job information if a member of one (there is none)"}, accept, "SCONTROL_FEDERATION"},
     {{"future", 'F', N, nullptr, "report information about nodes in FUTURE state (there are none)"}, accept, "SCONTROL_FUTURE"},
@@ -336,6 +337,7 @@ int cmd_scontrol(Context& context) {
     context.arguments.insert(at, "--");
   const auto rest = read_line<Flags>(context, kOptions, flags, Order::Anywhere, 1);
   if (!rest) return rest.error();
+  context.consistent |= flags.consistent;
   Scontrol run{context, {flags.one_line, flags.details}, flags.all, flags.quiet, flags.document};
   if (flags.document && flags.document->list) return list_document_styles(context);
   if (flags.at) {

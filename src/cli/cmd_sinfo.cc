@@ -21,7 +21,7 @@ namespace spur::cli {
 namespace {
 
 struct Sinfo {
-  bool all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false,
+  bool consistent = false, all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false,
        by_node = false, reservations = false;
   bool reasons = false, summarize = false, no_convert = false, help = false, usage = false, version = false;
   std::vector<std::string> partitions, nodes;
@@ -113,6 +113,7 @@ constexpr Option<Sinfo> kOptions[] = {
     {{"at", 0, V, "time", "show nodes and partitions as they were at that time"}, set_at},
     {{"all", 'a', N, nullptr, "show all partitions (including hidden and those\nnot accessible)"}, flag<&Sinfo::all>, "SINFO_ALL"},
     {{"clusters", 'M', V, "names", "clusters to issue commands to: this one's name, or all", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
+    {{"consistent", 0, N, nullptr, "ask the controller that leads"}, flag<&Sinfo::consistent>, "SPUR_CONSISTENT"},
     {{"dead", 'd', N, nullptr, "show only non-responding nodes"}, flag<&Sinfo::dead>},
     {{"exact", 'e', N, nullptr, "group nodes only on exact match of configuration"}, flag<&Sinfo::exact>},
     {{"federation", 0, N, nullptr, "report federated information if a member\nof one (there is none)"}, accept, "SINFO_FEDERATION"},
@@ -340,6 +341,7 @@ int cmd_sinfo(Context& context) {
   Sinfo options;
   const auto rest = read_line<Sinfo>(context, kOptions, options, Order::Anywhere, 1);
   if (!rest) return rest.error();
+  context.consistent |= options.consistent;
   if (options.version) return print_version(context);
   if (options.help || options.usage) {
     context.out.write(options.usage ? std::string(kUsage)

@@ -101,6 +101,7 @@ constexpr Native kNative[] = {
     {"queue", queue, "show jobs (squeue)"},
     {"accounting", cmd_accounting, "say how the accounting service stands"},
     {"cancel", cmd_scancel, "end or signal jobs (scancel)"},
+    {"controllers", cmd_controllers, "list, add and remove controllers; move the state into etcd and back"},
     {"efficiency", cmd_efficiency, "say how much a job used of what it had"},
     {"explain", cmd_explain, "say why a job waits and what would start it sooner"},
     {"export", cmd_export, "write spur.conf as slurm.conf and the files beside it"},

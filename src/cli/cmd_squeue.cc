@@ -41,7 +41,7 @@ struct Squeue {
   std::optional<DocumentStyle> document;  // --json, --yaml
   ClusterList clusters;
   bool all = false, by_partition = false;
-  bool no_convert = false, me = false, not_me = false, only_state = false;
+  bool consistent = false, no_convert = false, me = false, not_me = false, only_state = false;
   std::optional<std::string> format, long_format, sort, at;
   std::optional<std::uint32_t> iterate;
   bool watch = false, changes = false;  // changes: as lines, not on a screen
@@ -193,6 +193,7 @@ constexpr Option<Squeue> kOptions[] = {
     {{"at", 0, V, "time", "show the jobs as they were at that time"}, set_at},
     {{"array-unique", 0, N, nullptr, "display one unique pending job array\nelement per line (always done)"}, accept, "SQUEUE_ARRAY_UNIQUE"},
     {{"clusters", 'M', V, "cluster_name", "cluster to issue commands to: this one's name, or all", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
+    {{"consistent", 0, N, nullptr, "ask the controller that leads"}, flag<&Squeue::consistent>, "SPUR_CONSISTENT"},
     {{"expand-patterns", 0, N, nullptr, "expand file name patterns (always done)"}, accept, "SQUEUE_EXPAND_PATTERNS"},
     {{"federation", 0, N, nullptr, "report federated information if a member\nof one (there is none)"}, accept, "SQUEUE_FEDERATION"},
     {{"noheader", 'h', N, nullptr, "no headers on output"}, flag<&Squeue::no_header>},
@@ -528,6 +529,7 @@ int cmd_squeue(Context& context) {
   Squeue options;
   auto rest = read_line<Squeue>(context, kOptions, options, Order::Anywhere, 1);
   if (!rest) return rest.error();
+  context.consistent |= options.consistent;
   // "-s 5.0": a value that may be left out must be glued to its letter, but Slurm takes this one, too.
   if (options.show_steps && options.steps.empty() && !rest->empty()) {
     if (auto done = set_steps(options, rest->front()); !done) return report(context, done.error());

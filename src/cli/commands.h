@@ -10,6 +10,7 @@
 namespace spur::cli {
 
 int cmd_accounting(Context& context);
+int cmd_controllers(Context& context);
 int cmd_explain(Context& context);
 int cmd_history(Context& context);
 int cmd_image(Context& context);

@@ -62,6 +62,9 @@ struct Context {
 
   int verbosity = 0;   // -v raises it
   bool quiet = false;  // -Q: no informational lines
+  // --consistent, $SPUR_CONSISTENT: the leading controller is asked, not the nearest. Before the first call.
+  bool consistent = false;
+  std::string stale;  // why what was shown may be old, once that is known; empty: it is not
 
   Result<Controller*> controller();
   std::optional<std::string_view> env(std::string_view name) const;

@@ -39,6 +39,9 @@ class Controller {
   virtual Result<model::ClusterConfig> config() = 0;
   virtual Result<wire::PingReply> ping(std::size_t controller_number) = 0;
   virtual std::size_t controller_count() const = 0;
+  virtual Result<wire::ControllerMembers> controllers() = 0;
+  virtual Status add_controller(const std::string& name, const std::string& address) = 0;
+  virtual Status remove_controller(const std::string& name) = 0;
   virtual Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) = 0;
   virtual Status hold(const state::JobTarget& target, model::Hold hold) = 0;
   virtual Status release(const state::JobTarget& target) = 0;

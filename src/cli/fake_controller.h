@@ -108,6 +108,21 @@ class FakeController : public Controller {
     return wire::PingReply{number == 0 ? "head" : "head2", "0.1.0", "test", number == 0, {}};
   }
   std::size_t controller_count() const override { return 1; }
+  Result<wire::ControllerMembers> controllers() override {
+    if (down) return unreachable();
+    return wire::ControllerMembers{
+        "test", "f00d", {{"head", "10.0.0.1", "https://10.0.0.1:2380", true, false}, {"new", "new", "x", true, true}}};
+  }
+  Status add_controller(const std::string& name, const std::string& address) override {
+    if (name == "nosuch") return fail(ErrorCode::AlreadyExists, name + " is a controller already");
+    calls.push_back(fmt::format("add controller {} at {}", name, address));
+    return {};
+  }
+  Status remove_controller(const std::string& name) override {
+    if (name == "nosuch") return fail(ErrorCode::NotFound, name + " is none of the controllers head, new");
+    calls.push_back(fmt::format("remove controller {}", name));
+    return {};
+  }
 
   Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) override {
     return act(

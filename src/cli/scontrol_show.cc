@@ -344,6 +344,9 @@ void scontrol_ping(Scontrol& run, const Words&) {
     if (!reply || std::ranges::find(known, reply->host) != known.end()) continue;
     if (!run.document)
       run.context.out.print("Slurmctld({}) at {} is UP\n", reply->is_leader ? "primary" : "backup", reply->host);
+    if (!reply->is_leader && reply->silence >= seconds(1))
+      run.context.info("warning: {} has heard of no leader for {} s", reply->host,
+                       std::chrono::duration_cast<seconds>(reply->silence).count());
     known.push_back(reply->host);
     pings.push_back({reply->host, true, reply->is_leader, (run.context.now() - before).count()});
     cluster = reply->cluster_name;

@@ -33,6 +33,11 @@ class WireController final : public Controller {
   Result<model::ClusterConfig> config() override { return client_.config(); }
   Result<wire::PingReply> ping(std::size_t number) override { return client_.ping(number); }
   std::size_t controller_count() const override { return client_.controller_count(); }
+  Result<wire::ControllerMembers> controllers() override { return client_.controllers(); }
+  Status add_controller(const std::string& name, const std::string& address) override {
+    return client_.add_controller(name, address);
+  }
+  Status remove_controller(const std::string& name) override { return client_.remove_controller(name); }
   Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) override {
     return client_.cancel(target, signal, batch_only, full);
   }

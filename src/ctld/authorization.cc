@@ -46,6 +46,10 @@ constexpr std::array kTable = {
     Row{"TopJobs", Rule::OwnerOrAdmin},
     // Also of jobs that the controller has forgotten; the call looks who the owner was.
     Row{"JobEvents", Rule::OwnerOrAdmin, Where::Any},
+    // A new controller asks it before it has a key.
+    Row{"ListControllers", Rule::Anybody, Where::Any},
+    Row{"AddController", Rule::Admin},
+    Row{"RemoveController", Rule::Admin},
     Row{"Connect", Rule::Node},
 };
 

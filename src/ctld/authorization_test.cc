@@ -79,6 +79,9 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"SetDebug", "R"},
       {"TopJobs", "UR"},
       {"JobEvents", "UR"},
+      {"ListControllers", "AURN"},
+      {"AddController", "R"},
+      {"RemoveController", "R"},
   };
   const std::map<char, Role> roles = {
       {'A', Role::Anonymous}, {'U', Role::User}, {'R', Role::Admin}, {'N', Role::NodeAgent}};

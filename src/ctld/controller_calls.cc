@@ -123,11 +123,21 @@ Status check_access(const model::View& view, const model::JobSpec& spec, const G
 ControllerCalls::ControllerCalls(CoreThread& core, Options options) : core_(core), options_(std::move(options)) {}
 
 Status ControllerCalls::check_role(std::string_view method, bool consistent) const {
-  if (core_.picture()->leading || method == "Ping") return {};
+  if (core_.picture()->leading || method == "Ping" || method == "ListControllers") return {};
   if (!options_.following) return fail(ErrorCode::Busy, "the controller is starting");
   const auto following = options_.following();
   if (following.caught_up && !consistent && served_by_any(method)) return {};
   return std::unexpected(following.refusal);
+}
+
+std::string ControllerCalls::follower_note() const {
+  if (!options_.following || core_.picture()->leading) return {};
+  return wire::encode_follower_note({options_.host, options_.following().silence});
+}
+
+std::string ControllerCalls::leader_address() const {
+  if (!options_.following || core_.picture()->leading) return {};
+  return options_.following().leader;
 }
 
 void ControllerCalls::change(const Caller& caller, Answer<v1::Done> answer, Act act) {
@@ -267,6 +277,10 @@ void ControllerCalls::ping(const Caller&, const v1::PingRequest&, Answer<v1::Pin
   reply.set_cluster_name(core_.picture()->view.config->cluster_name);
   reply.set_is_leader(core_.picture()->leading);
   reply.set_started_us(to_micros(options_.started));
+  const auto picture = core_.picture();
+  reply.set_entry(picture->view.version);
+  if (!picture->leading && options_.following)
+    reply.set_silence_us(static_cast<std::uint64_t>(options_.following().silence.count()));
   answer(std::move(reply));
 }
 

@@ -17,6 +17,7 @@
 #include "ctld/readers.h"
 #include "ctld/reservation_request.h"
 #include "spur/v1/controller.pb.h"
+#include "wire/controller_client.h"
 
 namespace spur::ctld {
 
@@ -41,9 +42,18 @@ class ControllerCalls {
     struct Following {
       bool caught_up = false;
       Error refusal{};
+      std::string leader{};  // its address; empty: nobody leads
+      Duration silence{0};   // since a leader was last heard of
     };
     std::function<Following()> following{};
     History* history = nullptr;  // null: none is kept
+    // The set of controllers. All block; none of them: there is one controller.
+    struct Group {
+      std::function<Result<wire::ControllerMembers>()> list{};
+      std::function<Status(const std::string& name, const std::string& address)> add{};
+      std::function<Status(const std::string& name)> remove{};
+    };
+    Group group{};
     // For ages of jobs; empty: the stamp of the last change.
     std::function<Time()> now{};
     Readers* readers = nullptr;      // who puts large answers together; null: whoever asks
@@ -85,6 +95,9 @@ class ControllerCalls {
   void get_statistics(const Caller&, const v1::GetStatisticsRequest&, Answer<v1::GetStatisticsReply>);
   void set_debug(const Caller&, const v1::SetDebugRequest&, Answer<v1::Done>);
   void top_jobs(const Caller&, const v1::TopJobsRequest&, Answer<v1::Done>);
+  void list_controllers(const Caller&, const v1::ListControllersRequest&, Answer<v1::ListControllersReply>);
+  void add_controller(const Caller&, const v1::AddControllerRequest&, Answer<v1::Done>);
+  void remove_controller(const Caller&, const v1::RemoveControllerRequest&, Answer<v1::Done>);
   // Counts the call and how long its answer takes.
   template <class Reply>
   Answer<Reply> counted(std::string_view method, const Caller& caller, Answer<Reply> answer) {
@@ -110,6 +123,10 @@ class ControllerCalls {
   // NotLeader, or Unreachable where nobody leads, for calls that another controller has to answer. `consistent`: the
   // caller wants the leader's word.
   Status check_role(std::string_view method, bool consistent) const;
+  // Of one that follows: what goes with its answers (wire/follower_note.h); empty: this one leads.
+  std::string follower_note() const;
+  // Where those are sent who want the leader; empty: not known, or this one leads.
+  std::string leader_address() const;
 
  private:
   void answer_ticket(const Picture& picture, const model::Job& job, const Answer<v1::StepTicketReply>& answer);

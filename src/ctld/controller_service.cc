@@ -8,6 +8,7 @@
 #include "ctld/authorization.h"
 #include "ctld/grpc_watch.h"
 #include "ctld/rpc_status.h"
+#include "wire/follower_note.h"
 
 namespace spur::ctld {
 namespace {
@@ -72,8 +73,17 @@ Result<model::Caller> ControllerService::admit(Context* context, std::string_vie
   if (!identified) SPUR_TRY(calls_.check_role(method, true));
   SPUR_ASSIGN(auto caller, std::move(identified));
   SPUR_TRY(authorize(method, caller));
-  SPUR_TRY(calls_.check_role(method, metadata.contains("spur-consistent")));
+  SPUR_TRY(calls_.check_role(method, metadata.contains(wire::kConsistentMetadata)));
+  if (const std::string note = calls_.follower_note(); !note.empty())
+    context->AddTrailingMetadata(wire::kFollowerMetadata, note);
   return caller;
+}
+
+grpc::Status ControllerService::refusal(Context* context, const Error& error) const {
+  if (error.code == ErrorCode::NotLeader)
+    if (const std::string leader = calls_.leader_address(); !leader.empty())
+      context->AddTrailingMetadata(wire::kLeaderMetadata, leader);
+  return rpc_status(context, error);
 }
 
 template <class Request, class Reply>
@@ -81,11 +91,11 @@ Unary* ControllerService::unary(Context* context, std::string_view method, const
                                 Call<Request, Reply> call) {
   auto* reactor = context->DefaultReactor();
   if (auto caller = admit(context, method); !caller) {
-    reactor->Finish(rpc_status(context, caller.error()));
+    reactor->Finish(refusal(context, caller.error()));
   } else {
-    (calls_.*call)(*caller, *request, calls_.counted<Reply>(method, *caller, [=](Result<Reply> result) {
+    (calls_.*call)(*caller, *request, calls_.counted<Reply>(method, *caller, [=, this](Result<Reply> result) {
       if (result) *reply = std::move(*result);
-      reactor->Finish(result ? grpc::Status::OK : rpc_status(context, result.error()));
+      reactor->Finish(result ? grpc::Status::OK : refusal(context, result.error()));
     }));
   }
   return reactor;
@@ -95,7 +105,7 @@ grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* con
                                                                     const v1::ListJobsRequest* request) {
   auto* reactor = new ListReactor(calls_);
   auto caller = admit(context, "ListJobs");
-  if (!caller) return reactor->refuse(rpc_status(context, caller.error())), reactor;
+  if (!caller) return reactor->refuse(refusal(context, caller.error())), reactor;
   calls_.list_jobs(*caller, *request, [reactor, context](Result<std::shared_ptr<JobChunks>> chunks) {
     chunks ? reactor->begin(*std::move(chunks)) : reactor->refuse(rpc_status(context, chunks.error()));
   });
@@ -105,7 +115,7 @@ grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* con
 grpc::ServerWriteReactor<v1::JobChanges>* ControllerService::WatchJobs(Context* context,
                                                                        const v1::WatchJobsRequest* request) {
   auto caller = admit(context, "WatchJobs");
-  if (!caller) return new Refused<v1::JobChanges>(rpc_status(context, caller.error()));
+  if (!caller) return new Refused<v1::JobChanges>(refusal(context, caller.error()));
   auto sink = std::make_shared<GrpcWatch>(context, [this] { calls_.wake_watches(); });
   auto* reactor = sink->reactor();
   if (auto added = calls_.watch_jobs(*caller, *request, sink); !added) sink->end(added);
@@ -116,13 +126,13 @@ Unary* ControllerService::WaitJob(Context* context, const v1::WaitJobRequest* re
   auto slot = std::make_shared<std::atomic<WaitReactor*>>(nullptr);
   auto* reactor = new WaitReactor(slot);
   auto caller = admit(context, "WaitJob");
-  if (!caller) return reactor->Finish(rpc_status(context, caller.error())), reactor;
+  if (!caller) return reactor->Finish(refusal(context, caller.error())), reactor;
   slot->store(reactor);
-  calls_.wait_job(*caller, *request, [=](Result<v1::WaitJobReply> result) {
+  calls_.wait_job(*caller, *request, [=, this](Result<v1::WaitJobReply> result) {
     auto* open = slot->exchange(nullptr);
     if (!open) return;  // the client is gone, and `reply` with it
     if (result) *reply = std::move(*result);
-    open->Finish(result ? grpc::Status::OK : rpc_status(context, result.error()));
+    open->Finish(result ? grpc::Status::OK : refusal(context, result.error()));
   });
   return reactor;
 }
@@ -252,6 +262,20 @@ Unary* ControllerService::SetDebug(Context* context, const v1::SetDebugRequest* 
 
 Unary* ControllerService::TopJobs(Context* context, const v1::TopJobsRequest* request, v1::Done* reply) {
   return unary(context, "TopJobs", request, reply, &ControllerCalls::top_jobs);
+}
+
+Unary* ControllerService::ListControllers(Context* context, const v1::ListControllersRequest* request,
+                                          v1::ListControllersReply* reply) {
+  return unary(context, "ListControllers", request, reply, &ControllerCalls::list_controllers);
+}
+
+Unary* ControllerService::AddController(Context* context, const v1::AddControllerRequest* request, v1::Done* reply) {
+  return unary(context, "AddController", request, reply, &ControllerCalls::add_controller);
+}
+
+Unary* ControllerService::RemoveController(Context* context, const v1::RemoveControllerRequest* request,
+                                           v1::Done* reply) {
+  return unary(context, "RemoveController", request, reply, &ControllerCalls::remove_controller);
 }
 
 }  // namespace spur::ctld

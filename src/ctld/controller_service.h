@@ -44,6 +44,9 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* GetStatistics(Context*, const v1::GetStatisticsRequest*, v1::GetStatisticsReply*) override;
   Unary* SetDebug(Context*, const v1::SetDebugRequest*, v1::Done*) override;
   Unary* TopJobs(Context*, const v1::TopJobsRequest*, v1::Done*) override;
+  Unary* ListControllers(Context*, const v1::ListControllersRequest*, v1::ListControllersReply*) override;
+  Unary* AddController(Context*, const v1::AddControllerRequest*, v1::Done*) override;
+  Unary* RemoveController(Context*, const v1::RemoveControllerRequest*, v1::Done*) override;
   Unary* WaitJob(Context*, const v1::WaitJobRequest*, v1::WaitJobReply*) override;
   Unary* CompleteAllocation(Context*, const v1::CompleteAllocationRequest*, v1::Done*) override;
   Unary* JobEvents(Context*, const v1::JobEventsRequest*, v1::JobEventsReply*) override;
@@ -52,6 +55,8 @@ class ControllerService final : public v1::Controller::CallbackService {
  private:
   // Who calls, if he may call `method` at all.
   Result<model::Caller> admit(Context* context, std::string_view method) const;
+  // With where the leader is, for who is sent there.
+  grpc::Status refusal(Context* context, const Error& error) const;
   template <class Request, class Reply>
   using Call = void (ControllerCalls::*)(const model::Caller&, const Request&, ControllerCalls::Answer<Reply>);
   template <class Request, class Reply>

@@ -35,11 +35,11 @@ void handle(ControllerCalls& calls, std::string_view method, const model::Caller
   if (!request) return end(*reply, std::unexpected(request.error()));
   const Request& given = **request;
   // The answer keeps the request alive for as long as it may be needed.
-  const auto answer = [request = std::move(*request), reply](Result<Reply> result) {
+  const auto answer = [request = std::move(*request), reply, note = calls.follower_note()](Result<Reply> result) {
     if (!result) return end(*reply, std::unexpected(std::move(result.error())));
     std::string bytes;
     wire::append_local_message(result->SerializeAsString(), &bytes);
-    wire::append_local_end({}, &bytes);
+    wire::append_local_end({}, &bytes, note);
     reply->send_last(bytes);
   };
   (calls.*Method)(caller, given, calls.counted<Reply>(method, caller, answer));
@@ -86,6 +86,9 @@ constexpr std::array kRows{
     row<v1::SetDebugRequest, v1::Done, &ControllerCalls::set_debug>("SetDebug"),
     row<v1::TopJobsRequest, v1::Done, &ControllerCalls::top_jobs>("TopJobs"),
     row<v1::JobEventsRequest, v1::JobEventsReply, &ControllerCalls::job_events>("JobEvents"),
+    row<v1::ListControllersRequest, v1::ListControllersReply, &ControllerCalls::list_controllers>("ListControllers"),
+    row<v1::AddControllerRequest, v1::Done, &ControllerCalls::add_controller>("AddController"),
+    row<v1::RemoveControllerRequest, v1::Done, &ControllerCalls::remove_controller>("RemoveController"),
     row<v1::WaitJobRequest, v1::WaitJobReply, &ControllerCalls::wait_job>("WaitJob"),
 };
 
@@ -126,13 +129,13 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
 void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message, std::shared_ptr<LocalReply> reply) {
   const auto request = parse<v1::ListJobsRequest>(message);
   if (!request) return end(*reply, std::unexpected(request.error()));
-  calls_.list_jobs(caller, **request, [reply = std::move(reply)](Result<std::shared_ptr<JobChunks>> chunks) {
+  calls_.list_jobs(caller, **request, [reply = std::move(reply), note = calls_.follower_note()](Result<std::shared_ptr<JobChunks>> chunks) {
     if (!chunks) return end(*reply, std::unexpected(chunks.error()));
     auto chunk = std::make_shared<v1::JobChunk>();  // kept: its memory is used again for the next
-    reply->stream([chunks = std::move(*chunks), chunk](std::string* out) {
+    reply->stream([chunks = std::move(*chunks), chunk, note](std::string* out) {
       chunk->Clear();
       const bool more = chunks->next(chunk.get());
-      more ? wire::append_local_message(chunk->SerializeAsString(), out) : wire::append_local_end({}, out);
+      more ? wire::append_local_message(chunk->SerializeAsString(), out) : wire::append_local_end({}, out, note);
       return more;
     });
   });

@@ -18,7 +18,8 @@
 namespace spur::main {
 namespace {
 
-constexpr Duration kNoMajority = seconds(3), kRetry = milliseconds(100), kComplainEvery = seconds(10);
+constexpr Duration kNoMajority = seconds(3), kRetry = milliseconds(100), kComplainEvery = seconds(10),
+                   kLookEvery = seconds(2), kFetchFor = seconds(60);
 constexpr std::uint16_t kControllerPort = 6817;
 constexpr std::size_t kMaxSecretBytes = 64u << 10;
 
@@ -41,8 +42,8 @@ Result<std::unique_ptr<ControllerGroup>> ControllerGroup::open(const config::Loa
     return fail(
         ErrorCode::ConfigInvalid,
         fmt::format(
-            "{} has the state of a single controller; moving it into etcd is not supported yet: go on with one "
-            "controller, or move journal.sqlite away to begin without its jobs",
+            "{} has the state of a single controller: \"spur controllers convert etcd\" moves it into etcd; or go on "
+            "with one controller, or move journal.sqlite away to begin without its jobs",
             directory));
   if (loaded.daemon.controllers.size() == 2 && loaded.daemon.etcd.endpoints.empty())
     group->options_.log("warning: with two controllers the loss of either stops the cluster; use three");
@@ -54,7 +55,11 @@ Result<std::unique_ptr<ControllerGroup>> ControllerGroup::open(const config::Loa
 Status ControllerGroup::choose_name() {
   const auto& controllers = loaded_.daemon.controllers;
   std::vector<std::string> names;
-  for (const auto& controller : controllers) names.push_back(controller.host);
+  std::vector<os::EtcdController> members;
+  for (const auto& controller : controllers) {
+    names.push_back(controller.host);
+    members.push_back({controller.host, controller.address});
+  }
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
   const std::string wanted = options_.name;
@@ -69,7 +74,7 @@ Status ControllerGroup::choose_name() {
   address_ = config::join_host_port(mine->address, loaded_.daemon.controller_port);
   membership_ = {.cluster = loaded_.cluster.cluster_name,
                  .member = mine->host,
-                 .members = std::move(names),
+                 .members = std::move(members),
                  .directory = loaded_.daemon.state_dir};
   return {};
 }
@@ -80,11 +85,11 @@ Result<std::string> ControllerGroup::secret() const {
   const std::string path =
       daemon.etcd.secret_file.empty() ? daemon.state_dir + "/controllers.secret" : daemon.etcd.secret_file;
   if (!exists(path)) {
-    if (membership_.member != membership_.members.front())
+    if (membership_.member != membership_.members.front().name)
       return fail(
           ErrorCode::NotFound,
           fmt::format("{} is missing: copy it from controller {}, where it is made at the first start (mode 0600)",
-                      path, membership_.members.front()));
+                      path, membership_.members.front().name));
     std::random_device random;
     std::string fresh;
     for (int i = 0; i < 8; ++i) fresh += fmt::format("{:08x}", random());
@@ -103,15 +108,17 @@ Status ControllerGroup::start_etcd() {
   endpoints_ = etcd.endpoints;
   if (!endpoints_.empty()) return {};
   SPUR_ASSIGN(const std::string shared, secret());
-  os::EtcdProcess::Options options{.directory = loaded_.daemon.state_dir + "/etcd",
+  os::EtcdProcess::Options options{.directory = etcd_directory(),
                                    .cluster = membership_.cluster,
                                    .member = membership_.member,
                                    .peers = {},
                                    .peer_port = etcd.peer_port,
+                                   .election = std::max(milliseconds(etcd.failover_ms), milliseconds(500)),
                                    .secret = shared,
                                    .log = options_.log};
   for (const auto& controller : loaded_.daemon.controllers)
     options.peers.push_back({controller.host, controller.address});
+  if (!os::EtcdProcess::has_files(options.directory)) SPUR_TRY(find_peers(&options));
   SPUR_ASSIGN(etcd_, os::EtcdProcess::start(std::move(options)));
   endpoints_ = {etcd_->endpoint()};
   return {};
@@ -127,22 +134,61 @@ Result<std::unique_ptr<os::EtcdClient>> ControllerGroup::client() const {
                                .timeout = std::max<Duration>(milliseconds(2 * etcd.failover_ms), milliseconds(500))});
 }
 
+// What a single controller's state becomes, once; os/etcd_snapshot.h has the files.
+Result<os::EtcdBeginning> ControllerGroup::beginning() const {
+  const std::string& directory = membership_.directory;
+  os::EtcdBeginning out;
+  SPUR_ASSIGN(out.id, os::load_converted_id(directory));
+  if (out.id.empty()) return out;
+  SPUR_ASSIGN(const auto snapshot, os::load_snapshot_file(directory));
+  out.index = snapshot.index;
+  for (const char* name : {"ctld.key", "join.token"}) {
+    SPUR_ASSIGN(const std::string text, os::read_file(directory + "/" + name, kMaxSecretBytes));
+    out.secrets.emplace_back(name, text);
+  }
+  return out;
+}
+
+Status ControllerGroup::join_once(os::EtcdClient& etcd, const os::EtcdBeginning& beginning) {
+  SPUR_TRY(os::check_etcd_version(etcd));
+  const os::EtcdKeys keys(membership_.cluster);
+  SPUR_ASSIGN(auto identity, os::join_cluster(etcd, keys, membership_, beginning));
+  if (!beginning.id.empty()) SPUR_TRY(os::forget_converted_id(membership_.directory));
+  if (identity.reserved_for == membership_.member) {
+    identity.reserved_for.clear();
+    SPUR_TRY(os::write_identity(etcd, keys, identity));
+  }
+  set_known(identity);
+  if (std::ranges::any_of(identity.controllers, [&](const auto& one) {
+        return std::ranges::find(membership_.members, one.name, &os::EtcdController::name) ==
+               membership_.members.end();
+      }) ||
+      identity.controllers.size() != membership_.members.size())
+    options_.log(fmt::format("warning: the controllers are {}; correct controller.hosts here and on other hosts",
+                             identity.names()));
+  return {};
+}
+
 // Most controllers may not be up yet.
 Status ControllerGroup::join() {
   SPUR_ASSIGN(const auto etcd, client());
-  const os::EtcdKeys keys(membership_.cluster);
-  Duration told = options_.clock.monotonic();
+  SPUR_ASSIGN(const auto begun, beginning());
+  Duration told = options_.clock.monotonic(), looked = told;
   for (;;) {
-    Status joined = os::check_etcd_version(*etcd);
-    if (joined) joined = os::join_cluster(*etcd, keys, membership_);
+    const Status joined = join_once(*etcd, begun);
     if (joined) return {};
     const ErrorCode code = joined.error().code;
     const bool again = code == ErrorCode::Unreachable || code == ErrorCode::TimedOut || code == ErrorCode::Busy;
     if (!again) return joined;
     if (options_.give_up()) return fail(ErrorCode::Busy, "stopped while waiting for etcd");
-    if (options_.clock.monotonic() - told > kComplainEvery) {
-      told = options_.clock.monotonic();
+    const Duration now = options_.clock.monotonic();
+    if (now - told > kComplainEvery) {
+      told = now;
       options_.log("warning: waiting for a majority of the controllers: " + joined.error().message);
+    }
+    if (now - looked > kLookEvery) {
+      looked = now;
+      SPUR_TRY(look_around());
     }
     std::this_thread::sleep_for(kRetry);
   }
@@ -160,10 +206,19 @@ Status ControllerGroup::share_file(const std::string& name) {
   }
 }
 
+// The one that has it may be starting just now.
 Result<os::StoredSnapshot> ControllerGroup::fetch(const std::string& credential) const {
+  const Duration until = options_.clock.monotonic() + kFetchFor;
+  for (;;) {
+    auto got = fetch_once(credential);
+    if (got || options_.give_up() || options_.clock.monotonic() > until) return got;
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+Result<os::StoredSnapshot> ControllerGroup::fetch_once(const std::string& credential) const {
   Error last{ErrorCode::Unreachable, "there is no other controller"};
-  for (const auto& controller : loaded_.daemon.controllers) {
-    if (controller.host == membership_.member) continue;
+  for (const auto& controller : others()) {
     wire::LeanChannel channel({config::join_host_port(controller.address, loaded_.daemon.controller_port)},
                               kControllerPort);
     wire::CallOptions call;
@@ -204,6 +259,12 @@ std::unique_ptr<io::Journal> ControllerGroup::make_journal(std::function<Result<
   return journal;
 }
 
+ControllerGroup::~ControllerGroup() {
+  stop_watching();
+  etcd_.reset();
+  if (is_removed_) put_files_aside();
+}
+
 void ControllerGroup::retire() {
   journal_->retire();
 }
@@ -216,11 +277,19 @@ ctld::ControllerCalls::Options::Following ControllerGroup::following() const {
         {ErrorCode::Unreachable,
          fmt::format("no controller leads: {} has heard of none for {} s; most of {} must be up and reach each other",
                      membership_.member, std::chrono::duration_cast<seconds>(standing.silence).count(),
-                     fmt::join(membership_.members, ", "))}};
+                     [this] {
+                       const std::lock_guard lock(mutex_);
+                       return known_.names();
+                     }())},
+        {},
+        standing.silence};
+  const bool nobody = standing.leader.empty() || standing.leader == membership_.member;
   return {standing.caught_up,
-          {ErrorCode::NotLeader, standing.leader.empty() || standing.leader == membership_.member
-                                     ? fmt::format("{} does not lead yet", membership_.member)
-                                     : fmt::format("{} leads, at {}", standing.leader, standing.address)}};
+          {ErrorCode::NotLeader, nobody ? fmt::format("{} does not lead yet", membership_.member)
+                                        : fmt::format("{} leads, at {}", standing.leader, standing.address)},
+          // Not of one that may be gone: who is sent there would wait for it.
+          nobody || standing.silence >= milliseconds(loaded_.daemon.etcd.failover_ms) ? std::string() : standing.address,
+          standing.silence};
 }
 
 }  // namespace spur::main

@@ -25,6 +25,7 @@ constexpr char kControllerHelp[] = R"(Usage: spurctld [OPTIONS]
   -N, --name HOST        which of the controllers to be (default: the one of this host's name)
   -v                     more messages; may be repeated
   -L FILE                log file
+      --convert KIND     move the state into etcd, or into sqlite, and exit (spur controllers convert)
       --state-dir DIR    directory of the journal and the sockets
       --listen ADDR      host:port to listen on
       --log-level WORD   error, info, debug ...
@@ -51,9 +52,10 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -h, --help             this text
 )";
 
-enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrintCdi, kConfServer };
+enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrintCdi, kConfServer, kConvert };
 constexpr option kControllerOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                          {"config", required_argument, nullptr, 'f'},
+                                         {"convert", required_argument, nullptr, kConvert},
                                          {"state-dir", required_argument, nullptr, kStateDir},
                                          {"name", required_argument, nullptr, 'N'},
                                          {"listen", required_argument, nullptr, kListen},
@@ -120,6 +122,9 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
         break;
       case 'd':
         out.stepd = optarg;
+        break;
+      case kConvert:
+        out.convert = optarg;
         break;
       case kStateDir:
         out.state_dir = optarg;

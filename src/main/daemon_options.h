@@ -14,6 +14,7 @@ namespace spur::main {
 struct DaemonOptions {
   bool foreground = false;
   bool clear_state = false;    // -c: start without the jobs of before
+  std::string convert;         // --convert: where the state is moved to; empty: no
   bool ignore_damage = false;  // -i: start without them if they cannot be read
   int verbose = 0;             // -v, each one level more
   std::string config;          // -f

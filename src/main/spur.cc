@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <string_view>
 #include <thread>
 
@@ -14,7 +15,16 @@
 
 namespace {
 
-spur::Result<std::unique_ptr<spur::cli::Controller>> connect() {
+// "14:03:22", as of when an answer is.
+std::string clock_time(spur::Time at) {
+  const std::time_t seconds = spur::to_unix_seconds(at);
+  std::tm parts{};
+  char text[16];
+  ::localtime_r(&seconds, &parts);
+  return {text, std::strftime(text, sizeof text, "%H:%M:%S", &parts)};
+}
+
+spur::Result<std::unique_ptr<spur::cli::Controller>> connect(spur::cli::Context& context) {
   SPUR_ASSIGN(auto endpoints, spur::config::client_options());
   spur::wire::ClientOptions options;
   options.controllers = std::move(endpoints.controllers);
@@ -23,6 +33,12 @@ spur::Result<std::unique_ptr<spur::cli::Controller>> connect() {
   options.ticket_socket = std::move(endpoints.ticket_socket);
   options.timeout = endpoints.timeout;
   options.interrupted = spur::cli::interrupted;
+  options.consistent = context.consistent || context.env("SPUR_CONSISTENT").value_or("").size() > 0;
+  options.on_stale = [&context](const spur::wire::FollowerNote& note) {
+    context.stale = fmt::format("as of {}: no controller leads, and {} shows what it knew then",
+                                clock_time(context.now() - note.silence), note.name);
+    context.info("warning: {}", context.stale);
+  };
   return spur::cli::make_wire_controller(std::move(options), {.mpi = std::move(endpoints.mpi_default),
                                                               .prolog = std::move(endpoints.srun_prolog),
                                                               .epilog = std::move(endpoints.srun_epilog)});
@@ -58,7 +74,7 @@ int main(int argc, char** argv) {
   context.environment = environ;
   context.spur_version = SPUR_VERSION;
   context.is_root = ::geteuid() == 0;
-  context.connect = connect;
+  context.connect = [&context] { return connect(context); };
   context.connect_accounting = connect_accounting;
   context.connect_accounts = connect_accounts;
   context.make_step_runner = cli::make_wire_step_runner;

@@ -26,6 +26,7 @@
 #include "ctld/local_calls.h"
 #include "ctld/replica_service.h"
 #include "main/controller_group.h"
+#include "main/convert_state.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
 #include "main/line_reply.h"
@@ -149,6 +150,7 @@ class Spurctld {
                                   return verifier_->trust_node(node_key, node);
                                 }});
     SPUR_TRY(serve());
+    if (group_) group_->watch([this](const std::string& why) { stop_itself(why); });
     log_.info("spurctld {} is ready: cluster {}, {} jobs, state in {}", kVersion, cluster_name_,
               core_->picture()->view.jobs.size(), daemon.state_dir);
     return {};
@@ -178,6 +180,7 @@ class Spurctld {
 
   void stop() {
     log_.info("stopping");
+    if (group_) group_->stop_watching();
     if (group_) group_->retire();
     watches_.stop();
     auth_.reset();
@@ -471,11 +474,7 @@ class Spurctld {
                                        .version = kVersion,
                                        .started = clock_.now(),
                                        .reload = [this] { return load_again(); },
-                                       .shutdown =
-                                           [this] {
-                                             stop_requested_ = true;
-                                             ::kill(::getpid(), SIGTERM);
-                                           },
+                                       .shutdown = [this] { request_stop(); },
                                        .set_debug = [this](std::string_view level) { return set_debug(level); },
                                        .statistics = &statistics_,
                                        .sign_ticket =
@@ -493,6 +492,7 @@ class Spurctld {
                                        .groups_of = os::group_names_of,
                                        .following = following(),
                                        .history = history_.get(),
+                                       .group = group_ ? group_->calls() : ctld::ControllerCalls::Options::Group{},
                                        .now = [this] { return clock_.now(); },
                                        .readers = &readers_,
                                        .watches = &watches_,
@@ -538,6 +538,16 @@ class Spurctld {
     if (text.starts_with("warning: ")) return log_.warning("{}", text.substr(9));
     if (text.starts_with("debug: ")) return log_.debug("{}", text.substr(7));
     log_.info("{}", text);
+  }
+
+  void stop_itself(const std::string& why) {
+    log_.error("{}", why);
+    request_stop();
+  }
+
+  void request_stop() {
+    stop_requested_ = true;
+    ::kill(::getpid(), SIGTERM);
   }
 
   [[noreturn]] void die(const Error& error) {
@@ -586,6 +596,21 @@ class Spurctld {
   std::atomic<bool> stop_requested_{false};
 };
 
+int convert(const DaemonOptions& options, const config::Loaded& loaded, io::Clock& clock, os::Log& log,
+            os::Signals& signals) {
+  bool stopped = false;
+  const auto say = [&](const std::string& line) {
+    line.starts_with("warning: ") ? log.warning("{}", std::string_view(line).substr(9)) : log.info("{}", line);
+  };
+  const auto give_up = [&] {
+    while (const auto signal = signals.take()) stopped |= *signal == os::DaemonSignal::Stop;
+    return stopped;
+  };
+  const auto done = convert_state({loaded, options.node, clock, say, give_up}, options.convert);
+  if (!done) log.fatal("{}", done.error().message);
+  return done ? 0 : 1;
+}
+
 int run(int argc, char** argv) {
   const DaemonOptions options = parse_daemon_options(Daemon::Controller, argc, argv);
   os::SystemClock clock;
@@ -593,13 +618,15 @@ int run(int argc, char** argv) {
   DaemonStart start("spurctld", options.foreground, log);
   auto loaded = load_for(options);
   if (!loaded) return log.fatal("{}", loaded.error().message), 1;
-  if (auto ok = start.detach(); !ok) return start.failed(ok.error());
+  if (options.convert.empty())
+    if (auto ok = start.detach(); !ok) return start.failed(ok.error());
   const auto& settings = loaded->daemon.controller_log;
   if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
   bool stopped = false;
+  if (!options.convert.empty()) return convert(options, *loaded, clock, log, *signals);
   Spurctld daemon(options, std::move(*loaded), clock, log, [&] {
     while (const auto signal = signals->take()) stopped |= *signal == os::DaemonSignal::Stop;
     return stopped;

@@ -5,6 +5,8 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 
 #include <atomic>
 #include <chrono>
@@ -18,7 +20,10 @@ namespace {
 constexpr std::size_t kMaxPemBytes = 1 << 20;
 
 Error from_grpc(const grpc::Status& status, const std::string& endpoint) {
-  const std::string text = fmt::format("etcd at {}: {}", endpoint, status.error_message());
+  std::string text = fmt::format("etcd at {}: {}", endpoint, status.error_message());
+  if (endpoint.starts_with("https:") && (text.find("CERTIFICATE_VERIFY_FAILED") != std::string::npos ||
+                                         text.find("andshake") != std::string::npos))
+    text += "; its certificate is not good here: expired, or of another authority than controller.etcd_ca_file";
   switch (status.error_code()) {
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       // The same code says that the server is busy.
@@ -34,11 +39,30 @@ Error from_grpc(const grpc::Status& status, const std::string& endpoint) {
       return {ErrorCode::PermissionDenied, text};
     case grpc::StatusCode::UNIMPLEMENTED:
       return {ErrorCode::VersionMismatch, text + "; version 3.4 or later is needed"};
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return {ErrorCode::Busy, text};
+    case grpc::StatusCode::NOT_FOUND:
+      return {ErrorCode::NotFound, text};
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return {ErrorCode::TimedOut, text};
     default:
       return {ErrorCode::Unreachable, text};
   }
+}
+
+// A certificate that is over would only be refused by the other side, for a reason that it does not tell.
+Status check_dates(const std::string& path, const std::string& pem) {
+  if (pem.empty()) return {};
+  const std::unique_ptr<BIO, decltype(&BIO_free)> in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())),
+                                                     BIO_free);
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+      in ? PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr) : nullptr, X509_free);
+  if (!certificate) return fail(ErrorCode::ConfigInvalid, path + " holds no certificate in PEM form");
+  const bool over = X509_cmp_current_time(X509_get0_notAfter(certificate.get())) < 0;
+  if (!over && X509_cmp_current_time(X509_get0_notBefore(certificate.get())) < 0) return {};
+  return fail(ErrorCode::ConfigInvalid,
+              fmt::format("the certificate {} is not valid {}: renew it{}", path,
+                          over ? "any more (it has expired)" : "yet", over ? "" : ", or set this host's clock right"));
 }
 
 std::shared_ptr<grpc::Channel> dial(const std::string& target,
@@ -59,6 +83,7 @@ struct EtcdClient::Endpoint {
   std::string name;
   std::unique_ptr<etcdserverpb::KV::Stub> kv;
   std::unique_ptr<etcdserverpb::Maintenance::Stub> maintenance;
+  std::unique_ptr<etcdserverpb::Cluster::Stub> cluster;
 };
 
 struct EtcdClient::State {
@@ -81,6 +106,8 @@ Result<std::unique_ptr<EtcdClient>> EtcdClient::open(const Options& options) {
   SPUR_TRY(load(options.ca_file, &ssl.pem_root_certs));
   SPUR_TRY(load(options.certificate_file, &ssl.pem_cert_chain));
   SPUR_TRY(load(options.key_file, &ssl.pem_private_key));
+  SPUR_TRY(check_dates(options.ca_file, ssl.pem_root_certs));
+  SPUR_TRY(check_dates(options.certificate_file, ssl.pem_cert_chain));
   auto state = std::make_unique<State>();
   state->timeout = options.timeout;
   for (const std::string& text : options.endpoints) {
@@ -97,7 +124,8 @@ Result<std::unique_ptr<EtcdClient>> EtcdClient::open(const Options& options) {
     }
     auto channel = dial(target, credentials);
     state->endpoints.push_back(
-        {text, etcdserverpb::KV::NewStub(channel), etcdserverpb::Maintenance::NewStub(channel)});
+        {text, etcdserverpb::KV::NewStub(channel), etcdserverpb::Maintenance::NewStub(channel),
+         etcdserverpb::Cluster::NewStub(channel)});
   }
   return std::unique_ptr<EtcdClient>(new EtcdClient(std::move(state)));
 }
@@ -165,6 +193,63 @@ Result<std::string> EtcdClient::version() {
     return endpoint.maintenance->Status(&context, etcdserverpb::StatusRequest{}, &response);
   }));
   return response.version();
+}
+
+Result<std::uint64_t> EtcdClient::leads() {
+  etcdserverpb::StatusResponse response;
+  SPUR_TRY(run([&](Endpoint& endpoint, grpc::ClientContext& context) {
+    return endpoint.maintenance->Status(&context, etcdserverpb::StatusRequest{}, &response);
+  }));
+  return response.leader() == response.header().member_id() ? response.leader() : 0;
+}
+
+Status EtcdClient::hand_lead_to(std::uint64_t member) {
+  etcdserverpb::MoveLeaderRequest request;
+  request.set_targetid(member);
+  etcdserverpb::MoveLeaderResponse response;
+  return run([&](Endpoint& endpoint, grpc::ClientContext& context) {
+    return endpoint.maintenance->MoveLeader(&context, request, &response);
+  });
+}
+
+Result<std::vector<EtcdMember>> EtcdClient::members() {
+  etcdserverpb::MemberListResponse response;
+  SPUR_TRY(run([&](Endpoint& endpoint, grpc::ClientContext& context) {
+    return endpoint.cluster->MemberList(&context, etcdserverpb::MemberListRequest{}, &response);
+  }));
+  std::vector<EtcdMember> out;
+  for (const auto& member : response.members())
+    out.push_back({member.id(), member.name(), member.peerurls_size() > 0 ? member.peerurls(0) : std::string(),
+                   member.islearner(), member.clienturls_size() > 0});
+  return out;
+}
+
+Status EtcdClient::add_learner(const std::string& peer) {
+  etcdserverpb::MemberAddRequest request;
+  request.add_peerurls(peer);
+  request.set_islearner(true);
+  etcdserverpb::MemberAddResponse response;
+  return run([&](Endpoint& endpoint, grpc::ClientContext& context) {
+    return endpoint.cluster->MemberAdd(&context, request, &response);
+  });
+}
+
+Status EtcdClient::promote(std::uint64_t member) {
+  etcdserverpb::MemberPromoteRequest request;
+  request.set_id(member);
+  etcdserverpb::MemberPromoteResponse response;
+  return run([&](Endpoint& endpoint, grpc::ClientContext& context) {
+    return endpoint.cluster->MemberPromote(&context, request, &response);
+  });
+}
+
+Status EtcdClient::remove(std::uint64_t member) {
+  etcdserverpb::MemberRemoveRequest request;
+  request.set_id(member);
+  etcdserverpb::MemberRemoveResponse response;
+  return run([&](Endpoint& endpoint, grpc::ClientContext& context) {
+    return endpoint.cluster->MemberRemove(&context, request, &response);
+  });
 }
 
 }  // namespace spur::os

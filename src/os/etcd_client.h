@@ -19,6 +19,14 @@ using EtcdRange = io::KvRange;
 using EtcdTransaction = io::KvTransaction;
 using EtcdCommit = io::KvCommit;
 
+struct EtcdMember {
+  std::uint64_t id = 0;
+  std::string name;
+  std::string peer;  // its first address for other members
+  bool learner = false;
+  bool started = false;  // it has told the others that it is there
+};
+
 class EtcdClient final : public io::KvStore {
  public:
   struct Options {
@@ -34,6 +42,18 @@ class EtcdClient final : public io::KvStore {
   Result<EtcdCommit> commit(const EtcdTransaction& transaction) override;
   // The version of the member that answers.
   Result<std::string> version();
+
+  // The set of members, as the asked one knows it.
+  Result<std::vector<EtcdMember>> members();
+  // It counts for the majority only once it is promoted.
+  Status add_learner(const std::string& peer);
+  // Busy: it is not far enough yet.
+  Status promote(std::uint64_t member);
+  Status remove(std::uint64_t member);
+  // The id of the member that answers, if it leads etcd; else 0.
+  Result<std::uint64_t> leads();
+  // The member that answers leads, and hands over.
+  Status hand_lead_to(std::uint64_t member);
 
  private:
   struct Endpoint;

@@ -50,8 +50,11 @@ Result<io::Journal::Recovery> EtcdJournal::recover() {
   SPUR_CHECK_MSG(!thread_, "recover() is called once");
   SPUR_ASSIGN(StoredSnapshot snapshot, options_.snapshots->load());
   SPUR_ASSIGN(const EtcdRange first, client_->range(keys_.log(0), keys_.log_end(), 1, false));
-  const auto begins =
-      first.values.empty() ? std::optional<std::uint64_t>() : keys_.log_index(first.values.front().key);
+  auto begins = first.values.empty() ? std::optional<std::uint64_t>() : keys_.log_index(first.values.front().key);
+  if (begins)
+    if (const auto entry = decode_etcd_entry(first.values.front().value);
+        entry && entry->parts == EtcdEntry::kBeginning)
+      ++*begins;
   if (begins && *begins > snapshot.index + 1) {
     say(fmt::format("the log begins at entry {}, after the snapshot here ({}): asking the other controllers", *begins,
                     snapshot.index));
@@ -172,11 +175,12 @@ void EtcdJournal::truncate(std::uint64_t own) {
     if (role_ != Role::Leading) return;
     term = term_;
   }
+  const auto identity = read_identity(*client_, keys_, false);
   const auto known = client_->range(keys_.member(""), keys_.members_end(), 0, false);
-  if (!known) return;
+  if (!known || !identity) return;
   std::uint64_t oldest = own;
-  for (const std::string& name : options_.membership.members) {
-    const auto row = std::ranges::find(known->values, keys_.member(name), &EtcdValue::key);
+  for (const auto& controller : identity->controllers) {
+    const auto row = std::ranges::find(known->values, keys_.member(controller.name), &EtcdValue::key);
     std::uint64_t index = 0;
     if (row != known->values.end()) std::from_chars(row->value.data(), row->value.data() + row->value.size(), index);
     oldest = std::min(oldest, index);

@@ -127,8 +127,13 @@ Result<std::int64_t> EtcdJournal::last_entry() const {
 bool EtcdJournal::take_over() {
   const auto& membership = options_.membership;
   const bool first = !others_led_;
+  // One that is no controller any more must never lead again.
+  const auto identity = read_identity(*client_, keys_, false);
+  if (!identity || !identity->may_lead(membership.member)) return false;
   const auto commit =
-      client_->commit({.unchanged = {{keys_.term(), seen_term_}, {keys_.tick(), seen_tick_}},
+      client_->commit({.unchanged = {{keys_.identity(), identity->revision},
+                                     {keys_.term(), seen_term_},
+                                     {keys_.tick(), seen_tick_}},
                        .puts = {{keys_.term(), membership.member + "\n" + options_.address}, {keys_.tick(), "0"}},
                        .deletes = {}});
   if (!commit || !commit->done) return false;

@@ -20,7 +20,7 @@ class Member {
   Member(const EtcdTestServer& server, std::string name, EtcdJournal::Options options = {})
       : name_(std::move(name)), options_(std::move(options)) {
     options_.membership = {
-        .cluster = "test", .member = name_, .members = {"a", "b", "c"}, .directory = directory_.path()};
+        .cluster = "test", .member = name_, .members = {{"a", ""}, {"b", ""}, {"c", ""}}, .directory = directory_.path()};
     auto client = server.client();
     EXPECT_TRUE(join_cluster(*client, EtcdKeys("test"), options_.membership));
     journal_ = std::make_unique<EtcdJournal>(std::move(client), clock_, options_);
@@ -288,7 +288,7 @@ TEST(EtcdMembership, OtherClustersAreRefused) {
   const auto client = server.client();
   const EtcdKeys keys("test");
   const TestDirectory one, two;
-  const EtcdMembership member{.cluster = "test", .member = "a", .members = {"a", "b"}, .directory = one.path()};
+  const EtcdMembership member{.cluster = "test", .member = "a", .members = {{"a", "h1"}, {"b", "h2"}}, .directory = one.path()};
   ASSERT_TRUE(join_cluster(*client, keys, member));
   ASSERT_TRUE(join_cluster(*client, keys, member)) << "a second start";
   const auto refused = [&](EtcdMembership other, std::string_view why) {
@@ -297,11 +297,71 @@ TEST(EtcdMembership, OtherClustersAreRefused) {
     EXPECT_EQ(status.error().code, ErrorCode::ConfigInvalid);
     EXPECT_NE(status.error().message.find(why), std::string::npos) << status.error().message;
   };
-  refused({"test", "x", {"x", "y"}, two.path()}, "whose controllers are a,b, not x,y");
-  refused({"test", "z", {"a", "b"}, two.path()}, "none of the controllers");
+  refused({"test", "x", {{"x", ""}, {"y", ""}}, two.path()}, "whose controllers are a, b, not x, y");
+  refused({"test", "z", {{"a", ""}, {"b", ""}}, two.path()}, "none of the controllers");
   ASSERT_TRUE(store_cluster_id(two.path(), "another"));
-  refused({"test", "b", {"a", "b"}, two.path()}, "belongs to another cluster");
-  EXPECT_FALSE(join_cluster(*client, EtcdKeys("empty"), {"empty", "b", {"a", "b"}, two.path()}));
+  refused({"test", "b", {{"a", ""}, {"b", ""}}, two.path()}, "belongs to another cluster");
+  EXPECT_FALSE(join_cluster(*client, EtcdKeys("empty"), {"empty", "b", {{"a", ""}, {"b", ""}}, two.path()}));
+}
+
+TEST(EtcdMembership, TheSetMayChange) {
+  const EtcdTestServer server;
+  const auto client = server.client();
+  const EtcdKeys keys("test");
+  const TestDirectory one, two;
+  const EtcdMembership a{.cluster = "test", .member = "a", .members = {{"a", "h1"}, {"b", "h2"}}, .directory = one.path()};
+  EtcdMembership b = a;
+  b.member = "b";
+  b.directory = two.path();
+  EXPECT_EQ(join_cluster(*client, keys, b).error().code, ErrorCode::Busy) << "the first one begins";
+  ASSERT_TRUE(join_cluster(*client, keys, a));
+  auto identity = join_cluster(*client, keys, b);
+  ASSERT_TRUE(identity);
+  EXPECT_EQ(identity->controllers, a.members);
+  EtcdIdentity changed = *identity;
+  changed.controllers.push_back({"c", "h3"});
+  ASSERT_TRUE(write_identity(*client, keys, changed));
+  EXPECT_EQ(write_identity(*client, keys, changed).error().code, ErrorCode::Busy) << "it is not what it was";
+  ASSERT_TRUE(join_cluster(*client, keys, b)) << "one that was here may have an old list";
+  const TestDirectory three;
+  EtcdMembership c = a;
+  c.member = "c";
+  c.directory = three.path();
+  EXPECT_FALSE(join_cluster(*client, keys, c)) << "a new one must know all";
+  c.members.push_back({"c", "h3"});
+  EXPECT_TRUE(join_cluster(*client, keys, c));
+  auto now = read_identity(*client, keys, false);
+  ASSERT_TRUE(now);
+  now->controllers.pop_back();
+  now->reserved_for = "a";
+  ASSERT_TRUE(write_identity(*client, keys, *now));
+  EXPECT_NE(join_cluster(*client, keys, c).error().message.find("none of the controllers of cluster test (a, b)"),
+            std::string::npos);
+  now = read_identity(*client, keys, true);
+  EXPECT_TRUE(now->may_lead("a"));
+  EXPECT_FALSE(now->may_lead("b"));
+}
+
+TEST(EtcdMembership, AConvertedStateBeginsTheLogWhereItWas) {
+  const EtcdTestServer server;
+  const auto client = server.client();
+  const EtcdKeys keys("test");
+  const TestDirectory one;
+  const EtcdMembership a{.cluster = "test", .member = "a", .members = {{"a", "h1"}}, .directory = one.path()};
+  const EtcdBeginning beginning{.id = "feed", .index = 41, .secrets = {{"k", "mine"}}};
+  auto identity = join_cluster(*client, keys, a, beginning);
+  ASSERT_TRUE(identity);
+  EXPECT_EQ(identity->id, "feed");
+  EXPECT_TRUE(join_cluster(*client, keys, a, beginning)) << "after a crash";
+  EXPECT_EQ(agree_on_secret(*client, keys, "k", "yours"), "mine");
+  const auto log = client->range(keys.log(0), keys.log_end(), 1, false);
+  ASSERT_EQ(log->values.size(), 1u);
+  EXPECT_EQ(keys.log_index(log->values.front().key), 41u);
+  EXPECT_EQ(decode_etcd_entry(log->values.front().value)->parts, EtcdEntry::kBeginning);
+  EXPECT_NE(join_cluster(*client, keys, a, {.id = "other", .index = 3, .secrets = {}})
+                .error()
+                .message.find("has a cluster test already"),
+            std::string::npos);
 }
 
 TEST(EtcdMembership, TheFirstSecretCounts) {

@@ -37,6 +37,8 @@ class EtcdKeys {
 
 // The value under r/log/: who wrote it, how many pieces lie under part/, and the last piece.
 struct EtcdEntry {
+  // As `parts`: nothing is in it; the state up to here came from elsewhere, as a snapshot.
+  static constexpr std::uint32_t kBeginning = 0xffffffff;
   std::int64_t term = 0;
   std::uint32_t parts = 0;
   std::uint32_t checksum = 0;  // of the whole entry

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,9 @@ namespace spur::os {
 namespace {
 
 constexpr Duration kFirstPause = milliseconds(200), kLongestPause = seconds(5);
-constexpr int kStopMillis = 5000;
+constexpr int kStopMillis = 5000, kLookMillis = 500;
+// Less than kFull is what etcd dies of; with kRoom it can live.
+constexpr std::uint64_t kFull = std::uint64_t{1} << 20, kRoom = std::uint64_t{16} << 20;
 
 std::string find_program() {
   const char* path = std::getenv("PATH");
@@ -42,9 +45,10 @@ bool is_literal(const std::string& address) {
   return ::inet_pton(AF_INET, address.c_str(), &parsed) == 1 || ::inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
 }
 
-std::string url(const std::string& address, std::uint16_t port) {
-  return address.find(':') == std::string::npos ? fmt::format("https://{}:{}", address, port)
-                                                : fmt::format("https://[{}]:{}", address, port);
+std::uint64_t free_bytes(const std::string& directory) {
+  struct statvfs disk{};
+  if (::statvfs(directory.c_str(), &disk) != 0) return kRoom;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
 bool wait_readable(int fd, int millis) {
@@ -53,6 +57,15 @@ bool wait_readable(int fd, int millis) {
 }
 
 }  // namespace
+
+std::string EtcdProcess::peer_url(const std::string& address, std::uint16_t port) {
+  return address.find(':') == std::string::npos ? fmt::format("https://{}:{}", address, port)
+                                                : fmt::format("https://[{}]:{}", address, port);
+}
+
+bool EtcdProcess::has_files(const std::string& directory) {
+  return ::access((directory + "/data/member").c_str(), F_OK) == 0;
+}
 
 Result<std::unique_ptr<EtcdProcess>> EtcdProcess::start(Options options) {
   std::unique_ptr<EtcdProcess> out(new EtcdProcess(std::move(options)));
@@ -91,19 +104,24 @@ EtcdProcess::~EtcdProcess() {
 
 std::vector<std::string> EtcdProcess::arguments() const {
   const auto own = std::ranges::find(options_.peers, options_.member, &Peer::name);
-  const std::string advertised = url(own->address, options_.peer_port);
+  const std::string advertised = peer_url(own->address, options_.peer_port);
   std::string cluster;
   for (const Peer& peer : options_.peers)
-    cluster += fmt::format("{}{}={}", cluster.empty() ? "" : ",", peer.name, url(peer.address, options_.peer_port));
-  const std::string listen = is_literal(own->address) ? advertised : url("0.0.0.0", options_.peer_port);
+    cluster += fmt::format("{}{}={}", cluster.empty() ? "" : ",", peer.name, peer_url(peer.address, options_.peer_port));
+  const auto election_ms = std::chrono::duration_cast<milliseconds>(options_.election).count();
+  const std::string listen = is_literal(own->address) ? advertised : peer_url("0.0.0.0", options_.peer_port);
   return {"etcd", "--name=" + options_.member, "--data-dir=data", "--listen-client-urls=unix://etcd:1",
           "--advertise-client-urls=" + advertised,  // nobody dials it: clients are on this host
           "--listen-peer-urls=" + listen, "--initial-advertise-peer-urls=" + advertised,
           "--initial-cluster=" + cluster, "--initial-cluster-token=spur-" + options_.cluster,
+          std::string("--initial-cluster-state=") + (options_.joins ? "existing" : "new"),
           "--peer-client-cert-auth", "--peer-trusted-ca-file=ca.pem", "--peer-cert-file=member.pem",
           "--peer-key-file=member.key",
-          // An election takes about half a second; losing the etcd leader must not take longer than losing ours.
-          "--heartbeat-interval=50", "--election-timeout=500", "--auto-compaction-mode=revision",
+          // Losing etcd's leader must not take much longer than losing ours. Members draw their patience in heartbeats: the
+          // shorter these are, the rarer two stand for election at once. With the vote before the vote, one that comes
+          // back does not take the lead from who has it.
+          fmt::format("--heartbeat-interval={}", election_ms / 20), fmt::format("--election-timeout={}", election_ms),
+          "--pre-vote", "--auto-compaction-mode=revision",
           "--auto-compaction-retention=10000", "--quota-backend-bytes=8589934592", "--logger=zap", "--log-level=warn",
           "--log-outputs=stderr"};
 }
@@ -149,6 +167,17 @@ bool EtcdProcess::adopt() {
   return true;
 }
 
+bool EtcdProcess::wait_for_room() {
+  if (free_bytes(options_.directory) >= kFull) return true;
+  options_.log(fmt::format("error: the disk of {} is full: etcd has ended, and this controller steps aside until there "
+                           "is room; the others go on",
+                           options_.directory));
+  while (free_bytes(options_.directory) < kRoom)
+    if (wait_readable(stop_.get(), kLookMillis)) return false;
+  options_.log(fmt::format("{} has room again: etcd is started", options_.directory));
+  return true;
+}
+
 void EtcdProcess::watch() {
   Duration pause = kFirstPause;
   auto started = std::chrono::steady_clock::now();
@@ -160,8 +189,10 @@ void EtcdProcess::watch() {
     static_cast<void>(reap(pidfd_));
     pidfd_ = {};
     if (std::chrono::steady_clock::now() - started > seconds(30)) pause = kFirstPause;
-    options_.log(fmt::format("error: etcd (pid {}) has ended and is started again; {}/etcd.log says why", pid_,
-                             options_.directory));
+    if (free_bytes(options_.directory) >= kFull)
+      options_.log(fmt::format("error: etcd (pid {}) has ended and is started again; {}/etcd.log says why", pid_,
+                               options_.directory));
+    if (!wait_for_room()) return;
     if (wait_readable(stop_.get(), static_cast<int>(std::chrono::duration_cast<milliseconds>(pause).count()))) return;
     pause = std::min(2 * pause, kLongestPause);
     started = std::chrono::steady_clock::now();

@@ -27,7 +27,9 @@ class EtcdProcess {
     std::string directory;  // made if it is missing
     std::string cluster, member;
     std::vector<Peer> peers;  // all members, this one too
+    bool joins = false;       // the others are a cluster already, and know of this one
     std::uint16_t peer_port = 2380;
+    Duration election{milliseconds(500)};  // silence of etcd's own leader after which another is elected
     std::string secret;  // shared by all members
     std::function<void(const std::string&)> log;
   };
@@ -35,6 +37,11 @@ class EtcdProcess {
   static Result<std::unique_ptr<EtcdProcess>> start(Options options);
   // Ends it.
   ~EtcdProcess();
+
+  // Whether there are files of a member in the directory.
+  static bool has_files(const std::string& directory);
+  // How members call each other.
+  static std::string peer_url(const std::string& address, std::uint16_t port);
 
   std::string endpoint() const { return "unix:" + options_.directory + "/etcd:1"; }
 
@@ -44,6 +51,8 @@ class EtcdProcess {
   Status launch();
   bool adopt();
   void watch();
+  // Waits until the disk has room, if it is full. False: told to stop.
+  bool wait_for_room();
 
   Options options_;
   std::string program_;

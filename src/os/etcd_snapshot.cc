@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 
 #include "os/crc32c.h"
@@ -19,21 +20,40 @@ constexpr std::size_t kMaxSnapshotBytes = std::size_t{16} << 30;
 std::string id_path(const std::string& directory) {
   return directory + "/cluster.id";
 }
+std::string converted_path(const std::string& directory) {
+  return directory + "/converted.id";
+}
 std::string snapshot_path(const std::string& directory) {
   return directory + "/snapshot.bin";
 }
 bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
+Result<std::string> load_id(const std::string& path) {
+  if (!exists(path)) return std::string();
+  SPUR_ASSIGN(std::string id, read_file(path, 256));
+  while (!id.empty() && id.back() == '\n') id.pop_back();
+  if (id.empty()) return fail(ErrorCode::Corrupt, path + " is empty");
+  return id;
+}
 
 }  // namespace
 
 Result<std::string> load_cluster_id(const std::string& directory) {
-  if (!exists(id_path(directory))) return std::string();
-  SPUR_ASSIGN(std::string id, read_file(id_path(directory), 256));
-  while (!id.empty() && id.back() == '\n') id.pop_back();
-  if (id.empty()) return fail(ErrorCode::Corrupt, id_path(directory) + " is empty");
-  return id;
+  return load_id(id_path(directory));
+}
+
+Result<std::string> load_converted_id(const std::string& directory) {
+  return load_id(converted_path(directory));
+}
+
+Status store_converted_id(const std::string& directory, const std::string& id) {
+  return write_file_durably(converted_path(directory), id + "\n", 0600);
+}
+
+Status forget_converted_id(const std::string& directory) {
+  if (::unlink(converted_path(directory).c_str()) == 0 || errno == ENOENT) return {};
+  return fail_errno("cannot remove " + converted_path(directory), errno);
 }
 
 Status store_cluster_id(const std::string& directory, const std::string& id) {

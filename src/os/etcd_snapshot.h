@@ -3,6 +3,7 @@
 // log behind the snapshot is in etcd.
 //
 //   cluster.id        the id, one line
+//   converted.id      likewise, of one that is not in etcd yet: the state beside it was a single controller's
 //   snapshot.bin      magic, number of the last entry it includes, checksum, the snapshot
 #pragma once
 
@@ -20,6 +21,10 @@ using StoredSnapshot = io::StoredSnapshot;
 // Empty: this controller has not joined a cluster yet.
 Result<std::string> load_cluster_id(const std::string& directory);
 Status store_cluster_id(const std::string& directory, const std::string& id);
+// Empty: nothing was converted here.
+Result<std::string> load_converted_id(const std::string& directory);
+Status store_converted_id(const std::string& directory, const std::string& id);
+Status forget_converted_id(const std::string& directory);
 
 Result<StoredSnapshot> load_snapshot_file(const std::string& directory);
 Status store_snapshot_file(const std::string& directory, std::uint64_t index, const std::string& bytes);

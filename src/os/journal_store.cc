@@ -18,6 +18,7 @@
 namespace spur::os {
 namespace {
 
+constexpr std::size_t kImportBytes = std::size_t{256} << 10;
 constexpr std::int64_t kTrimChunks = 8;        // per step
 constexpr std::int64_t kTrimPages = 256;       // per step
 constexpr std::int64_t kKeepFreePages = 1024;  // the next entries will need pages: giving all back would only cost
@@ -144,6 +145,30 @@ Status JournalStore::finish_snapshot(std::uint64_t index) {
   head_ = head;
   writing_ = {};
   return {};
+}
+
+Status JournalStore::import_state(std::uint64_t index, std::string_view bytes) {
+  if (last_ != 0)
+    return fail(ErrorCode::AlreadyExists, fmt::format("{} has a journal already", directory_.path()));
+  SPUR_TRY(check_room_for_snapshot(bytes.size()));
+  begin_snapshot();
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kImportBytes)))
+    SPUR_TRY(add_chunk(bytes.substr(0, kImportBytes)));
+  Head head{.index = index, .size = writing_.size, .first_chunk = writing_.first_chunk, .chunks = writing_.chunks};
+  head.crc = checksum(head, writing_.crc);
+  SPUR_ASSIGN(SqliteTransaction transaction, SqliteTransaction::begin(db_));
+  SPUR_ASSIGN(SqliteStatement insert, db_.prepare("INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6)"));
+  insert.bind(1, as_sqlite(index)).bind(2, head.first_chunk).bind(3, head.chunks).bind(4, as_sqlite(head.size));
+  SPUR_TRY(insert.bind(5, head.chain).bind(6, head.crc).run());
+  SPUR_TRY(set_last_.bind(1, as_sqlite(index)).bind(2, head.chain).run());
+  SPUR_TRY(transaction.commit());
+  head_ = head;
+  writing_ = {};
+  last_ = index;
+  first_ = index + 1;
+  chain_ = head.chain;
+  SPUR_TRY(mark_.set(last_));
+  return mark_.sync();
 }
 
 Result<bool> JournalStore::trim(std::uint64_t max_entries) {

@@ -53,6 +53,10 @@ class JournalStore {
   Status add_chunk(std::string_view bytes);
   Status finish_snapshot(std::uint64_t index);
 
+  // The state of another journal, as this one's beginning: the next entry is `index` + 1. Only where there is nothing
+  // yet (AlreadyExists).
+  Status import_state(std::uint64_t index, std::string_view bytes);
+
   // A limited amount of clearing up: chunks and entries that the snapshot made superfluous, then pages the file no
   // longer needs. False: nothing was left to do.
   Result<bool> trim(std::uint64_t max_entries);

@@ -7,11 +7,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "spur/v1/credential.pb.h"
 #include "wire/controller_client.h"
 #include "wire/credential_client.h"
 #include "wire/error_map.h"
+#include "wire/follower_note.h"
 #include "wire/lean_channel.h"
 #include "wire/local_channel.h"
 
@@ -22,10 +24,11 @@ inline constexpr Duration kCredentialTimeout = std::chrono::seconds(10);
 inline constexpr Duration kPingTimeout = std::chrono::seconds(10);
 inline constexpr Duration kCredentialLife = std::chrono::seconds(60);  // where it does not say when it expires
 inline constexpr Duration kCredentialMargin = std::chrono::seconds(5);
-// With several controllers: how long one may take to begin its answer before the next is asked (twice as long in each
-// round), and how long to wait between rounds while none leads.
-inline constexpr Duration kPatience = std::chrono::milliseconds(450), kLongestPatience = std::chrono::seconds(20);
+// With several controllers: how long one may take to begin its answer before the next is asked, and how long to wait
+// between rounds while none leads.
+inline constexpr Duration kPatience = std::chrono::milliseconds(450);
 inline constexpr Duration kFirstRound = std::chrono::milliseconds(20), kLastRound = std::chrono::milliseconds(50);
+inline constexpr Duration kStale = std::chrono::seconds(1);  // without a word of a leader
 
 inline std::string path_of(std::string_view method) {
   return fmt::format("/spur.v1.Controller/{}", method);
@@ -39,7 +42,8 @@ struct ControllerClient::Channel {
 
   // Whether there is a choice of controllers; a socket is another way to one of them.
   bool several() const {
-    return std::ranges::count_if(options.controllers, [](const auto& c) { return !c.starts_with("unix:"); }) > 1;
+    return lean.has_learned() ||
+           std::ranges::count_if(options.controllers, [](const auto& c) { return !c.starts_with("unix:"); }) > 1;
   }
 
   // Of several sockets the first that gives one: a daemon may be away where another is not.
@@ -89,36 +93,48 @@ struct ControllerClient::Channel {
   Status stream(std::string_view method, const Request& request, Duration timeout,
                 const std::function<Status(std::string_view)>& on_message, Duration silence = Duration{0}) {
     const std::string bytes = request.SerializeAsString();
-    const bool choice = several();
+    bool choice = several();
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     Duration patience = choice && method != "WaitJob" ? kPatience : Duration{0};
     for (Duration pause = kFirstRound;; pause = std::min(2 * pause, kLastRound)) {
       const auto left = std::chrono::duration_cast<Duration>(deadline - std::chrono::steady_clock::now());
       const Status status = round(method, bytes, left, patience, on_message, silence);
+      choice = several();
+      if (choice && patience.count() == 0 && method != "WaitJob") patience = kPatience;
       const bool again = choice && !status && status.error().code == ErrorCode::NotLeader &&
                          std::chrono::steady_clock::now() + pause < deadline;
       if (!again || (options.interrupted && options.interrupted())) return status;
       const timespec nap{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(pause).count()};
       ::nanosleep(&nap, nullptr);
-      patience = std::min(2 * patience, kLongestPatience);
     }
   }
 
   // The local socket first, where there is one; gRPC if nobody who can answer is behind it.
   Status round(std::string_view method, const std::string& bytes, Duration timeout, Duration patience,
                const std::function<Status(std::string_view)>& on_message, Duration silence) {
-    if (!options.local_socket.empty() && !local_is_away) {
+    if (!options.local_socket.empty() && !local_is_away && !options.consistent) {
       // The whole of a long list may take longer than a controller may take to begin it.
       const bool hurry = patience.count() > 0 && method != "ListJobs" && method != "WatchJobs";
       auto outcome = local.call(method, bytes, hurry ? std::min(timeout, patience) : timeout, on_message, silence);
       const bool silent = hurry && !outcome.status && outcome.status.error().code == ErrorCode::TimedOut;
+      if (outcome.status) notice(outcome.note);
       if ((!outcome.try_elsewhere && !silent) || lean.peer_count() == 0) return outcome.status;
       local_is_away = several();
     }
     SPUR_ASSIGN(auto call, call_options(timeout));
     call.patience = patience;
     call.silence = silence;
-    return lean.stream(path_of(method), bytes, call, on_message);
+    if (options.consistent) call.metadata.emplace_back(kConsistentMetadata, "1");
+    const Status status = lean.stream(path_of(method), bytes, call, on_message);
+    if (status)
+      for (const auto& [key, value] : lean.trailers())
+        if (key == kFollowerMetadata) notice(value);
+    return status;
+  }
+
+  void notice(std::string_view note) {
+    const auto follower = decode_follower_note(note);
+    if (follower && follower->silence >= kStale && options.on_stale) std::exchange(options.on_stale, {})(*follower);
   }
 
   template <class Request, class Reply>

@@ -5,6 +5,7 @@
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "spur/v1/controller.pb.h"
 #include "wire/accounts_codec.h"
@@ -25,7 +26,7 @@ ControllerClient::ControllerClient(ClientOptions options) : channel_(std::make_u
 ControllerClient::~ControllerClient() = default;
 
 std::size_t ControllerClient::controller_count() const {
-  return channel_->lean.peer_count();
+  return channel_->options.controllers.size();
 }
 
 Result<JobId> ControllerClient::submit(const model::JobSpec& spec, const std::string& token) {
@@ -207,7 +208,30 @@ Result<PingReply> ControllerClient::ping(std::size_t controller_number) {
   v1::PingReply reply;
   SPUR_TRY(Channel::parse(bytes, &reply));
   return PingReply{reply.host(), reply.version(), reply.cluster_name(), reply.is_leader(),
-                   from_micros(reply.started_us())};
+                   from_micros(reply.started_us()), reply.entry(), Duration(reply.silence_us())};
+}
+
+// Anybody may ask this, too.
+Result<ControllerMembers> ControllerClient::controllers() {
+  v1::ListControllersReply reply;
+  SPUR_TRY(channel_->ask("ListControllers", v1::ListControllersRequest{}, &reply));
+  ControllerMembers out{reply.cluster_name(), reply.cluster_id(), {}};
+  for (const auto& member : reply.members())
+    out.members.push_back({member.name(), member.address(), member.peer(), member.started(), member.learner()});
+  return out;
+}
+
+Status ControllerClient::add_controller(const std::string& name, const std::string& address) {
+  v1::AddControllerRequest request;
+  request.set_name(name);
+  request.set_address(address);
+  return channel_->order("AddController", request);
+}
+
+Status ControllerClient::remove_controller(const std::string& name) {
+  v1::RemoveControllerRequest request;
+  request.set_name(name);
+  return channel_->order("RemoveController", request);
 }
 
 Status ControllerClient::cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) {

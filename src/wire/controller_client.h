@@ -20,6 +20,7 @@
 #include "model/view.h"
 #include "state/command.h"
 #include "wire/controller_statistics.h"
+#include "wire/follower_note.h"
 
 namespace spur::wire {
 
@@ -29,6 +30,9 @@ struct ClientOptions {
   std::string auth_socket;               // where a credential is had; empty: none (anonymous)
   std::string ticket_socket = {};        // where step tickets are had without the controller; empty: nowhere
   Duration timeout{std::chrono::seconds(60)};
+  bool consistent = false;  // questions go to the leader, too
+  // An answer is from a controller that has not heard of a leader for long: it may be old. At most once.
+  std::function<void(const FollowerNote&)> on_stale = {};
   // Asked when a signal arrives while a call waits: true gives the call up (TimedOut). Empty: calls go on waiting.
   std::function<bool()> interrupted = {};
 };
@@ -81,6 +85,17 @@ struct PingReply {
   std::string host, version, cluster_name;
   bool is_leader = true;
   Time started;
+  std::uint64_t entry = 0;  // of the journal, up to which it has followed
+  Duration silence{0};      // of one that follows: since it last heard of a leader
+};
+struct ControllerMember {
+  std::string name, address;
+  std::string peer;  // of its etcd member, if it runs one
+  bool started = false, learner = false;
+};
+struct ControllerMembers {
+  std::string cluster_name, cluster_id;
+  std::vector<ControllerMember> members;
 };
 struct Forecast {
   JobId job;
@@ -208,6 +223,9 @@ class ControllerClient {
   Result<model::ClusterConfig> config();
   Result<PingReply> ping(std::size_t controller_number);
   std::size_t controller_count() const;
+  Result<ControllerMembers> controllers();
+  Status add_controller(const std::string& name, const std::string& address);
+  Status remove_controller(const std::string& name);
 
   // signal 0: cancel (TERM, wait, KILL).
   Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full);

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "wire/error_map.h"
+#include "wire/follower_note.h"
 
 namespace spur::wire {
 
@@ -15,11 +16,16 @@ using std::chrono::steady_clock;
 
 namespace {
 constexpr Duration kAvoid = std::chrono::seconds(2);
+constexpr Duration kLongestPatience = std::chrono::seconds(20);
+constexpr std::size_t kMostLearned = 8;
 }
 
 LeanChannel::LeanChannel(const std::vector<std::string>& peers, std::uint16_t default_port) {
   for (const auto& text : peers) peers_.push_back(parse_peer_address(text, default_port));
   avoid_until_.resize(peers_.size());
+  strikes_.resize(peers_.size());
+  given_ = peers_.size();
+  default_port_ = default_port;
 }
 
 // Moves bytes until done() holds; an error if the deadline comes first or the wait is given up. A closed connection
@@ -45,6 +51,11 @@ Status LeanChannel::drive(Deadline deadline, const std::function<bool()>& done) 
   return {};
 }
 
+// Twice as much each time: who is slow is not asked in vain for ever.
+Duration LeanChannel::patience_with(std::size_t peer, const CallOptions& options) const {
+  return std::min(options.patience * (1 << std::min(strikes_[peer], 8u)), std::max(options.patience, kLongestPatience));
+}
+
 CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::string_view request,
                              const CallOptions& options, Deadline deadline, Deadline connect_deadline,
                              const OnMessage& on_message, Status* handler_status) {
@@ -66,7 +77,7 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
     const auto connected = drive(connect_deadline, [this] { return !connection_->connecting(); });
     if (connection_->closed()) return local_end(connection_->why_closed());
     if (!connected) {
-      if (options.patience.count() > 0) avoid_until_[peer] = steady_clock::now() + kAvoid;
+      if (options.patience.count() > 0) avoid_until_[peer] = steady_clock::now() + kAvoid, ++strikes_[peer];
       connection_.reset();
       return local_end(gave_up_
                            ? connected.error()
@@ -91,7 +102,7 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
   };
   handler.on_end = [&](const CallEnd& end) { result = end, ended = true; };
   const Deadline first_by =
-      options.patience.count() > 0 ? std::min(deadline, steady_clock::now() + options.patience) : deadline;
+      options.patience.count() > 0 ? std::min(deadline, steady_clock::now() + patience_with(peer, options)) : deadline;
   const auto started = connection_->start(path, sent, std::move(handler));
   if (!started) return local_end(started.error());
   call = *started;
@@ -100,7 +111,8 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
   connection_->flush();
   auto driven = drive(first_by, [&] { return ended || result.answered; });
   const bool impatient = !driven && !gave_up_ && first_by < deadline;
-  if (impatient) avoid_until_[peer] = steady_clock::now() + kAvoid;
+  if (impatient) avoid_until_[peer] = steady_clock::now() + kAvoid, ++strikes_[peer];
+  if (driven) strikes_[peer] = 0;
   if (impatient) driven = fail(ErrorCode::Unreachable, fmt::format("{} does not answer", peers_[peer]->text()));
   while (driven && !ended) {
     const Deadline silent_until = steady_clock::now() + options.silence;
@@ -122,6 +134,28 @@ CallEnd LeanChannel::attempt(std::size_t peer, std::string_view path, std::strin
   return result;
 }
 
+void LeanChannel::go_to_leader(const CallEnd& end, std::size_t at, std::vector<std::size_t>* order) {
+  const auto told = std::ranges::find(end.trailers, std::string_view(kLeaderMetadata), &Metadata::value_type::first);
+  if (told == end.trailers.end() || end.code != ErrorCode::NotLeader) return;
+  auto address = parse_peer_address(told->second, default_port_);
+  if (!address) return;
+  const auto known = std::ranges::find_if(
+      peers_, [&](const auto& peer) { return peer && peer->text() == address->text(); });
+  const auto leader = static_cast<std::size_t>(known - peers_.begin());
+  if (known == peers_.end()) {
+    if (peers_.size() - given_ >= kMostLearned) return;
+    peers_.push_back(std::move(address));
+    avoid_until_.emplace_back();
+    strikes_.emplace_back();
+  }
+  // Whoever names it has just heard of it: if it was silent to us, it was slow.
+  avoid_until_[leader] = {};
+  const auto begin = order->begin() + static_cast<std::ptrdiff_t>(at) + 1;
+  if (std::find(order->begin(), begin, leader) != begin) return;  // was asked in this round
+  order->erase(std::remove(begin, order->end(), leader), order->end());
+  order->insert(order->begin() + static_cast<std::ptrdiff_t>(at) + 1, leader);
+}
+
 Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, std::string_view request,
                         const CallOptions& options, const OnMessage& on_message) {
   if (order.empty()) return fail(ErrorCode::Unreachable, "No controller is configured");
@@ -133,10 +167,11 @@ Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, s
     const bool reused = connection_ != nullptr;
     // A host that swallows packets must leave time for the others.
     auto share = (deadline - steady_clock::now()) / static_cast<std::int64_t>(order.size() - i);
-    if (options.patience.count() > 0) share = std::min<steady_clock::duration>(share, options.patience);
+    if (options.patience.count() > 0) share = std::min<steady_clock::duration>(share, patience_with(order[i], options));
     Status handler_status;
     const CallEnd end =
         attempt(order[i], path, request, options, deadline, steady_clock::now() + share, on_message, &handler_status);
+    trailers_ = end.trailers;
     if (!handler_status) return handler_status;
     // That another one leads says more than that one is away.
     const Status now = end.status();
@@ -145,6 +180,7 @@ Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, s
     const bool going = end.grpc_status == kGrpcCancelled && !gave_up_ && order.size() > 1;
     const bool next = (end.grpc_status == kGrpcUnavailable || going) && !end.answered;
     if (!next) return now;
+    go_to_leader(end, i, &order);
     const bool stale =
         reused && connection_ && connection_->closed();  // the server was restarted since the last call
     connection_.reset();

@@ -33,6 +33,10 @@ class LeanChannel {
   Status stream(std::string_view path, std::string_view request, const CallOptions& options,
                 const OnMessage& on_message);
   std::size_t peer_count() const { return peers_.size(); }
+  // Whether a peer has named one that was not among the given ones (`spur-leader`); it is asked from then on as well.
+  bool has_learned() const { return peers_.size() > given_; }
+  // What came beside the last answer.
+  const Metadata& trailers() const { return trailers_; }
 
   // Asked when a signal interrupts the wait: true ends the call with TimedOut.
   std::function<bool()> interrupted;
@@ -47,12 +51,19 @@ class LeanChannel {
              const CallOptions& options, const OnMessage& on_message);
   CallEnd attempt(std::size_t peer, std::string_view path, std::string_view request, const CallOptions& options,
                   Deadline deadline, Deadline connect_deadline, const OnMessage& on_message, Status* handler_status);
+  // The one that leads, as a peer that refused says: it is the next in the order.
+  void go_to_leader(const CallEnd& end, std::size_t at, std::vector<std::size_t>* order);
+  Duration patience_with(std::size_t peer, const CallOptions& options) const;
   Status drive(Deadline deadline, const std::function<bool()>& done);
 
   std::vector<Result<PeerAddress>> peers_;
   std::unique_ptr<GrpcConnection> connection_;  // to peers_[current_]; null: none yet
   std::size_t current_ = 0;
   std::vector<Deadline> avoid_until_;  // parallel to peers_
+  std::vector<unsigned> strikes_;      // likewise: how often in a row a peer was silent for too long
+  std::size_t given_ = 0;              // how many peers_ were given; the others were learned
+  std::uint16_t default_port_ = 0;
+  Metadata trailers_;
   bool gave_up_ = false;  // interrupted() said so
 };
 

@@ -47,8 +47,8 @@ void append_local_message(std::string_view message, std::string* to) {
   *to += message;
 }
 
-void append_local_end(const Status& status, std::string* to) {
-  const std::string_view sentence = status ? std::string_view{} : std::string_view(status.error().message);
+void append_local_end(const Status& status, std::string* to, std::string_view note) {
+  const std::string_view sentence = status ? note : std::string_view(status.error().message);
   append_u32(1 + kLocalLengthBytes + sentence.size(), to);
   to->push_back(kEnd);
   append_u32(status ? 0 : static_cast<std::uint32_t>(status.error().code), to);
@@ -82,7 +82,7 @@ Status LocalAnswer::take_frame(std::string_view frame, const std::function<Statu
   if (frame[0] != kEnd || frame.size() < 1 + kLocalLengthBytes) return garbled();
   const std::uint32_t code = get_u32(frame.data() + 1);
   ended_ = true;
-  if (code == 0) return {};
+  if (code == 0) return note_ = frame.substr(1 + kLocalLengthBytes), Status{};
   const auto known = parse_error_number(std::to_string(code));
   end_ = fail(known.value_or(ErrorCode::Internal), std::string(frame.substr(1 + kLocalLengthBytes)));
   return {};

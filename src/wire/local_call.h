@@ -6,7 +6,8 @@
 // One call per connection, numbers little-endian:
 //   request   u32 length of what follows, u8 length of the method's name, the name ("SubmitJob"), the message
 //   answers   any number of   u32 length of what follows, u8 kMessage, the message
-//             then one        u32 length of what follows, u8 kEnd, u32 ErrorCode (0: well), the sentence
+//             then one        u32 length of what follows, u8 kEnd, u32 ErrorCode (0: well), the sentence, or where it is well who
+//                             follows and answered (follower_note.h); empty: the leader did
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@ struct LocalRequest {
 Result<LocalRequest> parse_local_request(std::string_view frame);
 
 void append_local_message(std::string_view message, std::string* to);
-void append_local_end(const Status& status, std::string* to);
+void append_local_end(const Status& status, std::string* to, std::string_view note = {});
 
 // Takes an answer as its bytes arrive.
 class LocalAnswer {
@@ -43,12 +44,14 @@ class LocalAnswer {
   bool ended() const { return ended_; }
   const Status& end() const { return end_; }  // once ended(): what the controller said
   bool answered() const { return answered_; }
+  const std::string& note() const { return note_; }
 
  private:
   Status take_frame(std::string_view frame, const std::function<Status(std::string_view)>& on_message);
   std::string pending_;
   bool ended_ = false, answered_ = false;
   Status end_;
+  std::string note_;
 };
 
 }  // namespace spur::wire

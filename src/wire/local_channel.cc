@@ -93,7 +93,7 @@ LocalChannel::Outcome LocalChannel::call(std::string_view method, std::string_vi
   Status status = send_all(socket.fd(), path_, local_request(method, request), deadline, interrupted);
   if (status) status = receive_answer(socket.fd(), path_, deadline, interrupted, on_message, silence, answer);
   const bool elsewhere = !status && !answer.answered() && grpc_status_of(status.error().code) == kGrpcUnavailable;
-  return {std::move(status), elsewhere};
+  return {std::move(status), elsewhere, answer.note()};
 }
 
 }  // namespace spur::wire

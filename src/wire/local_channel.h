@@ -22,6 +22,7 @@ class LocalChannel {
     Status status;
     // Nothing of an answer has come and the controller was not there, or is not the leader: another way may be tried.
     bool try_elsewhere = false;
+    std::string note = {};  // of one that follows (follower_note.h)
   };
   // One request, any number of answers; an error from on_message ends the call and is the result.
   // `silence`, if not 0: as long as the controller may say nothing.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three controllers, each with its own etcd member: any one of them may go at any moment."""
+import json
 import os
 import signal
 import subprocess
@@ -58,7 +59,17 @@ class Failover(unittest.TestCase):
                 alone = {"SPUR_CONTROLLER_ADDR": f"{c.address(follower)}:{c.port}"}
                 self.assertEqual(c.out("squeue", "-h", "-o", "%i", env=alone).split(), [str(job)])
                 refused = wait_until(lambda: self.refusal(c, alone), 30, "the minority refuses")
-                self.assertIn("ontroller", refused)
+                self.assertIn("no controller leads", refused)
+                self.assertIn("must be up and reach each other", refused)
+                shown = c.run("squeue", "-h", "-o", "%i", env=alone)
+                self.assertEqual(shown.stdout.split(), [str(job)])
+                self.assertRegex(shown.stderr, f"^squeue: warning: as of ..:..:..: no controller leads, and {follower} shows")
+                warned = json.loads(c.out("squeue", "--json", env=alone))["warnings"]
+                self.assertIn("no controller leads", warned[0]["description"])
+                asked = c.run("squeue", "--consistent", check=False, env=alone)
+                self.assertEqual((asked.returncode, asked.stdout), (1, ""))
+                self.assertIn("no controller leads", asked.stderr)
+                self.assertIn("has heard of no leader for", c.run("scontrol", "ping", env=alone).stderr)
             finally:
                 for pid in stopped:
                     os.kill(pid, signal.SIGCONT)

@@ -19,28 +19,41 @@ class HaCluster(SpurCluster):
         secret = self.dir / "controllers.secret"
         secret.write_text(secrets.token_hex(32) + "\n")
         secret.chmod(0o600)
-        hosts = ", ".join(f'"{name}({self.address(name)})"' for name in NAMES)
         source = f"etcd = {etcd}" if etcd else f"etcd_peer_port = {self.peer_port}"
         text = self.conf.read_text()
-        text = text.replace('hosts = ["127.0.0.1"]', f"hosts = [{hosts}]\n{source}\nfailover_ms = {failover_ms}\n"
+        text = text.replace('hosts = ["127.0.0.1"]', f"{self.hosts(NAMES)}\n{source}\nfailover_ms = {failover_ms}\n"
                                                       f'secret_file = "{secret}"')
         # No controller's own: commands and agents find the controllers by their addresses.
         text = text.replace(f'state_dir = "{self.dir}/state"', f'state_dir = "{self.dir}/nobody"')
         self.conf.write_text(text)
         self.env["SPUR_AUTH_SOCKET"] = ":".join(f"{self.dir}/{name}/auth.sock" for name in NAMES)
 
-    def address(self, name):
-        return f"127.0.0.{NAMES.index(name) + 1}"
+    def hosts(self, names):
+        return "hosts = [" + ", ".join(f'"{name}({self.address(name)})"' for name in names) + "]"
 
-    def start_one(self, name):
+    def set_hosts(self, names):
+        """Names other controllers in the configuration; who runs keeps what it has read."""
+        lines = [self.hosts(names) if line.startswith("hosts = ") else line for line in self.conf.read_text().splitlines()]
+        self.conf.write_text("\n".join(lines) + "\n")
+
+    def address(self, name):
+        return f"127.0.0.{int(name[1:])}"
+
+    def at(self, name):
+        """The environment of a command that knows this controller alone."""
+        return {"SPUR_CONTROLLER_ADDR": f"{self.address(name)}:{self.port}"}
+
+    def start_one(self, name, *more):
         self._spawn(name, BIN / "spurctld", "-D", "-f", self.conf, "-N", name, "--state-dir", self.dir / name,
-                    "--listen", f"{self.address(name)}:{self.port}")
+                    "--listen", f"{self.address(name)}:{self.port}", *more)
 
     def start_controller(self, wait=True):
         for name in NAMES:
             self.start_one(name)
         if wait:
             wait_until(lambda: all(self.role(name) for name in NAMES) and self.leader(), 60, "all answer and one leads", 0.05)
+
+    agent_address = "127.0.0.1"
 
     def start_agent(self, name):
         # The token is the same on all controllers.
@@ -49,8 +62,8 @@ class HaCluster(SpurCluster):
         if not token.exists():
             token.write_text((self.dir / "c1" / "join.token").read_text())
             token.chmod(0o600)
-        self._spawn(f"spurd-{name}", BIN / "spurd", "-D", "-f", self.conf, "-N", name, "--listen", f"127.0.0.1:{port}",
-                    "--token", token)
+        self._spawn(f"spurd-{name}", BIN / "spurd", "-D", "-f", self.conf, "-N", name, "--listen",
+                    f"{self.agent_address}:{port}", "--token", token)
 
     def role(self, name):
         """"primary", "backup", or nothing of one that does not answer."""
@@ -58,7 +71,7 @@ class HaCluster(SpurCluster):
             return None
         if self.processes[name].poll() is not None:
             raise AssertionError(f"{name} ended: " + self.log(name))
-        out = self.run("scontrol", "ping", check=False, env={"SPUR_CONTROLLER_ADDR": f"{self.address(name)}:{self.port}"}).stdout
+        out = self.run("scontrol", "ping", check=False, env=self.at(name)).stdout
         return out.split("(")[1].split(")")[0] if "is UP" in out else None
 
     def leader(self):
@@ -74,7 +87,7 @@ class HaCluster(SpurCluster):
         return pid
 
     def stop(self):
-        pids = [self.etcd_pid(name) for name in NAMES]
+        pids = [self.etcd_pid(path.name) for path in self.dir.glob("c[0-9]")]
         for process in self.processes.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGCONT)

@@ -93,9 +93,13 @@ memory_mb = {memory_mb}
         self.wait_idle()
         return self
 
+    def within(self, key):
+        """Words in front of a program, for clusters that put theirs into namespaces."""
+        return []
+
     def _spawn(self, key, *args):
         log = open(self.dir / f"{key}.log", "ab")
-        self.processes[key] = subprocess.Popen([str(a) for a in args], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        self.processes[key] = subprocess.Popen(self.within(key) + [str(a) for a in args], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                env=self.env, cwd=self.dir)
         log.close()
 
@@ -136,6 +140,7 @@ memory_mb = {memory_mb}
         if user is not None:
             gid = pwd.getpwnam(user).pw_gid
             command = ["setpriv", f"--reuid={user}", f"--regid={gid}", "--init-groups"] + command
+        command = self.within("") + command
         result = subprocess.run(command, env={**self.env, **(env or {})}, cwd=cwd or self.dir / "out", text=True,
                                 capture_output=True, input=input, timeout=timeout,
                                 stdin=None if input is not None else subprocess.DEVNULL)

@@ -106,8 +106,9 @@ grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* con
   auto* reactor = new ListReactor(calls_);
   auto caller = admit(context, "ListJobs");
   if (!caller) return reactor->refuse(refusal(context, caller.error())), reactor;
-  calls_.list_jobs(*caller, *request, [reactor, context](Result<std::shared_ptr<JobChunks>> chunks) {
-    chunks ? reactor->begin(*std::move(chunks)) : reactor->refuse(rpc_status(context, chunks.error()));
+  calls_.list_jobs(*caller, *request, [reactor, context](const Result<std::shared_ptr<JobChunks>>& chunks) {
+    if (!chunks) return reactor->refuse(rpc_status(context, chunks.error()));
+    reactor->begin(*chunks);
   });
   return reactor;
 }

@@ -103,7 +103,7 @@ Status check_etcd_version(EtcdClient& client) {
   return {};
 }
 
-Result<EtcdIdentity> read_identity(EtcdClient& client, const EtcdKeys& keys, bool local) {
+Result<EtcdIdentity> read_identity(io::KvStore& client, const EtcdKeys& keys, bool local) {
   SPUR_ASSIGN(const EtcdRange found, client.range(keys.identity(), "", 1, local));
   if (found.values.empty()) return fail(ErrorCode::NotFound, "this etcd knows of no such cluster");
   EtcdIdentity out = decode_identity(found.values.front().value);

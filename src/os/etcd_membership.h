@@ -54,7 +54,7 @@ Result<EtcdIdentity> join_cluster(EtcdClient& client, const EtcdKeys& keys, cons
                                   const EtcdBeginning& beginning = {});
 
 // NotFound: there is none. `local`: as the asked member knows it.
-Result<EtcdIdentity> read_identity(EtcdClient& client, const EtcdKeys& keys, bool local);
+Result<EtcdIdentity> read_identity(io::KvStore& client, const EtcdKeys& keys, bool local);
 // Busy: it has been changed meanwhile.
 Status write_identity(EtcdClient& client, const EtcdKeys& keys, const EtcdIdentity& changed);
 

@@ -12,6 +12,11 @@ SimEtcd::SimEtcd(EventQueue& events, Random random, std::size_t members, Duratio
   for (Member& member : members_) member.cut.assign(members, false);
 }
 
+void SimEtcd::begin_with(const std::string& key, const std::string& value) {
+  change(keys_, {.unchanged = {}, .puts = {{key, value}}, .deletes = {}}, revision_);
+  for (Member& member : members_) member.keys = keys_;
+}
+
 void SimEtcd::set_up(std::size_t member, bool up) {
   catch_up(members_[member], in_majority(member));
   members_[member].up = up;

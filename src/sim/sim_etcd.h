@@ -28,6 +28,8 @@ class SimEtcd {
   };
   SimEtcd(EventQueue& events, Random random, std::size_t members, Duration timeout);
 
+  // What was there before the world began, and every member knows.
+  void begin_with(const std::string& key, const std::string& value);
   // A controller's own way to its own member.
   std::unique_ptr<io::KvStore> client(std::size_t member, Fibers& fibers);
 

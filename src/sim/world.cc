@@ -26,6 +26,7 @@ World::World(const Story& story, std::FILE* trace)
   controllers_cut_.assign(story_.controllers, std::vector<int>(story_.controllers, 0));
   if (story_.controllers > 1) {
     etcd_ = std::make_unique<SimEtcd>(events_, random_.fork(), hosts_.size(), 2 * Duration(story_.failover_us));
+    begin_etcd();
     etcd_->set_trouble({.lost_answers = static_cast<unsigned>(story_.lost_answers),
                         .late = static_cast<unsigned>(story_.late_requests)});
     etcd_->on_commit = [this](std::size_t member, const auto& transaction) { on_commit(member, transaction); };

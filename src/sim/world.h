@@ -141,6 +141,7 @@ class World {
   // ---- controllers (world_controllers.cc)
   bool up(std::size_t i) const { return hosts_[i].process && hosts_[i].process->ready; }
   bool leads(std::size_t i) const { return up(i) && hosts_[i].process->logic->picture()->leading; }
+  void begin_etcd();
   std::unique_ptr<io::Journal> make_journal(std::size_t i);
   ctld::Controller::Doors make_doors(std::size_t i);
   void on_fatal(std::size_t i, const Error& error);

@@ -7,6 +7,7 @@
 
 #include "os/crc32c.h"
 #include "os/etcd_keys.h"
+#include "os/etcd_membership.h"
 #include "sim/world.h"
 #include "wire/command_codec.h"
 
@@ -65,6 +66,14 @@ World::ControllerProcess::~ControllerProcess() {
   fibers->kill_all();
 }
 
+// As the first controller leaves it when it begins a cluster.
+void World::begin_etcd() {
+  os::EtcdIdentity identity;
+  identity.id = kCluster;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) identity.controllers.push_back({controller_name(i), {}});
+  etcd_->begin_with(os::EtcdKeys(kCluster).identity(), os::encode_identity(identity));
+}
+
 std::unique_ptr<io::Journal> World::make_journal(std::size_t i) {
   auto& process = *hosts_[i].process;
   if (!etcd_) {
@@ -77,7 +86,7 @@ std::unique_ptr<io::Journal> World::make_journal(std::size_t i) {
   os::EtcdJournal::Options options;
   options.membership = {.cluster = kCluster, .member = controller_name(i), .members = {}, .directory = {}};
   for (std::size_t other = 0; other < hosts_.size(); ++other)
-    options.membership.members.push_back(controller_name(other));
+    options.membership.members.push_back({controller_name(other), {}});
   options.failover = Duration(story_.failover_us);
   options.piece_bytes = story_.piece_bytes;
   options.fetch = [this, i] { return fetch_snapshot(i); };

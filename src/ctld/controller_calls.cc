@@ -123,7 +123,10 @@ Status check_access(const model::View& view, const model::JobSpec& spec, const G
 ControllerCalls::ControllerCalls(CoreThread& core, Options options) : core_(core), options_(std::move(options)) {}
 
 Status ControllerCalls::check_role(std::string_view method, bool consistent) const {
-  if (core_.picture()->leading || method == "Ping" || method == "ListControllers") return {};
+  const bool leading = core_.picture()->leading;
+  if (method == "Ping" || method == "ListControllers" || (leading && !consistent)) return {};
+  // One that etcd no longer answers may have been replaced without knowing it yet.
+  if (leading && (!options_.following || options_.following().is_sure)) return {};
   if (!options_.following) return fail(ErrorCode::Busy, "the controller is starting");
   const auto following = options_.following();
   if (following.caught_up && !consistent && served_by_any(method)) return {};

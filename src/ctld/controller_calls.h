@@ -44,6 +44,7 @@ class ControllerCalls {
       Error refusal{};
       std::string leader{};  // its address; empty: nobody leads
       Duration silence{0};   // since a leader was last heard of
+      bool is_sure = true;   // of the leader: nobody else can lead yet
     };
     std::function<Following()> following{};
     History* history = nullptr;  // null: none is kept

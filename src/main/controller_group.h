@@ -77,7 +77,7 @@ class ControllerGroup {
   Status look_around();
   Status removed(const std::string& others) const;
   void put_files_aside();
-  Result<wire::ControllerMembers> list() const;
+  Result<wire::ControllerMembers> list();
   Status add(const std::string& name, const std::string& address);
   Status remove(const std::string& name);
   void watch_once(os::EtcdClient& etcd, Duration* unanswered);

@@ -137,7 +137,10 @@ ctld::ControllerCalls::Options::Group ControllerGroup::calls() {
           .remove = [this](const std::string& name) { return remove(name); }};
 }
 
-Result<wire::ControllerMembers> ControllerGroup::list() const {
+Result<wire::ControllerMembers> ControllerGroup::list() {
+  SPUR_ASSIGN(const auto etcd, client());
+  // A new controller asks as soon as it has been added; without a majority, what was known last.
+  if (const auto fresh = os::read_identity(*etcd, os::EtcdKeys(membership_.cluster), false)) set_known(*fresh);
   wire::ControllerMembers out;
   {
     const std::lock_guard lock(mutex_);
@@ -146,7 +149,6 @@ Result<wire::ControllerMembers> ControllerGroup::list() const {
   }
   out.cluster_name = membership_.cluster;
   if (!etcd_) return out;
-  SPUR_ASSIGN(const auto etcd, client());
   SPUR_ASSIGN(const auto members, etcd->members());
   for (auto& one : out.members) {
     const std::string peer = os::EtcdProcess::peer_url(one.address, loaded_.daemon.etcd.peer_port);

@@ -48,7 +48,7 @@ class EtcdJournal final : public io::Journal {
     bool leads = false;
     bool caught_up = false;       // has been at the end of the log once
     std::string leader, address;  // empty: nobody was ever seen
-    Duration silence{0};          // since the leader was last heard of
+    Duration silence{0};  // since the leader was last heard of; of the leader: since it began the last write that got through
   };
 
   EtcdJournal(std::unique_ptr<io::KvStore> client, io::Clock& clock, Options options);
@@ -91,6 +91,7 @@ class EtcdJournal final : public io::Journal {
   bool is_ours(std::uint64_t index);
   Result<std::int64_t> last_entry() const;
   void beat();
+  void note_write(Duration began);
   void resign();
   void hand_over();
   void stop_leading(std::deque<Append> open, const Error& why);

@@ -130,6 +130,7 @@ bool EtcdJournal::take_over() {
   // One that is no controller any more must never lead again.
   const auto identity = read_identity(*client_, keys_, false);
   if (!identity || !identity->may_lead(membership.member)) return false;
+  const Duration before = clock_.monotonic();
   const auto commit =
       client_->commit({.unchanged = {{keys_.identity(), identity->revision},
                                      {keys_.term(), seen_term_},
@@ -157,6 +158,7 @@ bool EtcdJournal::take_over() {
     if (seen_term_ != commit->revision) return false;  // another one already
     term_ = commit->revision;
     role_ = Role::Leading;
+    standing_.silence = before;
   }
   say(fmt::format("{} leads now, from entry {} on", membership.member, next_));
   roles_.on_lead(first);

@@ -73,9 +73,11 @@ EtcdJournal::Outcome EtcdJournal::write(const Append& append, Error* error) {
 EtcdJournal::Outcome EtcdJournal::write_once(EtcdTransaction transaction, std::uint64_t index, Error* error) {
   transaction.puts.emplace_back(keys_.tick(), std::to_string(++ticks_));
   for (bool unknown = false;;) {
+    const Duration began = clock_.monotonic();
     const auto commit = client_->commit(transaction);
     if (commit && commit->done && index != 0) last_entry_ = commit->revision;
     if (commit && (commit->done || (index != 0 && unknown && is_ours(index)))) {
+      if (commit->done) note_write(began);
       last_write_ = clock_.monotonic();
       return Outcome::Durable;
     }
@@ -116,11 +118,18 @@ bool EtcdJournal::is_ours(std::uint64_t index) {
   return false;
 }
 
+void EtcdJournal::note_write(Duration began) {
+  const std::lock_guard lock(mutex_);
+  standing_.silence = began;
+}
+
 void EtcdJournal::beat() {
+  const Duration began = clock_.monotonic();
   const auto commit = client_->commit(
       {.unchanged = {{keys_.term(), term_}}, .puts = {{keys_.tick(), std::to_string(++ticks_)}}, .deletes = {}});
   const Duration now = clock_.monotonic();
   if ((commit && commit->done) || (!commit && commit.error().code == ErrorCode::OutOfSpace)) {
+    if (commit) note_write(began);
     last_write_ = now;
     return;
   }

@@ -154,7 +154,7 @@ class Clients(unittest.TestCase):
             job = c.sbatch("-H", "--wrap", "true", env=c.at(follower))
             self.assertGreater(job, 0)
             c.run("scancel", job, env=c.at(follower))
-            self.assertEqual(c.state(job), "CANCELLED")
+            c.wait_state(job, "CANCELLED")  # whoever answers has heard of it soon
             # What was just written is there for who wants it so, wherever he asks.
             for consistent in ({"SPUR_CONSISTENT": "1"}, {}):
                 job = c.sbatch("-H", "--wrap", "true")

@@ -262,9 +262,9 @@ class NaiveLimits {
     // ---- then nodes, whichever limit on them is the lowest
     {
       std::vector<std::pair<std::uint64_t, Reason>> limits;
-      const auto add = [&](std::size_t before, const model::TresCounts& amounts, Amounts same, LimitOn what,
+      const auto add = [&](std::size_t before, const model::TresCounts& limited, Amounts same, LimitOn what,
                            std::uint64_t by) {
-        const auto* one = model::find_tres(amounts, "node");
+        const auto* one = model::find_tres(limited, "node");
         if (one && !said_before(before, [&](const Qos& x) { return model::find_tres(same(x), "node") != nullptr; }))
           limits.emplace_back(one->count * by / 1000, model::tres_reason(what, model::TresKind::Node));
       };

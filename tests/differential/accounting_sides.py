@@ -59,5 +59,5 @@ class SpurAccountingSide(sides.SpurSide):
     def start_controller(self, wait=True):
         self._spawn("spurdbd", BIN / "spurdbd", "-D", "-f", self.conf)
         wait_until(lambda: self.shell("sacctmgr -n show qos")[2] == 0, 30, "spurdbd answers", 0.1)
-        super().start_controller(wait)
+        super().start_controller(wait=wait)
         wait_for_cluster(self)

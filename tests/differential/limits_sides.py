@@ -98,7 +98,7 @@ class LimitedSpur(Limited, SpurSide):
         return SpurSide.start(self)
 
     def start_controller(self, wait=True):
-        SpurSide.start_controller(self, wait)
+        SpurSide.start_controller(self, wait=wait)
         wait_until(lambda: "root" in self.shell("sshare -anP -o User")[0].split("\n"), 60, "the cluster has its accounts", 0.1)
 
     def end_controller(self):

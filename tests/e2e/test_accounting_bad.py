@@ -146,19 +146,17 @@ class Refusals(unittest.TestCase):
         except OSError:
             pass
         os.close(fill)
-        during = [c.sbatch("--comment", "y" * 900, "--wrap", "true") for _ in range(20)]
+        during = [str(c.sbatch("--comment", "y" * 900, "--wrap", "true")) for _ in range(20)]
         wait_until(lambda: not c.out("squeue", "-h").strip(), 60, "jobs go on")
         os.unlink(small / "fill")
         wait_until(lambda: set(during) <= set(c.sacct("-X", "-s", "CD", "-S", "today", "-E", "now", "-o", "jobid")), 90, "nothing is lost")
 
-    def test_a_clock_that_was_set_back(self):
-        """Rows of the future: whoever counts must not go wrong over them."""
+    def test_windows_of_the_future(self):
         c = AccountingCluster().start()
         self.addCleanup(c.stop)
         job = c.sbatch("--wrap", "true")
         wait_until(lambda: c.sacct("-X", "-j", job, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
         env = {"SPUR_CONF": str(c.conf)}
-        # The job began and ended "tomorrow", as it seems after the clock was set back by a day.
         c.kill("spurctld", signal.SIGTERM)
         out = c.run("sacct", "-nP", "-X", "-j", job, "-o", "elapsedraw", "-S", "2020-01-01", env=env).stdout.strip()
         self.assertGreaterEqual(int(out), 0)
@@ -204,7 +202,7 @@ class Reports(unittest.TestCase):
         wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
         out = self.c.out("seff", job)
         for words in (f"Job ID: {job}", "User/Group: root/root", "State: COMPLETED (exit code 0)", "Cores: 1", "CPU Efficiency:",
-                      "Memory Efficiency:", "of 100.00 MB"):
+                      "Memory Utilized:", "Memory Efficiency:"):
             self.assertIn(words, out)
         self.assertIn("less than a minute", self.c.out("spur", "efficiency", job))
         self.assertEqual(self.c.run("seff", "99999", check=False).returncode, 2)
@@ -216,11 +214,8 @@ class Reports(unittest.TestCase):
         wait_until(lambda: self.c.sacct("-X", "-j", job, "-o", "state") == ["RUNNING"], 30, "it runs")
         self.assertIn("No runaway jobs", self.c.out("sacctmgr", "show", "runawayjobs"))
         self.c.kill("spurctld", signal.SIGTERM)
-        for name in ("journal.sqlite", "outbox.sqlite"):
-            for path in (self.c.dir / "state").glob(name + "*"):
-                path.unlink()
-        self.c.start_controller()
-        shown = wait_until(lambda: job in (r := self.c.run("sacctmgr", "show", "runawayjobs", input="n\n", check=False).stdout) and r, 30, "it is found")
+        self.c.start_controller("-c")  # without its saved state
+        shown = wait_until(lambda: str(job) in (r := self.c.run("sacctmgr", "show", "runawayjobs", input="n\n", check=False).stdout) and r, 30, "it is found")
         self.assertIn("RUNNING", shown)
         self.c.run("sacctmgr", "-i", "show", "runawayjobs")
         self.assertEqual(self.c.sacct("-X", "-j", job, "-o", "state"), ["COMPLETED"])

@@ -36,7 +36,9 @@ class Limits(unittest.TestCase):
 
     def refused(self, *words):
         r = self.c.run("sbatch", *words, "--wrap", "true", check=False)
-        return r.returncode, r.stderr.strip().split(": ", 3)[-1]
+        # As Slurm: which limit it is, if it is one, and then the refusal.
+        self.limit = r.stderr.split("\n")[0].removeprefix("sbatch: error: ") if r.stderr.count("\n") > 1 else None
+        return r.returncode, r.stderr.strip().split("\n")[-1].split(": ", 3)[-1]
 
     def test_who_may_submit(self):
         self.assertEqual(self.refused("-A", "none"), (1, "Invalid account or account/partition combination specified"))
@@ -48,8 +50,10 @@ class Limits(unittest.TestCase):
         self.manage("modify", "user", "root", "where", "account=lab", "set", "qos+=strict")
         policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
         wait_until(lambda: self.refused("-A", "lab", "--qos=strict", "-n3") == (1, policy), 30, "the new QOS is in force")
+        self.assertEqual(self.limit, "QOSMaxCpuPerJobLimit")
         self.c.sbatch("-A", "lab", "--qos=strict", "-n2", "--hold", "--wrap", "true")
         self.assertEqual(self.refused("-A", "lab", "--qos=strict"), (1, policy), "one is there already")
+        self.assertEqual(self.limit, "QOSMaxSubmitJobPerUserLimit")
 
     def test_jobs_wait_and_say_why(self):
         first = self.c.sbatch("-A", "lab", "--wrap", "sleep 300")

@@ -103,8 +103,8 @@ memory_mb = {memory_mb}
                                                env=self.env, cwd=self.dir)
         log.close()
 
-    def start_controller(self, wait=True):
-        self._spawn("spurctld", BIN / "spurctld", "-D", "-f", self.conf)
+    def start_controller(self, *words, wait=True):
+        self._spawn("spurctld", BIN / "spurctld", "-D", "-f", self.conf, *words)
         if wait:
             wait_until(self.controller_answers, 30, "spurctld answers")
 

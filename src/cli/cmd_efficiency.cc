@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "cli/cmd_report.h"
+#include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/display.h"
+#include "cli/options.h"
 #include "cli/sacct_columns.h"
 #include "cli/sacct_rows.h"
 #include "cli/users.h"
@@ -130,14 +132,31 @@ void print_advice(Context& context, const v1::AcctJob& job, const Measured& m) {
   context.out.write(out);
 }
 
+struct Efficiency {
+  bool help = false, version = false;
+};
+
+template <bool Efficiency::* Field>
+OptionStatus flag(Efficiency& e, std::string_view) {
+  e.*Field = true;
+  return {};
+}
+
+constexpr Option<Efficiency> kOptions[] = {
+    {{"version", 'V', Takes::Nothing, nullptr, "print the version"}, flag<&Efficiency::version>},
+    {{"help", 'h', Takes::Nothing, nullptr, "show this help message"}, flag<&Efficiency::help>},
+};
+
 int run(Context& context, bool advise) {
-  const auto usage = [&](int status) {
-    context.out.print("Usage: {} JOB\n", context.program);
-    return status;
-  };
-  if (context.arguments.size() != 1) return usage(1);
-  const std::string& word = context.arguments.front();
-  if (word == "-h" || word == "--help") return usage(0);
+  Efficiency options;
+  const auto rest = read_line<Efficiency>(context, kOptions, options, Order::Anywhere, 1);
+  if (!rest) return rest.error();
+  if (options.version) return print_version(context);
+  if (options.help || rest->size() != 1) {
+    context.out.print("Usage: {} [OPTIONS] JOB[_TASK]\n{}", context.program, help_text(rows_of<Efficiency>(kOptions)));
+    return options.help ? 0 : 1;
+  }
+  const std::string word(rest->front());
   v1::AcctJobQuery query;
   auto* target = query.add_jobs();
   const auto mark = word.find('_');

@@ -125,7 +125,7 @@ constexpr Native kNative[] = {
 
 int help(Context& context) {
   context.out.write("Usage: spur COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
-  for (const Native& native : kNative) context.out.print("  {:<10} {}\n", native.name, native.help);
+  for (const Native& native : kNative) context.out.print("  {:<11} {}\n", native.name, native.help);
   context.out.write("\nSlurm's commands, by these names or as \"spur NAME\":\n ");
   for (const Command& command : slurm_commands()) context.out.print(" {}", command.name);
   context.out.write("\n\n\"spur COMMAND --help\" lists the options of a command.\n");

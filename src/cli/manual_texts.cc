@@ -86,6 +86,10 @@ constexpr ManualText kTexts[] = {
     {"sprio", "[OPTIONS]", "Shows what the priority of waiting jobs is made of.", ""},
     {"sreport", "[OPTIONS] REPORT [WORDS]", "Reports on what clusters, accounts and users have used.", ""},
     {"sshare", "[OPTIONS]", "Shows shares of accounts and users, and what they have used.", ""},
+    {"seff", "[OPTIONS] JOB[_TASK]",
+     "Shows how much a job used of the CPUs and the memory that it had.\n"
+     "The lines are those of Slurm's contributed script of that name; spur efficiency adds what they mean.",
+     "0, 1 after an error, 2 if there is no such job."},
     {"sstat", "[OPTIONS] JOB[.STEP]...", "Shows what the steps of running jobs use.", ""},
 };
 

@@ -45,7 +45,6 @@ Status set_accounting_enforce(Target& target, const Value& value) {
 
 Status set_track_wckeys(Target& target, const Value& value) {
   target.draft.cluster.accounting.track_wckeys = value.flag;
-  keep(target, "TrackWCKey", value);
   return {};
 }
 

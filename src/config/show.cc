@@ -152,7 +152,7 @@ std::string given_flag(const Source& s) {
   const auto value = given ? check_text({.type = Type::Flag}, Key, *given) : Result<Value>(Value{});
   return value && value->flag ? "yes" : "no";
 }
-constexpr const char *kTrackWckey = "TrackWCKey", *kUsePam = "UsePAM", *kNoRoot = "DisableRootJobs";
+constexpr const char *kUsePam = "UsePAM", *kNoRoot = "DisableRootJobs";
 
 std::string suspend_time(const Source& s) {
   const std::string* given = s.daemon.find_kept("SuspendTime");
@@ -280,7 +280,7 @@ constexpr Row kRows[] = {
     {"Epilog", ""},
     {"EpilogMsgTime", "2000 usec", " usec"},
     {"EpilogSlurmctld", ""},
-    {"FairShareDampeningFactor", "1"},
+    {"FairShareDampeningFactor", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.priority.dampening); }},
     {"FederationParameters", "(null)"},
     {"FirstJobId", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.first_job_id); }},
     {"GresTypes", "", "", [](const Source& s) { return null_if_empty(fmt::format("{}", fmt::join(s.cluster.gres_types, ","))); }},
@@ -434,7 +434,7 @@ constexpr Row kRows[] = {
     {"TmpFS", "/tmp"},
     {"TopologyParam", "(null)"},
     {"TopologyPlugin", "", "", topology_plugin},
-    {"TrackWCKey", "", "", given_flag<kTrackWckey>},
+    {"TrackWCKey", "", "", [](const Source& s) { return std::string(s.cluster.accounting.track_wckeys ? "yes" : "no"); }},
     {"TreeWidth", "16"},
     {"UsePam", "", "", given_flag<kUsePam>},
     {"UnkillableStepProgram", "(null)"},

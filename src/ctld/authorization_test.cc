@@ -51,6 +51,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"WillRun", "UR"},
       {"ExplainJob", "UR"},
       {"ListJobs", "UR"},
+      {"WatchJobs", "UR"},
       {"GetCluster", "UR"},
       {"GetConfig", "UR"},
       {"WaitJob", "UR"},

@@ -216,7 +216,7 @@ class Reports(unittest.TestCase):
         self.c.kill("spurctld", signal.SIGTERM)
         self.c.start_controller("-c")  # without its saved state
         shown = wait_until(lambda: str(job) in (r := self.c.run("sacctmgr", "show", "runawayjobs", input="n\n", check=False).stdout) and r, 30, "it is found")
-        self.assertIn("RUNNING", shown)
+        self.assertIn("RUNNI+", shown)
         self.c.run("sacctmgr", "-i", "show", "runawayjobs")
         self.assertEqual(self.c.sacct("-X", "-j", job, "-o", "state"), ["COMPLETED"])
         self.assertIn("No runaway jobs", self.c.out("sacctmgr", "show", "runawayjobs"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Spur cluster on loopback for tests and benchmarks: its own directory, its own ports, real daemons in the
 foreground. Everything it started is ended by stop(), by pid."""
+import fcntl
 import os
 import pathlib
 import pwd
@@ -16,9 +17,24 @@ BIN = pathlib.Path(os.environ.get("SPUR_BIN", ROOT / "build/release/bin"))
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that nobody gets before it is used: each is handed out once in 20,000, to all tests of this user together, and
+    the kernel takes none of them for connections."""
+    with open(pathlib.Path(tempfile.gettempdir()) / f"spur-test-ports.{os.geteuid()}", "a+") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        turn.seek(0)
+        last = turn.read()
+        port = int(last) if last.isdigit() else 12000 + os.getpid() % 20000
+        while True:
+            port = port + 1 if 12000 <= port < 31999 else 12000
+            with socket.socket() as s:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    s.bind(("0.0.0.0", port))
+                except OSError:
+                    continue
+            turn.truncate(0)
+            turn.write(str(port))
+            return port
 
 
 def wait_until(condition, seconds=30, what="condition", every=0.02):

@@ -154,7 +154,9 @@ class Watching(unittest.TestCase):
         self.assertEqual(process.wait(20), -signal.SIGINT)
 
     def test_a_watcher_who_sleeps_holds_nobody_up(self):
+        before = self.job("-H")
         process, lines = self.watch("-h", "-o", "%i")
+        wait_until(lambda: f"listed|{before}" in lines, 20, "the watcher has his list")
         first = self.job("-H")
         wait_until(lambda: f"changed|{first}" in lines, 20, "the watcher watches")
         process.send_signal(signal.SIGSTOP)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 
 from ha_cluster import NAMES, HaCluster
 from ha_rounds import Rounds
@@ -19,6 +20,16 @@ class Etcd:
     """One of the site's own, over TCP."""
 
     def __init__(self, *more, scheme="http"):
+        for _ in range(3):
+            self.start(scheme, *more)
+            try:
+                return wait_until(self.serves, 20, "etcd serves", 0.1) and None
+            except AssertionError:
+                print("an etcd did not begin to serve:", (self.dir / "log").read_text()[-2000:], flush=True)
+                self.stop()
+        raise AssertionError("no etcd begins to serve")
+
+    def start(self, scheme, *more):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="spur-etcd-"))
         self.port = free_port()
         self.url = f"{scheme}://127.0.0.1:{self.port}"
@@ -28,6 +39,16 @@ class Etcd:
                 ["etcd", "--name=e", f"--data-dir={self.dir}/data", f"--listen-client-urls={self.url}",
                  f"--advertise-client-urls={self.url}", f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
                  f"--initial-cluster=e={peer}", *more], stdout=log, stderr=log)
+
+    def serves(self):
+        if "ready to serve client requests" not in (self.dir / "log").read_text(errors="replace"):
+            return False
+        if self.url.startswith("https:"):
+            return True
+        try:
+            return b"true" in urllib.request.urlopen(self.url + "/health", timeout=2).read()
+        except OSError:
+            return False
 
     def stop(self):
         self.process.kill()

@@ -123,7 +123,7 @@ class OptionValues(unittest.TestCase):
 
     def skip(self, command, name):
         # They wait for what does not come, by their nature.
-        return (command, name) in {("squeue", "iterate"), ("sinfo", "iterate"), ("sinfo", "json"), ("squeue", "watch")}
+        return (command, name) in {("squeue", "iterate"), ("sinfo", "iterate"), ("squeue", "watch")}
 
     def everything_of(self, command):
         cases = [c for c in self.cases(command) if not self.skip(command, c[0])]

@@ -44,7 +44,7 @@ Duration CommitQueue::next_try() const {
 }
 
 void CommitQueue::pump() {
-  if (!in_flight_.empty() || queue_.empty() || failed_) return;
+  if (!in_flight_.empty() || queue_.empty() || failed_ || gathering_) return;
   if (full_ && clock_.monotonic() < try_at_) return;
   // The stamp never goes back, whatever the wall clock does.
   batch_ = {

@@ -66,6 +66,12 @@ class CommitQueue {
   Duration next_try() const;
   // Sends the next batch if none is in flight. Called after every event, so that one event's commands go together.
   void pump();
+  // Between them nothing is sent: the commands of several events that are at hand go together, too.
+  void gather() { gathering_ = true; }
+  void gathered() {
+    gathering_ = false;
+    pump();
+  }
   bool idle() const { return queue_.empty() && in_flight_.empty(); }
   std::size_t waiting() const { return queue_.size(); }
   // Bytes appended since the last call; decides when a snapshot is due.
@@ -97,7 +103,7 @@ class CommitQueue {
   Time shown_;                      // when the batch before it was published; not set: not here
   std::vector<Caller> in_flight_;
   std::uint64_t bytes_ = 0, batch_bytes_ = 0;
-  bool failed_ = false, full_ = false;
+  bool failed_ = false, full_ = false, gathering_ = false;
   Duration try_at_{0};              // while full_
   std::optional<Error> closed_;
 };

@@ -80,6 +80,20 @@ TEST_F(CommitQueueTest, WhatComesMeanwhileSharesTheNextWrite) {
   EXPECT_EQ(story_, (Story{"publish 3", "reply b", "refuse c", "reply d", "effects"})) << "each its own outcome";
 }
 
+TEST_F(CommitQueueTest, EventsAtHandShareOneWrite) {
+  queue_.gather();
+  push(submit(), "a");
+  queue_.pump();
+  push(submit(), "b");
+  queue_.pump();
+  EXPECT_TRUE(journal_.open.empty()) << "there may be more";
+  queue_.gathered();
+  ASSERT_EQ(journal_.open.size(), 1u);
+  EXPECT_EQ(commands_in(journal_.open[0].entry), 2u);
+  journal_.complete();
+  EXPECT_EQ(story_, (Story{"publish 2", "reply a", "reply b", "effects"}));
+}
+
 TEST_F(CommitQueueTest, ReplayGivesTheSameState) {
   for (int i = 0; i < 5; ++i) {
     push(submit(), "");

@@ -146,6 +146,10 @@ class Controller {
 
   void plan_done(sched::Plan plan);
 
+  // Around several calls in a row: what they propose goes to the journal together.
+  void begin_events() { commits_.gather(); }
+  void end_events() { commits_.gathered(); }
+
   // Call when monotonic >= next_timer(): leases, time limits, the kill sequence, repeats of unconfirmed messages,
   // begin times, the purge of old jobs, snapshots.
   void on_timer();

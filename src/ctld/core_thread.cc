@@ -194,7 +194,9 @@ void CoreThread::run() {
     }
     auto work = std::exchange(queue_, {});
     lock.unlock();
+    controller_->begin_events();
     for (auto& f : work) f(*controller_);
+    controller_->end_events();
     if (doors_.clock.monotonic() >= controller_->next_timer()) controller_->on_timer();
     lock.lock();
   }

@@ -17,6 +17,10 @@ constexpr std::size_t kMostQuestions = 16;
 constexpr std::size_t kMostEvents = 10'000;
 constexpr std::size_t kMostRecords = 2'000;
 constexpr Duration kTryAgain = seconds(30);
+// Batches are written together that come within this time, or are this many bytes: a transaction of its own for each of
+// many submissions would cost more than the submission.
+constexpr auto kGather = std::chrono::milliseconds(100);
+constexpr std::uint64_t kGatherBytes = std::uint64_t{1} << 20;
 constexpr auto kIdle = std::chrono::seconds(60);  // after which the states of earlier questions are let go
 
 }  // namespace
@@ -89,15 +93,17 @@ void History::add(AppliedBatch applied) {
     return;
   }
   compared_ = true;
+  bool wake;
   {
     const std::lock_guard lock(mutex_);
     if (gap_ || stopping_) return;
     waiting_bytes_ += applied.entry.size();
     if (waiting_bytes_ > doors_.most_waiting) return give_up("the disk is too slow");
     known_ = applied.index;
+    wake = queue_.empty() || waiting_bytes_ >= kGatherBytes;
     queue_.emplace_back(std::move(applied));
   }
-  work_.notify_one();
+  if (wake) work_.notify_one();
 }
 
 bool History::wants_image() const {
@@ -120,6 +126,7 @@ void History::push(Item item) {
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(std::move(item));
+    hurry_ = true;
   }
   work_.notify_one();
 }
@@ -149,8 +156,10 @@ void History::write_loop() {
   while (true) {
     work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
     if (queue_.empty()) return;
+    work_.wait_for(lock, kGather, [this] { return stopping_ || hurry_ || waiting_bytes_ >= kGatherBytes; });
     auto items = std::exchange(queue_, {});
     waiting_bytes_ = 0;
+    hurry_ = false;
     lock.unlock();
     write(std::move(items));
     lock.lock();

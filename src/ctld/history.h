@@ -94,6 +94,7 @@ class History {
   std::size_t open_questions_ = 0;
   std::uint64_t waiting_bytes_ = 0;
   bool stopping_ = false, answering_ = true;
+  bool hurry_ = false;  // somebody waits for what is in the queue
   // Not set: all is well. Else since when entries are left out, and when an image is tried again.
   std::optional<Time> gap_;
   Duration try_at_{0};

@@ -5,8 +5,8 @@
 // Promises: `done(ok)` is called only after entry and all before it are durable; entries are numbered 1, 2, 3 ... without
 // gaps; recover() gives back exactly the durable entries after the newest snapshot, in order. A log damaged before its
 // synced end is refused (ErrorCode::Corrupt, the message says what to do); a torn tail is cut and reported in
-// Recovery::notice. append() is asynchronous with at most one caller thread; completions arrive in order on the journal's
-// own thread (or, in the simulator, from the event loop).
+// Recovery::notice. append() is asynchronous with at most one caller thread; completions arrive in order, on the journal's
+// own thread or on the caller's before append() returns (in the simulator, from the event loop).
 //
 // A journal that several controllers share has one leader at a time, and only the leader's appends become durable:
 //

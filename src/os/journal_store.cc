@@ -214,7 +214,7 @@ Result<bool> JournalStore::trim_pages() {
 }
 
 Status JournalStore::checkpoint_if_over(int pages) {
-  if (db_.wal_pages() <= pages) return {};
+  if (!wants_checkpoint(pages)) return {};
   return db_.checkpoint(false);
 }
 

@@ -63,8 +63,8 @@ class JournalStore {
 
   // The log has grown to `pages`: fold it into the database.
   Status checkpoint_if_over(int pages);
+  bool wants_checkpoint(int pages) const { return db_.wal_pages() > pages; }
   Status sync_mark() { return mark_.sync(); }
-  bool mark_synced() const { return mark_.synced(); }
   // Leaves a database without a log behind.
   Status close();
 

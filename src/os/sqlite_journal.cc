@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -29,21 +30,46 @@ SqliteJournal::~SqliteJournal() {
 Result<io::Journal::Recovery> SqliteJournal::recover() {
   SPUR_CHECK_MSG(next_index_ == 0, "recover() is called once");
   SPUR_ASSIGN(Recovery recovery, store_.load());
-  next_index_ = store_.last_index() + 1;
+  next_index_ = marked_ = store_.last_index() + 1;
   trimming_ = true;  // a crash may have interrupted it
   thread_ = std::thread([this] { run(); });
   return recovery;
 }
 
 void SqliteJournal::append(std::uint64_t index, std::string entry, Done done) {
+  std::vector<Append> lone;
   {
     const std::lock_guard lock(mutex_);
     SPUR_CHECK_MSG(next_index_ != 0, "recover() comes first");
     SPUR_CHECK_MSG(index == next_index_, "entries are numbered without gaps");
     ++next_index_;
-    queue_.push_back({std::move(entry), std::move(done)});
+    if (may_write_here(entry)) {
+      lent_ = true;
+      lone.push_back({std::move(entry), std::move(done)});
+    } else {
+      queue_.push_back({std::move(entry), std::move(done)});
+    }
   }
-  wake_.notify_one();
+  if (lone.empty()) return wake_.notify_one();
+  commit(std::move(lone));
+  give_back();
+}
+
+bool SqliteJournal::may_write_here(const std::string& entry) const {
+  return resting_ && !lent_ && quick_ && !stop_ && queue_.empty() && new_snapshots_.empty() &&
+         entry.size() < options_.lone_bytes;
+}
+
+// The caller has written.
+void SqliteJournal::give_back() {
+  bool wake;
+  {
+    const std::lock_guard lock(mutex_);
+    lent_ = false;
+    nudged_ = !failed_ && store_.wants_checkpoint(options_.checkpoint_pages);
+    wake = asleep_ || nudged_ || stop_ || !queue_.empty() || !new_snapshots_.empty();
+  }
+  if (wake) wake_.notify_one();
 }
 
 void SqliteJournal::save_snapshot(std::uint64_t index, std::string snapshot, Done done) {
@@ -58,20 +84,9 @@ void SqliteJournal::save_snapshot(std::uint64_t index, std::string snapshot, Don
 void SqliteJournal::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto work = [&] { return stop_ || !queue_.empty() || !new_snapshots_.empty(); };
     const bool background = !failed_ && (!snapshots_.empty() || trimming_);
-    if (!background && !work()) {
-      if (!failed_ && !store_.mark_synced()) {
-        if (!wake_.wait_for(lock, options_.rest, work)) {
-          lock.unlock();
-          if (Status synced = store_.sync_mark(); !synced) fail_for_good(synced.error());
-          lock.lock();
-          continue;
-        }
-      } else {
-        wake_.wait(lock, work);
-      }
-    }
+    if (!background) rest(lock);
+    nudged_ = false;
     std::move(new_snapshots_.begin(), new_snapshots_.end(), std::back_inserter(snapshots_));
     new_snapshots_.clear();
     std::vector<Append> group = take_group();
@@ -87,6 +102,29 @@ void SqliteJournal::run() {
     finish_snapshot(fail(ErrorCode::Busy, "the journal was closed before the snapshot was stored"));
   // Not needed for safety: only the next start is a little faster.
   if (!failed_) static_cast<void>(store_.close());
+}
+
+// Until there is something to do for the thread; on the way the mark is synced, once no entry has come for a while.
+void SqliteJournal::rest(std::unique_lock<std::mutex>& lock) {
+  const auto work = [&] { return !lent_ && (stop_ || nudged_ || !queue_.empty() || !new_snapshots_.empty()); };
+  const auto marked = [&] { return marked_ == next_index_; };
+  while (!work()) {
+    resting_ = true;
+    if (!lent_ && (failed_ || marked())) {
+      asleep_ = true;
+      wake_.wait(lock, [&] { return work() || (!lent_ && !failed_ && !marked()); });
+      asleep_ = false;
+      continue;
+    }
+    const std::uint64_t next = next_index_;
+    if (wake_.wait_for(lock, options_.rest, work) || lent_ || next != next_index_ || failed_) continue;
+    resting_ = false;
+    lock.unlock();
+    if (Status synced = store_.sync_mark(); !synced) fail_for_good(synced.error());
+    lock.lock();
+    marked_ = next;
+  }
+  resting_ = false;
 }
 
 std::vector<SqliteJournal::Append> SqliteJournal::take_group() {
@@ -105,10 +143,15 @@ void SqliteJournal::commit(std::vector<Append> group) {
     std::vector<std::string_view> entries;
     entries.reserve(group.size());
     for (const Append& append : group) entries.push_back(append.entry);
-    if (Status status = store_.append(entries); !status) {
-      if (status.error().code == ErrorCode::OutOfSpace) return refuse(std::move(group), status.error());
-      fail_for_good(status.error());
+    const auto begin = std::chrono::steady_clock::now();
+    const Status status = store_.append(entries);
+    const bool quick = std::chrono::steady_clock::now() - begin < options_.quick;
+    {
+      const std::lock_guard lock(mutex_);
+      quick_ = quick;
     }
+    if (!status && status.error().code == ErrorCode::OutOfSpace) return refuse(std::move(group), status.error());
+    if (!status) fail_for_good(status.error());
   }
   for (Append& append : group)
     if (append.done) append.done(failed_ ? Status(std::unexpected(*failed_)) : Status());

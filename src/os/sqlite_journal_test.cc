@@ -9,7 +9,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
+#include <thread>
 
 #include "os/journal_test_support.h"
 #include "os/test_directory.h"
@@ -60,6 +62,86 @@ TEST(SqliteJournal, CompletionsComeInOrderAndGoOnAfterReopen) {
     ASSERT_EQ(completed.size(), 5000u);
     for (std::size_t i = 0; i < completed.size(); ++i) ASSERT_EQ(completed[i], round * 5000 + i + 1);
   }
+}
+
+// Appends entries until one is through before append() returns; the number of the last one.
+std::uint64_t append_until_written_here(io::Journal& journal, std::uint64_t first) {
+  for (std::uint64_t i = first; i < first + 10'000; ++i) {
+    std::promise<void> done;
+    bool here = false;
+    const auto caller = std::this_thread::get_id();
+    journal.append(i, entry_text(i), [&](Status status) {
+      EXPECT_TRUE(status);
+      here = std::this_thread::get_id() == caller;
+      done.set_value();
+    });
+    done.get_future().get();
+    if (here) return i;
+  }
+  ADD_FAILURE() << "no entry was written by its caller";
+  return first + 9'999;
+}
+
+TEST(SqliteJournal, ACallerWritesHisEntryWhileTheThreadRests) {
+  TestDirectory dir;
+  SqliteJournal::Options options;
+  options.quick = seconds(600);
+  std::uint64_t last = 0;
+  {
+    auto journal = SqliteJournal::open(dir.path(), options);
+    ASSERT_TRUE((*journal)->recover());
+    last = append_until_written_here(**journal, 1);
+    // The thread still does what is the thread's.
+    ASSERT_TRUE(snapshot_and_wait(**journal, last, "state"));
+    last = append_until_written_here(**journal, last + 1);
+  }
+  auto journal = open_journal(dir.path());
+  const auto recovery = journal->recover();
+  ASSERT_TRUE(recovery) << recovery.error().message;
+  EXPECT_EQ(recovery->snapshot, "state");
+  ASSERT_EQ(recovery->snapshot_index + recovery->entries.size(), last);
+  EXPECT_EQ(recovery->entries.back(), entry_text(last));
+}
+
+TEST(SqliteJournal, ASlowDiskAndLargeEntriesAreTheThreads) {
+  for (const bool slow : {false, true}) {
+    TestDirectory dir;
+    SqliteJournal::Options options;
+    if (slow)
+      options.quick = Duration{0};
+    else
+      options.lone_bytes = 0;
+    auto journal = SqliteJournal::open(dir.path(), options);
+    ASSERT_TRUE((*journal)->recover());
+    for (std::uint64_t i = 1; i <= 50; ++i) {
+      std::promise<std::thread::id> writer;
+      (*journal)->append(i, entry_text(i), [&](Status) { writer.set_value(std::this_thread::get_id()); });
+      const bool here = writer.get_future().get() == std::this_thread::get_id();
+      // That a disk is slow is learnt from the first write.
+      if (!slow || i > 1) {
+        EXPECT_FALSE(here) << i;
+      }
+    }
+  }
+}
+
+TEST(SqliteJournal, WhatIsAppendedOnBeingToldFollows) {
+  TestDirectory dir;
+  {
+    auto journal = open_journal(dir.path());
+    ASSERT_TRUE(journal->recover());
+    std::promise<void> through;
+    std::function<void(std::uint64_t)> next = [&](std::uint64_t i) {
+      journal->append(i, entry_text(i), [&, i](Status status) {
+        EXPECT_TRUE(status);
+        i < 500 ? next(i + 1) : through.set_value();
+      });
+    };
+    next(1);
+    through.get_future().get();
+  }
+  auto journal = open_journal(dir.path());
+  EXPECT_EQ(journal->recover()->entries.size(), 500u);
 }
 
 TEST(SqliteJournal, GroupsStayWithinTheirLimits) {

@@ -32,7 +32,6 @@ class SyncedMark {
 
   Status set(std::uint64_t index);
   Status sync();
-  bool synced() const { return synced_; }
 
  private:
   SyncedMark(UniqueFd fd, std::string path, JournalId journal)

@@ -1,15 +1,22 @@
 # spur_module(<ring>): the library spur_<ring> from src/<ring>/*.cc and, where there are *_test.cc, the test program
 # spur_<ring>_test. New files are picked up by themselves. A folder may add fuzz targets in its *_fuzz.cc files
-# (cmake/tests.cmake builds them).
+# (cmake/tests.cmake builds them). Its test_*.cc files are for tests only, of this folder and of those that depend on it:
+# the library spur_<ring>_testing.
 add_library(spur_warnings INTERFACE)
 target_compile_options(spur_warnings INTERFACE -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough)
+
+# Tests run once for every time that they are compiled, and make up a third of all that is.
+set(SPUR_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 
 function(spur_module ring)
   set(dir ${CMAKE_SOURCE_DIR}/src/${ring})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$")
+  set(testing ${sources})
+  list(FILTER testing INCLUDE REGEX "/test_[^/]*\\.cc$")
+  list(FILTER testing EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$|/test_[^/]*\\.cc$")
   if(sources)
     add_library(spur_${ring} STATIC ${sources})
     set(scope PUBLIC)
@@ -23,9 +30,20 @@ function(spur_module ring)
     target_link_libraries(spur_${ring} ${scope} spur_${dep})
   endforeach()
   target_link_libraries(spur_${ring} ${scope} fmt::fmt)
+  if(testing)
+    add_library(spur_${ring}_testing STATIC ${testing})
+    target_link_libraries(spur_${ring}_testing PUBLIC spur_${ring} GTest::gtest PRIVATE spur_warnings)
+    target_compile_options(spur_${ring}_testing PRIVATE ${SPUR_TEST_OPTIONS})
+  endif()
   if(tests)
     add_executable(spur_${ring}_test ${tests})
     target_link_libraries(spur_${ring}_test PRIVATE spur_${ring} spur_warnings GTest::gtest GTest::gtest_main)
+    target_compile_options(spur_${ring}_test PRIVATE ${SPUR_TEST_OPTIONS})
+    foreach(dep IN ITEMS ${ring} LISTS SPUR_DEPS_${ring})
+      if(TARGET spur_${dep}_testing)
+        target_link_libraries(spur_${ring}_test PRIVATE spur_${dep}_testing)
+      endif()
+    endforeach()
     # Only who asks is told where things are: the others compile alike, and come from ccache, in every directory.
     foreach(test IN LISTS tests)
       file(STRINGS ${test} asks REGEX "SPUR_(SOURCE|BINARY)_DIR|stepd/test_agent\\.h")

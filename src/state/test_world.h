@@ -22,101 +22,31 @@ struct World {
   Time now = kStart;
   std::vector<Effect> effects;  // of the last command
 
-  World() = default;
+  World();
+  ~World();
   // n1..nN with `cpus` CPUs, 1000 MiB and `gpus` GPUs each, registered, one partition "main".
-  explicit World(int nodes, std::uint32_t cpus = 4, std::uint32_t gpus = 0, model::ClusterConfig config = {}) {
-    for (int i = 1; i <= nodes; ++i) {
-      model::NodeConfig node;
-      node.name = "n" + std::to_string(i);
-      node.cpus = cpus;
-      node.memory_mib = 1000;
-      if (gpus) node.gres.push_back({"gpu", "", gpus, ""});
-      config.nodes.push_back(node);
-    }
-    model::PartitionConfig partition;
-    partition.name = "main";
-    partition.is_default = true;
-    partition.nodes = "ALL";
-    config.partitions.push_back(partition);
-    must(SetConfig{config});
-    for (int i = 1; i <= nodes; ++i) must(registration("n" + std::to_string(i), cpus));
-  }
+  explicit World(int nodes, std::uint32_t cpus = 4, std::uint32_t gpus = 0, model::ClusterConfig config = {});
 
-  static RegisterNode registration(const std::string& name, std::uint32_t cpus, std::uint64_t memory_mib = 1000) {
-    RegisterNode command;
-    command.name = name;
-    command.address = name + ":6818";
-    command.found.cpus = cpus;
-    command.found.memory_mib = memory_mib;
-    return command;
-  }
+  static RegisterNode registration(const std::string& name, std::uint32_t cpus, std::uint64_t memory_mib = 1000);
 
-  Outcome run(Command command) {
-    now += seconds(1);
-    effects.clear();
-    Batch batch{now, {}};
-    batch.commands.push_back(std::move(command));
-    auto outcomes = cluster.apply(cluster.index() + 1, batch, &effects);
-    const Status sound = cluster.check_invariants();
-    EXPECT_TRUE(sound) << sound.error().message;
-    return std::move(outcomes.at(0));
-  }
-  Outcome must(Command command) {
-    Outcome outcome = run(std::move(command));
-    EXPECT_TRUE(outcome.status) << outcome.status.error().message;
-    return outcome;
-  }
+  Outcome run(Command command);
+  Outcome must(Command command);
   // The code of the refusal, which must have changed nothing.
-  ErrorCode refusal(Command command) {
-    const auto before = cluster.image();
-    const Outcome outcome = run(std::move(command));
-    EXPECT_FALSE(outcome.status);
-    const auto after = cluster.image();
-    EXPECT_EQ(before.jobs, after.jobs);
-    EXPECT_EQ(before.nodes, after.nodes);
-    EXPECT_EQ(before.tokens, after.tokens);
-    EXPECT_EQ(before.next_job_id, after.next_job_id);
-    EXPECT_TRUE(effects.empty());
-    return outcome.status ? ErrorCode::Internal : outcome.status.error().code;
-  }
+  ErrorCode refusal(Command command);
 
   const model::View& view() const { return cluster.view(); }
-  const model::Job& job(std::uint32_t id) const {
-    const model::Job* found = model::find_job(view(), JobId{id});
-    if (!found) ADD_FAILURE() << "no job " << id;
-    static const model::Job none{};
-    return found ? *found : none;
-  }
+  const model::Job& job(std::uint32_t id) const;
   bool has(std::uint32_t id) const { return model::find_job(view(), JobId{id}) != nullptr; }
   const model::Node& node(const std::string& name) const { return *model::find_node(view(), name); }
 
-  std::uint32_t submit(model::JobSpec spec) {
-    return must(SubmitJob{std::make_shared<const model::JobSpec>(std::move(spec)), {}}).job.value;
-  }
+  std::uint32_t submit(model::JobSpec spec);
   // On one node, by index from 0, with these CPUs.
-  static std::shared_ptr<model::Allocation> on(std::uint32_t node, std::vector<model::CpuNumber> cpus = {0}) {
-    return on(std::vector<std::uint32_t>{node}, std::move(cpus));
-  }
+  static std::shared_ptr<model::Allocation> on(std::uint32_t node, std::vector<model::CpuNumber> cpus = {0});
   static std::shared_ptr<model::Allocation> on(std::vector<std::uint32_t> nodes,
-                                               std::vector<model::CpuNumber> cpus = {0}) {
-    auto allocation = std::make_shared<model::Allocation>();
-    allocation->partition = "main";
-    for (const std::uint32_t n : nodes) allocation->nodes.push_back({NodeIndex{n}, cpus, 10, 1, {}});
-    return allocation;
-  }
+                                               std::vector<model::CpuNumber> cpus = {0});
   std::uint32_t start(std::uint32_t id, std::shared_ptr<const model::Allocation> allocation,
-                      std::optional<std::uint32_t> task = {}) {
-    return must(StartJob{JobId{id}, task, std::move(allocation)}).job.value;
-  }
-  NodeJobDone done_report(std::uint32_t id, const std::string& node, std::uint16_t code = 0) const {
-    NodeJobDone report;
-    report.job = JobId{id};
-    report.epoch = job(id).epoch;
-    report.node = node;
-    report.exit.code = code;
-    report.is_batch_host = node == job(id).batch_host;
-    return report;
-  }
+                      std::optional<std::uint32_t> task = {});
+  NodeJobDone done_report(std::uint32_t id, const std::string& node, std::uint16_t code = 0) const;
   void done(std::uint32_t id, const std::string& node, std::uint16_t code = 0) { must(done_report(id, node, code)); }
 
   template <class T>
@@ -140,42 +70,14 @@ model::PartitionConfig partition_config(F&& fill) {
   return out;
 }
 
-inline model::JobSpec spec(std::string name = "job") {
-  model::JobSpec out;
-  out.name = std::move(name);
-  out.uid = Uid{1000};
-  return out;
-}
+model::JobSpec spec(std::string name = "job");
 
-inline model::JobSpec array_spec(std::uint32_t first, std::uint32_t last, std::uint32_t max_running = 0) {
-  model::JobSpec out = spec("array");
-  out.array.emplace();
-  out.array->tasks.insert_range(first, last);
-  out.array->max_running = max_running;
-  return out;
-}
+model::JobSpec array_spec(std::uint32_t first, std::uint32_t last, std::uint32_t max_running = 0);
 
-inline model::Qos qos(std::string name, std::uint32_t priority = 0) {
-  model::Qos out;
-  out.name = std::move(name);
-  out.priority = priority;
-  return out;
-}
+model::Qos qos(std::string name, std::uint32_t priority = 0);
 
-inline JobTarget target(std::uint32_t id) {
-  return {JobId{id}, {}};
-}
-inline JobTarget tasks_of(std::uint32_t id, std::uint32_t first, std::uint32_t last) {
-  IndexSet tasks;
-  tasks.insert_range(first, last);
-  return {JobId{id}, tasks};
-}
-inline CancelJob cancel(JobTarget what) {
-  CancelJob command;
-  command.target = std::move(what);
-  command.by_user = true;
-  command.by = Uid{1000};
-  return command;
-}
+JobTarget target(std::uint32_t id);
+JobTarget tasks_of(std::uint32_t id, std::uint32_t first, std::uint32_t last);
+CancelJob cancel(JobTarget what);
 
 }  // namespace spur::state

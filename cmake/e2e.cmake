@@ -8,4 +8,4 @@ foreach(file IN LISTS e2e_tests)
     ENVIRONMENT "SPUR_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 # Three controllers with an etcd each are enough for a small machine: they do not run beside one another, or beside others.
-set_tests_properties(e2e.failover e2e.controllers e2e.ha_surroundings PROPERTIES RUN_SERIAL TRUE)
+set_tests_properties(e2e.failover e2e.controllers e2e.ha_surroundings e2e.accounting_ha PROPERTIES RUN_SERIAL TRUE)

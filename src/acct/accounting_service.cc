@@ -135,6 +135,7 @@ grpc::Status AccountingService::QueryJobs(grpc::ServerContext* context, const v1
                                           grpc::ServerWriter<v1::AcctJobRows>* writer) {
   const auto caller = admit(doors_.identify, *context, "QueryJobs");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "QueryJobs", caller->uid);
   const auto wanted = wire::AccountingQuery::make(*query);
   if (!wanted) return rpc_status(context, wanted.error());
   const auto clusters = clusters_of(query->clusters());
@@ -159,6 +160,7 @@ grpc::Status AccountingService::QueryEvents(grpc::ServerContext* context, const 
                                             grpc::ServerWriter<v1::AcctEventRows>* writer) {
   const auto caller = admit(doors_.identify, *context, "QueryEvents");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "QueryEvents", caller->uid);
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
   v1::AcctEventRows message;
@@ -198,6 +200,7 @@ grpc::Status AccountingService::QueryUsage(grpc::ServerContext* context, const v
                                            v1::AcctUsageReply* reply) {
   const auto caller = admit(doors_.identify, *context, "QueryUsage");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "QueryUsage", caller->uid);
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
   for (const auto& cluster : *clusters) {
@@ -214,6 +217,7 @@ grpc::Status AccountingService::QueryReservations(grpc::ServerContext* context, 
                                                   grpc::ServerWriter<v1::AcctReservationRows>* writer) {
   const auto caller = admit(doors_.identify, *context, "QueryReservations");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "QueryReservations", caller->uid);
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
   v1::AcctReservationRows message;
@@ -238,11 +242,49 @@ grpc::Status AccountingService::EditJobs(grpc::ServerContext* context, const v1:
                                          v1::AcctJobEditReply* reply) {
   const auto caller = admit(doors_.identify, *context, "EditJobs");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "EditJobs", caller->uid);
   const auto changed = edit_jobs(doors_.store, *edit);
   if (!changed) return rpc_status(context, changed.error());
   reply->set_changed(*changed);
   if (*changed > 0)
     doors_.log(fmt::format("uid {} changed {} jobs of cluster {}", caller->uid.value, *changed, edit->cluster()));
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountingService::Archive(grpc::ServerContext* context, const v1::AcctArchiveRequest* request,
+                                        v1::AcctArchiveReply* reply) {
+  const auto caller = admit(doors_.identify, *context, "Archive");
+  if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "Archive", caller->uid);
+  if (!doors_.archive) return rpc_status(context, Error{ErrorCode::NotSupported, "this spurdbd has no archives"});
+  auto done = doors_.archive(*request);
+  if (!done) return rpc_status(context, done.error());
+  *reply = *std::move(done);
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountingService::GetStatistics(grpc::ServerContext* context, const v1::AcctStatisticsRequest* request,
+                                              v1::AcctStatisticsReply* reply) {
+  const auto caller = admit(doors_.identify, *context, "GetStatistics");
+  if (!caller) return rpc_status(context, caller.error());
+  if (!doors_.statistics) return rpc_status(context, Error{ErrorCode::NotSupported, "this spurdbd counts nothing"});
+  if (request->reset()) doors_.statistics->reset(doors_.clock.now());
+  const CallStatistics::Timer timer(doors_.statistics, "GetStatistics", caller->uid);
+  const auto counts = doors_.statistics->counts();
+  reply->set_as_of_us(to_micros(doors_.clock.now()));
+  reply->set_since_us(to_micros(counts.since));
+  for (const auto& [method, calls] : counts.by_method) {
+    auto* row = reply->add_by_method();
+    row->set_method(method);
+    row->set_count(calls.count);
+    row->set_total_us(calls.total_us);
+  }
+  for (const auto& [uid, calls] : counts.by_user) {
+    auto* row = reply->add_by_user();
+    row->set_uid(uid);
+    row->set_count(calls.count);
+    row->set_total_us(calls.total_us);
+  }
   return grpc::Status::OK;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "acct/authorization.h"
+#include "acct/call_statistics.h"
 #include "acct/catalog_feed.h"
 #include "io/accounting_store.h"
 #include "io/clock.h"
@@ -34,6 +35,8 @@ class AccountingService final : public v1::Accounting::Service {
     CatalogFeed* feed = nullptr;  // null: there is no catalogue
     // Hosts of these keys may ask on behalf of their users.
     std::function<void(const std::vector<std::string>& node_keys)> trust_nodes = {};
+    std::function<Result<v1::AcctArchiveReply>(const v1::AcctArchiveRequest&)> archive = {};
+    CallStatistics* statistics = nullptr;  // null: nothing is counted
   };
   explicit AccountingService(Doors doors) : doors_(std::move(doors)) {}
 
@@ -48,6 +51,9 @@ class AccountingService final : public v1::Accounting::Service {
   grpc::Status QueryReservations(grpc::ServerContext*, const v1::AcctReservationQuery*,
                                  grpc::ServerWriter<v1::AcctReservationRows>*) override;
   grpc::Status EditJobs(grpc::ServerContext*, const v1::AcctJobEdit*, v1::AcctJobEditReply*) override;
+
+  grpc::Status Archive(grpc::ServerContext*, const v1::AcctArchiveRequest*, v1::AcctArchiveReply*) override;
+  grpc::Status GetStatistics(grpc::ServerContext*, const v1::AcctStatisticsRequest*, v1::AcctStatisticsReply*) override;
 
   // Streams end, and what waits for the database gives up.
   void stop() { stopping_ = true; }

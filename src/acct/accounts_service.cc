@@ -112,6 +112,7 @@ grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1
                                           v1::AccountRecords* reply) {
   const auto caller = admit(doors_.identify, *context, "GetAccounts");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "GetAccounts", caller->uid);
   const std::lock_guard lock(mutex_);
   if (const Status fresh = refresh(); !fresh) return rpc_status(context, fresh.error());
   wire::to_proto(catalog_.records(), reply);
@@ -122,6 +123,7 @@ grpc::Status AccountsService::ChangeAccounts(grpc::ServerContext* context, const
                                              v1::AccountsChangeReply* reply) {
   const auto caller = admit(doors_.identify, *context, "ChangeAccounts");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "ChangeAccounts", caller->uid);
   model::AccountsChange change;
   if (const Status read = wire::from_proto(*request, &change); !read) return rpc_status(context, read.error());
   const Actor actor{doors_.user_name(caller->uid), caller->is_admin()};
@@ -144,6 +146,7 @@ grpc::Status AccountsService::GetTransactions(grpc::ServerContext* context, cons
                                               grpc::ServerWriter<v1::TransactionRecords>* writer) {
   const auto caller = admit(doors_.identify, *context, "GetTransactions");
   if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "GetTransactions", caller->uid);
   const Time until = request->until_us() != 0 ? from_micros(request->until_us()) : doors_.clock.now() + hours(1);
   v1::TransactionRecords message;
   const Status asked =

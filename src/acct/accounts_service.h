@@ -29,6 +29,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
     const Identify& identify;
     std::function<void(std::string)> log;
     std::function<std::string(Uid)> user_name;
+    CallStatistics* statistics = nullptr;  // null: nothing is counted
   };
   // Loads the catalogue; a database without one gets a fresh one.
   static Result<std::unique_ptr<AccountsService>> open(Doors doors);

@@ -15,6 +15,8 @@ constexpr std::array kTable = {
     Row{"QueryUsage", Rule::Authenticated},
     Row{"QueryReservations", Rule::Authenticated},
     Row{"EditJobs", Rule::Admin},
+    Row{"Archive", Rule::Admin},
+    Row{"GetStatistics", Rule::Admin},
     Row{"GetAccounts", Rule::Authenticated},
     Row{"ChangeAccounts", Rule::Authenticated},  // the catalogue decides: operators, coordinators (catalog_rights.cc)
     Row{"GetTransactions", Rule::Authenticated},

@@ -8,8 +8,17 @@
 namespace spur::cli {
 namespace {
 
-// What every answer ends with.
-std::string finished(Document document, const std::string& cluster, const Context& context) {
+template <class Object>
+void add_list(Document& document, std::string_view key, std::span<const ApiField<Object>> fields,
+              const std::vector<Object>& list) {
+  document.open_array(key);
+  for (const Object& object : list) add_object(document, {}, fields, object);
+  document.close_array();
+}
+
+}  // namespace
+
+std::string finish_document(Document document, const std::string& cluster, const Context& context) {
   const int version = document.version();
   document.open_object("meta");
   document.open_object("plugin").field("type", "").field("name", "");
@@ -32,22 +41,12 @@ std::string finished(Document document, const std::string& cluster, const Contex
   return std::move(document).finish();
 }
 
-template <class Object>
-void add_list(Document& document, std::string_view key, std::span<const ApiField<Object>> fields,
-              const std::vector<Object>& list) {
-  document.open_array(key);
-  for (const Object& object : list) add_object(document, {}, fields, object);
-  document.close_array();
-}
-
-}  // namespace
-
 std::string jobs_document(const std::vector<JobLine>& lines, const wire::JobTable& table, DocumentStyle style,
                           const Context& context) {
   Document document(style);
   add_list(document, "jobs", job_fields(), lines);
   document.moment("last_backfill", table.as_of).moment("last_update", table.as_of);
-  return finished(std::move(document), table.cluster_name, context);
+  return finish_document(std::move(document), table.cluster_name, context);
 }
 
 std::string steps_document(const std::vector<StepOf>& steps, const std::string& cluster, Time as_of,
@@ -55,7 +54,7 @@ std::string steps_document(const std::vector<StepOf>& steps, const std::string& 
   Document document(style);
   add_list(document, "steps", step_fields(), steps);
   document.moment("last_update", as_of);
-  return finished(std::move(document), cluster, context);
+  return finish_document(std::move(document), cluster, context);
 }
 
 std::string nodes_document(const wire::ClusterTable& table, const std::vector<const model::Node*>& nodes,
@@ -65,7 +64,7 @@ std::string nodes_document(const wire::ClusterTable& table, const std::vector<co
   for (const model::Node* node : nodes) add_object(document, {}, node_fields(), NodeOf{node, &table});
   document.close_array();
   document.moment("last_update", table.as_of);
-  return finished(std::move(document), table.cluster_name, context);
+  return finish_document(std::move(document), table.cluster_name, context);
 }
 
 std::string partitions_document(const wire::ClusterTable& table, const std::vector<const model::Partition*>& list,
@@ -76,7 +75,7 @@ std::string partitions_document(const wire::ClusterTable& table, const std::vect
     add_object(document, {}, partition_fields(), PartitionOf{partition, &table});
   document.close_array();
   document.moment("last_update", table.as_of);
-  return finished(std::move(document), table.cluster_name, context);
+  return finish_document(std::move(document), table.cluster_name, context);
 }
 
 std::string reservations_document(const wire::ReservationTable& table, const std::string& cluster,
@@ -88,7 +87,7 @@ std::string reservations_document(const wire::ReservationTable& table, const std
     add_object(document, {}, reservation_fields(), ReservationOf{row, context.now()});
   document.close_array();
   document.moment("last_update", table.as_of);
-  return finished(std::move(document), cluster, context);
+  return finish_document(std::move(document), cluster, context);
 }
 
 std::string sinfo_document(const wire::ClusterTable& table, const std::vector<NodeGroup>& groups, DocumentStyle style,
@@ -97,14 +96,14 @@ std::string sinfo_document(const wire::ClusterTable& table, const std::vector<No
   document.open_array("sinfo");
   for (const NodeGroup& group : groups) add_object(document, {}, sinfo_fields(), SinfoRow{&group, &table});
   document.close_array();
-  return finished(std::move(document), table.cluster_name, context);
+  return finish_document(std::move(document), table.cluster_name, context);
 }
 
 std::string statistics_document(const wire::ControllerStatistics& statistics, DocumentStyle style,
                                 const Context& context) {
   Document document(style);
   add_object(document, "statistics", statistics_fields(), statistics);
-  return finished(std::move(document), statistics.cluster_name, context);
+  return finish_document(std::move(document), statistics.cluster_name, context);
 }
 
 std::string licenses_document(const std::vector<LicenseOf>& licenses, const std::string& cluster, Time as_of,
@@ -112,14 +111,14 @@ std::string licenses_document(const std::vector<LicenseOf>& licenses, const std:
   Document document(style);
   add_list(document, "licenses", license_fields(), licenses);
   document.moment("last_update", as_of);
-  return finished(std::move(document), cluster, context);
+  return finish_document(std::move(document), cluster, context);
 }
 
 std::string pings_document(const std::vector<PingOf>& pings, const std::string& cluster, DocumentStyle style,
                            const Context& context) {
   Document document(style);
   add_list(document, "pings", ping_fields(), pings);
-  return finished(std::move(document), cluster, context);
+  return finish_document(std::move(document), cluster, context);
 }
 
 }  // namespace spur::cli

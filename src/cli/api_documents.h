@@ -63,6 +63,8 @@ struct PingOf {
 std::span<const ApiField<PingOf>> ping_fields();  // controller_ping
 
 // ---- the answers
+// Ends one with meta, errors and warnings.
+std::string finish_document(Document document, const std::string& cluster, const Context& context);
 std::string jobs_document(const std::vector<JobLine>& lines, const wire::JobTable& table, DocumentStyle style,
                           const Context& context);
 std::string steps_document(const std::vector<StepOf>& steps, const std::string& cluster, Time as_of,

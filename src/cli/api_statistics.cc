@@ -52,7 +52,7 @@ constexpr ApiField<Statistics> kFields[] = {
     {"agent_queue_size", API_VALUE(0)},
     {"agent_count", API_VALUE(0)},
     {"agent_thread_count", API_VALUE(0)},
-    {"dbd_agent_queue_size", API_VALUE(0)},
+    {"dbd_agent_queue_size", API_VALUE(of.accounting_backlog)},
     {"gettimeofday_latency", API_VALUE(of.clock_us)},
     {"schedule_cycle_max", API_VALUE(of.quick.max_us)},
     {"schedule_cycle_last", API_VALUE(of.quick.last_us)},

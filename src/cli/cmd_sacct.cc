@@ -31,7 +31,7 @@ constexpr std::uint32_t kNoState = 0xff;  // that no job is in
 struct Sacct {
   v1::AcctJobQuery query;
   bool all_users = false, all_clusters = false, allocations = false, brief = false, long_form = false,
-       no_header = false, parsable = false, parsable2 = false, no_convert = false, truncate = false, json = false,
+       no_header = false, parsable = false, parsable2 = false, no_convert = false, truncate = false,
        script = false, environment = false, help = false, usage = false, version = false, help_format = false;
   int verbose = 0;
   char unit = 0;
@@ -41,7 +41,8 @@ struct Sacct {
   std::vector<std::uint32_t> associations;  // -x
   std::vector<std::string> job_flags;       // -F
   std::string file;
-  bool completion = false, whole_het = false, yaml = false;
+  bool completion = false, whole_het = false;
+  std::optional<DocumentStyle> document;  // --json, --yaml
 };
 
 template <bool Sacct::* Field>
@@ -54,6 +55,13 @@ OptionStatus ignore(Sacct&, Value) {
 }
 OptionStatus set_verbose(Sacct& s, Value) {
   ++s.verbose;
+  return {};
+}
+template <DocumentStyle::Kind Kind>
+OptionStatus set_document(Sacct& s, Value value) {
+  auto style = parse_document_style(Kind, value);
+  if (!style) return std::unexpected(std::move(style).error());
+  s.document = *style;
   return {};
 }
 OptionStatus set_format(Sacct& s, Value value) {
@@ -270,7 +278,7 @@ constexpr Option<Sacct> kOptions[] = {
     {{"help", 'h', N, nullptr, "Print this description of use."}, flag<&Sacct::help>},
     {{"helpformat", 'e', N, nullptr, "Print a list of fields that can be specified with '--format'."}, flag<&Sacct::help_format>},
     {{"jobs", 'j', V, "job(.step)", "Format is <job(.step)>. Display information about this job or comma-separated list of jobs."}, set_jobs},
-    {{"json", 0, N, nullptr, "Print job information as JSON."}, flag<&Sacct::json>},
+    {{"json", 0, Takes::Maybe, "data_parser", "Print job information as JSON."}, set_document<DocumentStyle::Kind::Json>},
     {{"local", 0, N, nullptr, "Jobs of this cluster only, as always."}, ignore},
     {{"long", 'l', N, nullptr, "Many fields at once."}, flag<&Sacct::long_form>},
     {{"name", 0, V, "list", "Only jobs with these names."}, set_names},
@@ -297,7 +305,7 @@ constexpr Option<Sacct> kOptions[] = {
     {{"version", 'V', N, nullptr, "Print version."}, flag<&Sacct::version>},
     {{"wckeys", 'W', V, "list", "Only jobs with these wckeys."}, set_wckeys},
     {{"whole-hetjob", 0, Takes::Maybe, "yes|no", "With one component of a heterogeneous job also the others."}, set_whole_het},
-    {{"yaml", 0, N, nullptr, nullptr}, nullptr},
+    {{"yaml", 0, Takes::Maybe, "data_parser", "Print job information as YAML."}, set_document<DocumentStyle::Kind::Yaml>},
 };
 // clang-format on
 
@@ -526,7 +534,7 @@ int show(Context& context, Sacct& options, const std::vector<ChosenSacctColumn>&
     style.cut_from = from_micros(options.query.from_us());
     style.cut_until = options.query.until_us() ? from_micros(options.query.until_us()) : style.now;
   }
-  if (options.json) return context.out.write(sacct_json(context, *rows, style)), 0;
+  if (options.document) return context.out.write(sacct_document(context, *rows, style, *options.document)), 0;
   if (!options.no_header) print_header(context, options, columns);
   print_rows(context, options, columns, *rows, style);
   return 0;
@@ -545,6 +553,7 @@ int cmd_sacct(Context& context) {
     return 0;
   }
   if (options.help_format) return print_help_format(context);
+  if (options.document && options.document->list) return list_document_styles(context);
   if (!options.file.empty() || options.completion) {
     const bool missing = !options.file.empty() && ::access(options.file.c_str(), R_OK) != 0;
     context.plain("{}", missing ? options.file + " is not a valid file" : "Slurm job completion is disabled");

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/sacctmgr.h"
+#include "cli/sacctmgr_archive.h"
 #include "cli/sacctmgr_jobs.h"
 #include "spur/v1/accounting.pb.h"
 #include "text/date.h"
@@ -68,7 +69,10 @@ constexpr std::string_view kHelp =
     delete <ENTITY> [where] <SPECS>
     show <ENTITY> [<SPECS>] [format=<FIELDS>] list
     dump <CLUSTER> [File=<FILE>]              write accounts and users of a cluster to a file
-    load <FILE> [Cluster=<NAME>]              add and change what such a file says
+    load <FILE> [Cluster=<NAME>] [clean]      add and change what such a file says; clean: remove all else
+    archive dump [Directory=<DIR>] [Jobs] [PurgeJobAfter=<AGE>] ...   what is old leaves the database
+    archive load File=<FILE>                  what left comes back
+    show stats, clear stats                   how often spurdbd was asked, and how long that took
     associations, oneliner, parsable, parsable2, quiet, readonly, verbose: as the options
     help, version, exit, quit, !!
 
@@ -94,17 +98,10 @@ void not_supported(Sacctmgr& s, std::string_view what) {
   s.context.error("{} is not supported yet", what);
   s.failed();
 }
-void archive(Sacctmgr& s, std::span<const std::string> words) {
-  if (words.empty() || (!matches(words[0], "Dump", 1) && !matches(words[0], "Load", 1))) {
-    s.plain("No valid entity in archive command\nInput line must include, \"Dump\", or \"load\"");
-    return void(s.failed());
-  }
-  not_supported(s, "archive");
-}
-
 constexpr Verb kVerbs[] = {
-    {"add", 3, sacctmgr_add},       {"archive", 3, archive},
-    {"create", 3, sacctmgr_add},    {"delete", 1, sacctmgr_delete},
+    {"add", 3, sacctmgr_add},       {"archive", 3, sacctmgr_archive},
+    {"clear", 2, sacctmgr_clear},   {"create", 3, sacctmgr_add},
+    {"delete", 1, sacctmgr_delete},
     {"dump", 3, sacctmgr_dump},     {"list", 3, show},
     {"load", 3, sacctmgr_load},     {"modify", 1, sacctmgr_modify},
     {"remove", 3, sacctmgr_delete}, {"show", 3, show},
@@ -127,7 +124,7 @@ bool run_words(Sacctmgr& s, std::span<const std::string> words) {
   if (is("quiet", 4)) return s.context.quiet = true;
   if (is("readonly", 4)) return s.read_only = true;
   if (is("verbose", 4) || is("oneliner", 1)) return true;
-  if (is("clear", 2) || is("reconfigure", 4) || is("shutdown", 4)) return not_supported(s, verb), true;
+  if (is("reconfigure", 4) || is("shutdown", 4)) return not_supported(s, verb), true;
   s.plain("invalid keyword: {}", verb);
   s.failed();
   return true;
@@ -266,7 +263,8 @@ void sacctmgr_show(Sacctmgr& s, std::span<const std::string> words) {
   if (is("WCKeys", 1)) return show_wckeys(s, rest);
   if (is("RunAwayJobs", 2) || is("OrphanJobs", 1)) return show_runaway_jobs(s, rest);
   if (is("Reservations", 4)) return show_reservations(s, rest);
-  if (is("Stats", 1) || is("Federations", 1)) return not_supported(s, "show " + entity);
+  if (is("Stats", 1)) return show_statistics(s, false);
+  if (is("Federations", 1)) return show_federations(s, rest);
   s.plain(
       "No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", "
       "\"Configuration\",\n"

@@ -86,8 +86,8 @@ void add_queues(Output& out, const Statistics& s) {
       "Agent queue size:     0\n"
       "Agent count:          0\n"
       "Agent thread count:   0\n"
-      "DBD Agent queue size: 0\n\n",
-      dated(s.as_of), dated(s.since));
+      "DBD Agent queue size: {}\n\n",
+      dated(s.as_of), dated(s.since), s.accounting_backlog);
   out.print(
       "Jobs submitted: {}\n"
       "Jobs started:   {}\n"

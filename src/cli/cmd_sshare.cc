@@ -103,10 +103,10 @@ bool stands(const Line& l) {
   return l.row.association.shares != model::kShareOfParent;
 }
 std::string norm_shares(const Line& l) {
-  return l.table.multifactor && stands(l) ? fixed(l.row.norm_shares) : "";
+  return l.table.multifactor ? fixed(l.row.norm_shares) : "";
 }
 std::string norm_usage(const Line& l) {
-  return l.table.multifactor && stands(l) ? fixed(l.row.norm_usage) : "";
+  return l.table.multifactor && l.row.association.parent ? fixed(l.row.norm_usage) : "";
 }
 std::string level(const Line& l) {
   if (!l.table.multifactor) return stands(l) ? fixed(0) : "";
@@ -239,9 +239,15 @@ int show(Context& context, const Sshare& options, const wire::ShareTable& table)
             [](const Chosen& c) { return std::string(static_cast<std::size_t>(std::abs(c.width)), '-'); });
   }
   const std::string me = user_name(Uid{::getuid()});
-  for (const wire::ShareRow& row : table.rows)
-    if (is_shown(options, row.association, me))
-      print(context, options, *columns, [&](const Chosen& c) { return c.column->value({table, row, options}); });
+  std::vector<std::uint32_t> above;  // depths of the shown rows that this one is below of: what is not shown indents nothing
+  for (const wire::ShareRow& row : table.rows) {
+    if (!is_shown(options, row.association, me)) continue;
+    while (!above.empty() && above.back() >= row.depth) above.pop_back();
+    wire::ShareRow placed = row;
+    placed.depth = static_cast<std::uint32_t>(above.size());
+    above.push_back(row.depth);
+    print(context, options, *columns, [&](const Chosen& c) { return c.column->value({table, placed, options}); });
+  }
   return 0;
 }
 

@@ -43,7 +43,8 @@ std::string words(const Error& error) {
   if (own && !error.message.empty()) return error.message;
   // Of several controllers, and of their etcd: what is wrong, and with what.
   const bool wants_help = (error.code == Unreachable && error.message.starts_with("no controller leads")) ||
-                          (error.code == OutOfSpace && error.message.starts_with("etcd"));
+                          (error.code == OutOfSpace &&
+                           (error.message.starts_with("etcd") || error.message.starts_with("no job is taken")));
   if (wants_help)
     return fmt::format("{}: {}", slurm_message(error.code), error.message);
   return std::string(slurm_message(error.code));

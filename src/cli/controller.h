@@ -62,6 +62,8 @@ class Controller {
   virtual Status shutdown(bool agents) = 0;
   virtual Result<wire::ControllerStatistics> statistics(bool reset) = 0;
   virtual Status set_debug(const std::string& level) = 0;
+  // What was used in these is forgotten.
+  virtual Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) = 0;
   virtual Status top_jobs(const std::vector<JobId>& jobs) = 0;
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;

@@ -222,6 +222,13 @@ class FakeController : public Controller {
     calls.push_back("debug " + level);
     return {};
   }
+  Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) override {
+    std::string call = "reset usage";
+    for (const std::uint32_t id : associations) call += fmt::format(" {}", id);
+    for (const std::string& name : qos) call += " " + name;
+    calls.push_back(std::move(call));
+    return {};
+  }
   Status top_jobs(const std::vector<JobId>& ids) override {
     std::string call = "top";
     for (const JobId id : ids) call += fmt::format(" {}", id.value);

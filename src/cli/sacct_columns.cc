@@ -367,7 +367,7 @@ constexpr SacctColumn kColumns[] = {
     {"AllocTRES", 10, alloc_tres}, {"AssocID", 7, association_id}, {"AveCPU", 10, of_step<average_cpu>}, {"AveCPUFreq", 10, step_zero},
     {"AveDiskRead", 14, of_step<average_read>}, {"AveDiskWrite", 14, of_step<average_write>}, {"AvePages", 10, of_step<average_pages>}, {"AveRSS", 10, of_step<max_rss>},
     {"AveVMSize", 10, of_step<max_vsize>}, {"BlockID", 16, nothing}, {"Cluster", 10, cluster}, {"Comment", 14, of_job<comment>},
-    {"Constraints", 19, of_job<constraints>}, {"ConsumedEnergy", 14, nothing}, {"ConsumedEnergyRaw", 17, nothing}, {"Container", 19, of_job<container>},
+    {"Constraints", 19, of_job<constraints>}, {"ConsumedEnergy", 14, step_zero}, {"ConsumedEnergyRaw", 17, step_zero}, {"Container", 19, of_job<container>},
     {"CPUTime", 10, cpu_total}, {"CPUTimeRAW", 10, cpu_total_raw}, {"DBIndex", -10, of_job<db_index>}, {"DerivedExitCode", 15, of_job<derived>},
     {"Elapsed", 10, elapsed}, {"ElapsedRaw", 10, elapsed_raw}, {"Eligible", 19, eligible}, {"End", 19, end},
     {"ExitCode", 8, exit_code}, {"Flags", 19, of_job<sacct_flags>}, {"GID", 6, of_job<gid>}, {"Group", 9, of_job<group>},

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/json.h"
+#include "cli/api_documents.h"
 #include "cli/users.h"
 #include "model/job_state.h"
 #include "model/step_end.h"
@@ -18,9 +18,9 @@ std::int64_t secs(std::int64_t us) {
   return us / 1'000'000;
 }
 
-void add_exit(Json& json, std::string_view key, bool over, std::uint32_t code, std::uint32_t signal) {
+void add_exit(Document& json, std::string_view key, bool over, std::uint32_t code, std::uint32_t signal) {
   json.open_object(key);
-  json.open_array("status").item(!over ? "PENDING" : signal ? "SIGNALED" : code ? "ERROR" : "SUCCESS").close_array();
+  json.open_array("status").field({}, !over ? "PENDING" : signal ? "SIGNALED" : code ? "ERROR" : "SUCCESS").close_array();
   json.number("return_code", code);
   json.open_object("signal")
       .number("id", signal ? std::optional<std::uint64_t>(signal) : std::nullopt)
@@ -37,7 +37,7 @@ int tres_id(std::string_view name) {
   return name == "gres/gpu" ? 1001 : 0;
 }
 
-void add_tres(Json& json, std::string_view key, const TresList& list) {
+void add_tres(Document& json, std::string_view key, const TresList& list) {
   json.open_array(key);
   for (const auto& item : list) {
     const std::string_view name = item.name();
@@ -52,7 +52,7 @@ void add_tres(Json& json, std::string_view key, const TresList& list) {
   json.close_array();
 }
 
-void add_cpu_times(Json& json, const v1::AcctUsage& usage) {
+void add_cpu_times(Document& json, const v1::AcctUsage& usage) {
   const auto add = [&](std::string_view key, std::uint64_t us) {
     json.open_object(key).field("seconds", us / 1'000'000).field("microseconds", us % 1'000'000).close_object();
   };
@@ -61,7 +61,7 @@ void add_cpu_times(Json& json, const v1::AcctUsage& usage) {
   add("user", usage.user_cpu_us());
 }
 
-void add_step(Json& json, const v1::AcctJob& job, const v1::AcctStep& step, const SacctStyle& style) {
+void add_step(Document& json, const v1::AcctJob& job, const v1::AcctStep& step, const SacctStyle& style) {
   json.open_object();
   json.open_object("time").field("elapsed", sacct_elapsed({job, &step, style}).count());
   json.moment("end", from_micros(step.ended_us())).moment("start", from_micros(step.started_us()));
@@ -76,7 +76,7 @@ void add_step(Json& json, const v1::AcctJob& job, const v1::AcctStep& step, cons
   json.open_object("CPU").open_object("requested_frequency").number("min", 0).number("max", 0).close_object();
   json.field("governor", "0").close_object();
   json.field("kill_request_user", "");
-  json.open_array("state").item(model::base_name(static_cast<model::JobState>(step.state()))).close_array();
+  json.open_array("state").field({}, model::base_name(static_cast<model::JobState>(step.state()))).close_array();
   json.open_object("statistics").open_object("CPU").field("actual_frequency", 0).close_object();
   json.open_object("energy").number("consumed", 0).close_object().close_object();
   json.open_object("step")
@@ -97,7 +97,7 @@ void add_step(Json& json, const v1::AcctJob& job, const v1::AcctStep& step, cons
   json.close_object();
 }
 
-void add_times(Json& json, const v1::AcctJob& job, const SacctStyle& style) {
+void add_times(Document& json, const v1::AcctJob& job, const SacctStyle& style) {
   json.open_object("time").field("elapsed", sacct_elapsed({job, nullptr, style}).count());
   json.field("eligible", secs(job.eligible_us())).field("end", secs(job.ended_us()));
   const std::int64_t until = job.started_us() ? job.started_us() : to_micros(style.now);
@@ -112,7 +112,7 @@ void add_times(Json& json, const v1::AcctJob& job, const SacctStyle& style) {
   json.close_object();
 }
 
-void add_identity(Json& json, const v1::AcctJobRow& row, const std::string& user) {
+void add_identity(Document& json, const v1::AcctJobRow& row, const std::string& user) {
   const auto& job = row.job();
   json.field("account", job.account());
   json.open_object("comment")
@@ -137,7 +137,7 @@ void add_identity(Json& json, const v1::AcctJobRow& row, const std::string& user
   json.field("container", job.container());
 }
 
-void add_request(Json& json, const v1::AcctJob& job) {
+void add_request(Document& json, const v1::AcctJob& job) {
   json.open_object("required").field("CPUs", job.cpus_requested());
   json.number("memory_per_cpu",
               job.has_memory_per_cpu_mib() ? std::optional<std::uint64_t>(job.memory_per_cpu_mib()) : std::nullopt);
@@ -146,7 +146,7 @@ void add_request(Json& json, const v1::AcctJob& job) {
   json.close_object();
 }
 
-void add_job(Json& json, const v1::AcctJobRow& row, const SacctStyle& style) {
+void add_job(Document& json, const v1::AcctJobRow& row, const SacctStyle& style) {
   const auto& job = row.job();
   const std::string user = job.user().empty() ? user_name(Uid{job.uid()}) : job.user();
   const bool over = job.ended_us() != 0;
@@ -174,8 +174,8 @@ void add_job(Json& json, const v1::AcctJobRow& row, const SacctStyle& style) {
   json.field("stdin_expanded", "").field("stdout_expanded", "").field("stderr_expanded", "");
   json.field("stdout", job.std_out()).field("stderr", job.std_err()).field("stdin", job.std_in());
   json.open_object("state").open_array("current");
-  json.item(model::base_name(static_cast<model::JobState>(job.state())));
-  if (job.flags() & v1::ACCT_JOB_REQUEUED) json.item("REQUEUED");
+  json.field({}, model::base_name(static_cast<model::JobState>(job.state())));
+  if (job.flags() & v1::ACCT_JOB_REQUEUED) json.field({}, "REQUEUED");
   json.close_array().field("reason", job.reason()).close_object();
   json.open_array("steps");
   for (const auto& step : row.steps()) add_step(json, job, step, style);
@@ -193,16 +193,13 @@ void add_job(Json& json, const v1::AcctJobRow& row, const SacctStyle& style) {
 
 }  // namespace
 
-std::string sacct_json(const Context& context, const std::vector<v1::AcctJobRow>& rows, const SacctStyle& style) {
-  Json json;
-  json.open_object();
+std::string sacct_document(const Context& context, const std::vector<v1::AcctJobRow>& rows, const SacctStyle& style,
+                           DocumentStyle document_style) {
+  Document json(document_style);
   json.open_array("jobs");
   for (const auto& row : rows) add_job(json, row, style);
   json.close_array();
-  add_meta(json, rows.empty() ? std::string_view{} : std::string_view(rows.front().cluster()), context.program);
-  add_no_errors(json);
-  json.close_object();
-  return std::move(json).finish();
+  return finish_document(std::move(json), rows.empty() ? std::string() : rows.front().cluster(), context);
 }
 
 }  // namespace spur::cli

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// sacct --json: the jobs in the shape of data_parser v0.0.42.
+// sacct --json and --yaml: the jobs in the shape of data_parser v0.0.42.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/document.h"
 #include "cli/sacct_columns.h"
 
 namespace spur::cli {
 
-std::string sacct_json(const Context& context, const std::vector<v1::AcctJobRow>& rows, const SacctStyle& style);
+std::string sacct_document(const Context& context, const std::vector<v1::AcctJobRow>& rows, const SacctStyle& style,
+                           DocumentStyle document_style);
 
 }  // namespace spur::cli

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "model/step_end.h"
+#include "text/hostlist.h"
 #include "wire/accounting_codec.h"
 #include "wire/accounting_query.h"
 
@@ -27,6 +28,34 @@ wire::JobFilter filter_of(const v1::AcctJobQuery& query) {
   return filter;
 }
 
+// The script of a job that runs is a step that runs; the database gets steps when they end.
+void add_live_batch(const model::Job& job, v1::AcctJobRow* row) {
+  const bool runs = job.state == model::JobState::Running || job.state == model::JobState::Suspended;
+  if (!runs || job.spec->kind != model::JobKind::Batch || !job.allocation || job.allocation->nodes.empty()) return;
+  const auto& first = job.allocation->nodes.front();
+  auto* step = row->add_steps();
+  step->set_job(job.id.value);
+  step->set_epoch(job.epoch.value);
+  step->set_submitted_us(to_micros(job.submitted));
+  step->set_step(model::kBatchStep);
+  step->set_name("batch");
+  step->set_state(static_cast<std::uint32_t>(job.state));
+  step->set_started_us(to_micros(job.started));
+  const auto nodes = text::expand_hostlist(row->job().nodes());
+  if (nodes && !nodes->empty()) step->set_nodes(nodes->front());
+  step->set_node_count(1);
+  step->set_tasks(1);
+  step->set_cpus(static_cast<std::uint32_t>(first.cpus.size()));
+  const auto add = [&](const char* name, std::uint64_t count) {
+    auto* tres = step->add_allocated();
+    tres->set_name(name);
+    tres->set_count(count);
+  };
+  add("cpu", first.cpus.size());
+  if (first.memory_mib > 0) add("mem", first.memory_mib);
+  add("node", 1);
+}
+
 // The controller's own jobs of this cluster that may be meant.
 std::vector<v1::AcctJobRow> live_rows(Context& context, const std::string& cluster, const v1::AcctJobQuery& query) {
   std::vector<v1::AcctJobRow> out;
@@ -40,6 +69,7 @@ std::vector<v1::AcctJobRow> live_rows(Context& context, const std::string& clust
     v1::AcctJobRow row;
     row.set_cluster(cluster);
     wire::to_proto(*job, row.mutable_job());
+    if (query.with_steps()) add_live_batch(*job, &row);
     out.push_back(std::move(row));
   }
   return out;
@@ -68,6 +98,9 @@ Result<std::vector<v1::AcctJobRow>> sacct_rows(Context& context, Accounting& acc
     const bool meant = wanted.matches(row.job());
     if (const auto at = places.find(key_of(row.job())); at != places.end()) {
       auto* known = rows[at->second].mutable_job();
+      // The end is in the database, perhaps with what an administrator changed there since.
+      if (known->ended_us() && row.job().ended_us()) continue;
+      for (auto& step : *row.mutable_steps()) *rows[at->second].add_steps() = std::move(step);
       row.mutable_job()->set_user(known->user());
       row.mutable_job()->set_group(known->group());
       row.mutable_job()->set_script(known->script());

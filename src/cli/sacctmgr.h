@@ -163,6 +163,7 @@ void show_accounts(Sacctmgr& s, std::span<const std::string> words);
 void show_users(Sacctmgr& s, std::span<const std::string> words);
 void show_clusters(Sacctmgr& s, std::span<const std::string> words);
 void show_qos(Sacctmgr& s, std::span<const std::string> words);
+void show_federations(Sacctmgr& s, std::span<const std::string> words);
 void show_tres(Sacctmgr& s, std::span<const std::string> words);
 void show_wckeys(Sacctmgr& s, std::span<const std::string> words);
 void show_transactions(Sacctmgr& s, std::span<const std::string> words);

@@ -102,6 +102,20 @@ class Loader {
     if (line.kind == "user") return take_user(line);
     return complain(fmt::format("Misformatted line: {} - '{}'", line.kind, line.name));
   }
+  // What the cluster has besides goes: its users before their accounts, and these from below.
+  void remove_others() {
+    const auto stays = [&](const AssociationRecord& r) {
+      const bool root = r.row.account == model::kRootAccount;
+      return root || r.cluster != cluster_ || std::ranges::any_of(change.put.associations, [&](const AssociationRecord& put) {
+               return put.row.account == r.row.account && put.row.user == r.row.user && put.row.partition == r.row.partition;
+             });
+    };
+    std::vector<const AssociationRecord*> gone;
+    for (const PlacedRow& r : placed_rows(s_.records()))
+      if (!stays(*r.record)) gone.push_back(r.record);
+    std::ranges::reverse(gone);
+    for (const AssociationRecord* r : gone) change.remove.push_back({model::RecordKind::Association, model::key_of(*r)});
+  }
   model::AccountsChange change;
   std::size_t added = 0;
 
@@ -252,10 +266,11 @@ void sacctmgr_dump(Sacctmgr& s, std::span<const std::string> words) {
 void sacctmgr_load(Sacctmgr& s, std::span<const std::string> words) {
   if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());
   std::string cluster, file;
+  bool clean = false;
   for (const Word& w : read_words(words)) {
     if (!w.has_key && matches(w.text, "clean", 2))
-      return s.context.error("load clean is not supported yet"), void(s.failed());
-    if (w.is("Cluster", 1))
+      clean = true;
+    else if (w.is("Cluster", 1))
       cluster = names_in(w.value).front();
     else if (!w.has_key || w.is("File", 1))
       file = w.value;
@@ -273,6 +288,12 @@ void sacctmgr_load(Sacctmgr& s, std::span<const std::string> words) {
     const auto parsed = read_file_line(entry);
     if (!parsed) return s.context.error("Misformatted line: {}", entry), void(s.failed());
     if (!loader.take(*parsed)) return;
+  }
+  if (clean) {
+    if (!s.immediate) s.context.out.write("You requested to flush the cluster before adding it again.\n");
+    if (!s.ask("Are you sure you want to continue?"))
+      return s.context.out.write("Aborted\n Nothing new added.\n"), void(s.failed());
+    loader.remove_others();
   }
   if (loader.change.put.associations.empty()) return s.context.out.write(" Nothing new added.\n"), void(s.failed());
   s.context.out.print(" {} accounts and users are read from {}, {} of them new\n",

@@ -14,6 +14,7 @@
 #include "spur/v1/accounting.pb.h"
 #include "text/date.h"
 #include "text/decimal.h"
+#include "text/printable.h"
 #include "text/words.h"
 
 namespace spur::cli {
@@ -267,8 +268,9 @@ void modify_job(Sacctmgr& s, std::span<const std::string> words) {
       take_setting(w, &edit) ? void(any = true) : unknown.push_back(w.text);
     }
   }
+  for (const auto& word : unknown)
+    s.context.out.print(" Unknown option: {}\n Use keyword 'where' to modify condition\n", text::printable(word));
   if (!any) s.plain(" You didn't give me anything to set");
-  for (const auto& word : unknown) s.plain(" Unknown option: {}\n Use keyword 'where' to modify condition", word);
   if (!any || !unknown.empty()) return void(s.failed());
   auto accounting = s.context.connect_accounting();
   if (!accounting) return s.fail_with(accounting.error());
@@ -277,7 +279,10 @@ void modify_job(Sacctmgr& s, std::span<const std::string> words) {
   const Status asked = (*accounting)->jobs(conditions.query, [&](v1::AcctJobRow row) { rows.push_back(std::move(row)); });
   if (!asked) return s.fail_with(asked.error());
   if (rows.empty()) {
-    s.plain(" Nothing modified");
+    s.context.info(
+        "accounting_storage/slurmdbd: acct_storage_p_modify_job: Request didn't affect anything or your user doesn't have "
+        "privilege to perform this action");
+    s.context.out.write(" Nothing modified\n");
     return void(s.failed());
   }
   if (!s.ask("Would you like to commit changes?")) return s.context.out.write(" Changes Discarded\n");

@@ -2,6 +2,7 @@
 // sacctmgr modify: what stands behind `where` (or first) chooses, what stands behind `set` is changed.
 #include <algorithm>
 
+#include "cli/display.h"
 #include "cli/sacctmgr.h"
 #include "cli/sacctmgr_jobs.h"
 #include "text/decimal.h"
@@ -55,6 +56,54 @@ bool sure_without_where(Sacctmgr& s, bool conditions) {
   if (s.ask("Are you sure you want to continue?")) return true;
   s.context.out.write("Aborted\n");
   return false;
+}
+
+// RawUsage=0, in the account of `set` that is read. False after a complaint.
+bool read_raw_usage(Sacctmgr& s, const Word& w, bool* reset) {
+  if (text::parse_decimal32(w.value) == 0u) return *reset = true;
+  s.context.error("Raw usage can only be set to 0 (zero)");
+  return s.failed(), false;
+}
+
+// The cluster whose usage is meant: this one, which is all that can be reached.
+bool own_cluster_meant(Sacctmgr& s, const std::vector<std::string>& clusters) {
+  if (clusters.empty()) {
+    s.context.out.print("No cluster specified, resetting on local cluster {}\n", s.own_cluster());
+    return true;
+  }
+  if (clusters == std::vector{s.own_cluster()}) return true;
+  s.context.error("usage of cluster {} can only be reset by a sacctmgr there", clusters.front());
+  return s.failed(), false;
+}
+
+void send_reset(Sacctmgr& s, const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) {
+  if (!s.ask("Would you like to reset usage?")) return s.context.out.write(" Changes Discarded\n");
+  const auto controller = s.context.controller();
+  const Status done = controller ? (*controller)->reset_usage(associations, qos) : Status(std::unexpected(controller.error()));
+  if (!done) s.context.error("{}", words(done.error())), s.failed();
+}
+
+// What these accounts, or users in them, have used is forgotten. Slurm changes nothing else then.
+void reset_usage(Sacctmgr& s, const std::vector<std::string>& clusters, const std::vector<std::string>& accounts,
+                 const std::vector<std::string>& users) {
+  if (accounts.empty()) return s.context.error("An account must be specified"), void(s.failed());
+  if (!own_cluster_meant(s, clusters)) return;
+  std::vector<std::uint32_t> ids;
+  const auto add = [&](const std::string& account, const std::string& user) {
+    const std::size_t before = ids.size();
+    for (const AssociationRecord& r : s.records().associations)
+      if (r.cluster == s.own_cluster() && r.row.account == account && r.row.user == user) ids.push_back(r.row.id);
+    if (ids.size() > before) return true;
+    s.context.error("Failed to find cluster {} account {}{} association in database", s.own_cluster(), account,
+                    user.empty() ? "" : " user " + user);
+    return s.failed(), false;
+  };
+  for (const std::string& account : accounts) {
+    if (users.empty() && !add(account, "")) return;
+    for (const std::string& user : users)
+      if (!add(account, user)) return;
+  }
+  send_reset(s, ids, {});
 }
 
 std::string account_line(const AssociationRecord& r) {
@@ -129,20 +178,22 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
       return bad_condition(s, w);
   }
   AssociationEdit edit;
+  bool reset = false;
   std::optional<std::string> description, organization;
   for (const Word& w : h.set) {
     if (w.is("Description", 1))
       description = text::lower(w.value);
     else if (w.is("Organization", 1))
       organization = text::lower(w.value);
-    else if (w.is("RawUsage", 7))
-      return s.context.error("RawUsage is not supported yet"), void(s.failed());
-    else {
+    else if (w.is("RawUsage", 7)) {
+      if (!read_raw_usage(s, w, &reset)) return;
+    } else {
       const Parsed parsed = parse_association_edit(s, w, &edit);
       if (parsed == Parsed::Bad) return void(s.failed());
       if (parsed == Parsed::NotMine) return bad_setting(s, w);
     }
   }
+  if (reset) return reset_usage(s, filter.clusters, names, {});
   if (!edit.any() && !edit.parent && !description && !organization) return nothing_to_set(s);
   if (!sure_without_where(s, !h.where.empty())) return;
   AccountsChange change;
@@ -189,7 +240,7 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
 struct UserSettings {
   AssociationEdit edit;
   std::optional<model::AdminLevel> admin;
-  bool bad_admin = false;
+  bool bad_admin = false, reset = false;
   std::string default_account, default_wckey, new_name;
   bool of_user() const { return admin || !default_account.empty() || !default_wckey.empty() || !new_name.empty(); }
 };
@@ -205,9 +256,9 @@ bool read_user_settings(Sacctmgr& s, const std::vector<Word>& words, UserSetting
       u->default_wckey = names_in(w.value).front();
     else if (w.is("NewName", 1))
       u->new_name = names_in(w.value).front();
-    else if (w.is("RawUsage", 7))
-      return s.context.error("RawUsage is not supported yet"), s.failed(), false;
-    else if (w.is("Partitions", 3))
+    else if (w.is("RawUsage", 7)) {
+      if (!read_raw_usage(s, w, &u->reset)) return false;
+    } else if (w.is("Partitions", 3))
       return bad_setting(s, w), false;
     else {
       const Parsed parsed = parse_association_edit(s, w, &u->edit);
@@ -301,6 +352,7 @@ void modify_user(Sacctmgr& s, std::span<const std::string> words) {
         "doesn't have privilege to perform this action");
     return nothing_modified(s);
   }
+  if (u.reset) return reset_usage(s, filter.clusters, filter.accounts, names);
   if (!u.edit.any() && !u.of_user()) return nothing_to_set(s);
   if (!sure_without_where(s, !h.where.empty())) return;
   const auto& all = s.records();
@@ -409,11 +461,22 @@ void modify_qos(Sacctmgr& s, std::span<const std::string> words) {
       return bad_condition(s, w);
   }
   QosEdit edit;
+  bool reset = false;
   for (const Word& w : h.set) {
-    if (w.is("RawUsage", 7)) return s.context.error("RawUsage is not supported yet"), void(s.failed());
+    if (w.is("RawUsage", 7)) {
+      if (!read_raw_usage(s, w, &reset)) return;
+      continue;
+    }
     const Parsed parsed = parse_qos_edit(s, w, &edit);
     if (parsed == Parsed::Bad) return void(s.failed());
     if (parsed == Parsed::NotMine) return bad_setting(s, w);
+  }
+  if (reset) {
+    if (!own_cluster_meant(s, {})) return;
+    for (const std::string& name : names)
+      if (std::ranges::find(s.records().qos, name, &model::Qos::name) == s.records().qos.end())
+        return s.context.error("Failed to find QOS {}", name), void(s.failed());
+    return send_reset(s, {}, names);
   }
   if (!edit.any()) return nothing_to_set(s);
   if (!sure_without_where(s, !h.where.empty())) return;

@@ -116,6 +116,15 @@ void show_qos(Sacctmgr& s, std::span<const std::string> words) {
   for (const auto* q : list) table->row([&](std::string_view field) { return qos_cell(field, *q).value_or(Cell{}); });
 }
 
+// There are none, and none can be made.
+void show_federations(Sacctmgr& s, std::span<const std::string> words) {
+  std::string format;
+  const auto take = [&](const Word& w) { return !w.has_key || w.is("Names", 1) || w.is("Clusters", 1); };
+  if (!read_conditions(s, words, &format, kHint, take)) return;
+  auto table = Table::make(s, format.empty() ? "Federation,Cluster,ID%2,Features,FedState" : format);
+  if (table) table->header();
+}
+
 void show_tres(Sacctmgr& s, std::span<const std::string> words) {
   if (!s.load()) return;
   std::string format;

@@ -109,7 +109,7 @@ constexpr FieldRow kFields[] = {
     {"Name", 2, "Name", 10},
     {"NodeCount", 5, "NodeCount", 9},
     {"NodeInx", 5, "NodeInx", 9},
-    {"NodeNames", 5, "NodeName", 15},
+    {"NodeNames", 5, "NodeName", -15},
     {"Organization", 1, "Org", 20},
     {"ParentID", 7, "ParentID", 8},
     {"ParentName", 7, "ParentName", 10},

@@ -76,11 +76,11 @@ class Sizes {
     const std::uint64_t ran = seconds_between(job, report_.from, std::min(report_.until, report_.context.now()));
     const std::uint64_t count = count_of(job, tres_);
     if (ran == 0) return;
+    if (report_.wish.individual) found_.insert(count);  // also of jobs that count in no line
     for (const auto& name : names_of(row.cluster(), job)) {
       std::uint64_t size = count;
       if (!report_.wish.individual)
         size = static_cast<std::uint64_t>(std::ranges::upper_bound(report_.wish.sizes, count) - report_.wish.sizes.begin());
-      found_.insert(size);
       rows_[{row.cluster(), name}][size] += report_.wish.count_jobs ? 1 : ran * count;
     }
   }

@@ -29,6 +29,12 @@ class WireAccounting final : public Accounting, public AccountingBooks {
   Status edit_jobs(const v1::AcctJobEdit& edit, v1::AcctJobEditReply* reply) override {
     return client_.ask("Accounting/EditJobs", edit, reply);
   }
+  Status archive(const v1::AcctArchiveRequest& request, v1::AcctArchiveReply* reply) override {
+    return client_.ask("Accounting/Archive", request, reply);
+  }
+  Status statistics(const v1::AcctStatisticsRequest& request, v1::AcctStatisticsReply* reply) override {
+    return client_.ask("Accounting/GetStatistics", request, reply);
+  }
 
  private:
   template <class Message, class Query, class Each>

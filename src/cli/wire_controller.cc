@@ -70,6 +70,9 @@ class WireController final : public Controller {
   Status shutdown(bool agents) override { return client_.shutdown(agents); }
   Result<wire::ControllerStatistics> statistics(bool reset) override { return client_.statistics(reset); }
   Status set_debug(const std::string& level) override { return client_.set_debug(level); }
+  Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) override {
+    return client_.reset_usage(associations, qos);
+  }
   Status top_jobs(const std::vector<JobId>& jobs) override { return client_.top_jobs(jobs); }
   Result<model::JobPtr> wait_job(JobId job, bool until_final) override { return client_.wait_job(job, until_final); }
   Status complete_allocation(JobId job, model::ExitStatus exit) override {

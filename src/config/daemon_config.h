@@ -117,6 +117,7 @@ struct DaemonConfig {
 
   std::string accounting_host;  // of spurdbd; empty: this host, where there is accounting (ClusterConfig) at all
   std::uint16_t accounting_port = kAccountingPort;
+  std::uint32_t accounting_max_backlog = 10'000'000;  // records that may wait for it
   std::string accounting_listen;           // where spurdbd listens; empty: everywhere, on its port
   std::string accounting_url;              // of spurdbd's database; empty: see accounting_database()
   StorageConfig storage;                   // of slurmdbd.conf

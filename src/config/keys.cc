@@ -190,6 +190,7 @@ constexpr Key kKeys[] = {
     {Top, "", "AccountingStorageType", word("accounting_storage/none|accounting_storage/slurmdbd"), set_accounting_type, Now, "accounting_storage/slurmdbd: jobs are accounted for, by spurdbd."},
     {Top, "", "AccountingStorageHost", kText, into<&DaemonConfig::accounting_host>, Now, "Host of spurdbd."},
     {Top, "accounting.port", "AccountingStoragePort", number(1, 65535), into<&DaemonConfig::accounting_port>, Now, "Port of spurdbd; 6819 unless given."},
+    {Top, "accounting.max_backlog", "MaxDBDMsgs", number(10, k32), into<&DaemonConfig::accounting_max_backlog>, Now, "Records that may wait for spurdbd on the controller's disk, about 1 KB each (10000000); with more, new jobs are refused until it is back."},
     {Top, "accounting.listen_addr", "", kAddress, set_accounting_listen, Now, "Where spurdbd listens, everywhere unless given; its port is also the one that others dial."},
     {Top, "accounting.database_url", "", kText, into<&DaemonConfig::accounting_url>, Now, "Database of spurdbd: sqlite:/path or postgresql://user@host/name; a SQLite file in state_dir unless given."},
     {Top, "accounting.pid_file", "", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "The pid file of spurdbd."},

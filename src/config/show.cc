@@ -317,7 +317,7 @@ constexpr Row kRows[] = {
     {"MailProg", "/bin/mail"},
     {"MaxArraySize", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_array_size); }},
     {"MaxBatchRequeue", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_batch_requeue); }},
-    {"MaxDBDMsgs", "0"},
+    {"MaxDBDMsgs", "", "", [](const Source& s) { return fmt::format("{}", s.daemon.accounting_max_backlog); }},
     {"MaxJobCount", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_job_count); }},
     {"MaxJobId", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_job_id); }},
     {"MaxMemPerNode", "UNLIMITED"},      // or MaxMemPerCPU

@@ -106,7 +106,6 @@ constexpr SlurmName kNames[] = {
     {Top, "MCSPlugin", Later, kMcs, "mcs/none"},
     {Top, "MailDomain", Later, "no mail is sent"},
     {Top, "MailProg", Later, "no mail is sent"},
-    {Top, "MaxDBDMsgs", Needless, "records for accounting wait on disk"},
     {Top, "MaxNodeCount", Later, "nodes that are not declared do not join"},
     {Top, "MaxStepCount", Later, "a job may have any number of steps"},
     {Top, "MaxTasksPerNode", Later, "a node may have any number of tasks"},

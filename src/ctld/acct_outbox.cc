@@ -47,6 +47,26 @@ void AcctOutbox::stop() {
   if (sender_.joinable()) sender_.join();
 }
 
+void AcctOutbox::begin(const state::Outbox& outbox) {
+  {
+    const std::lock_guard lock(mutex_);
+    born_ = outbox.born;
+    spooled_ = outbox.next - 1;
+    committed_ = told_ = outbox.acked;
+    if (spooled_ > committed_ && doors_.ask_others) unchecked_ = spooled_;
+  }
+  more_.notify_all();
+}
+
+void AcctOutbox::acknowledged(std::uint64_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    committed_ = std::max(committed_, number);
+    trim_to_ = std::max(trim_to_, number);
+  }
+  work_.notify_one();
+}
+
 void AcctOutbox::add(Time born, std::vector<state::OutboxRecord> records) {
   if (records.empty()) return;
   {
@@ -87,7 +107,7 @@ void AcctOutbox::follow() {
 
 AcctOutbox::Standing AcctOutbox::standing() const {
   const std::lock_guard lock(mutex_);
-  return {connected_, spooled_, committed_};
+  return {connected_, spooled_, committed_, lost_};
 }
 
 // ---- into the spool
@@ -107,11 +127,13 @@ wire::AcctNames AcctOutbox::known_names() {
 void AcctOutbox::spool_loop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
+    work_.wait(lock, [this] { return stopping_ || !queue_.empty() || trim_to_ > 0; });
     auto batches = std::exchange(queue_, {});
+    const std::uint64_t trim_to = std::exchange(trim_to_, 0);
+    if (batches.empty() && trim_to == 0) return;
     lock.unlock();
-    put(std::move(batches));
+    if (!batches.empty()) put(std::move(batches));
+    if (trim_to > 0) trim(trim_to);
     lock.lock();
   }
 }
@@ -157,8 +179,13 @@ void AcctOutbox::send_loop() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      more_.wait(lock, [this] { return stopping_ || (leading_ && is_set(born_)); });
+      more_.wait(lock, [this] { return stopping_ || (leading_ && is_set(born_)) || unchecked_ > 0; });
       if (stopping_) return;
+      if (!leading_) {
+        lock.unlock();
+        fill_as_follower();
+        continue;
+      }
     }
     grpc::ClientContext context;
     {
@@ -190,9 +217,99 @@ void AcctOutbox::note_committed(std::uint64_t number, bool now) {
     told_ = committed_;
     number = committed_;
   }
+  trim(number);
+  doors_.committed(number);
+}
+
+void AcctOutbox::trim(std::uint64_t number) {
   if (const Status status = doors_.spool.trim(number); !status)
     doors_.log(fmt::format("error: the spool of accounting records does not shrink: {}", status.error().message));
-  doors_.committed(number);
+}
+
+// ---- what was made before this controller's state was
+
+// The last number of those that are there without a gap.
+std::uint64_t AcctOutbox::held_up_to(std::uint64_t after, std::uint64_t until) {
+  std::uint64_t low = after, high = until;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low + 1) / 2;
+    const auto count = doors_.spool.count(after, middle);
+    if (count && *count == middle - after)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+AcctOutbox::Mended AcctOutbox::mend(std::uint64_t after, std::uint64_t until) {
+  const auto next = [&]() -> std::optional<std::uint64_t> {
+    after = held_up_to(after, until);
+    return after < until ? std::optional(after) : std::nullopt;
+  };
+  if (!next()) return Mended::Whole;
+  if (!doors_.ask_others) return Mended::Gone;
+  Time born;
+  {
+    const std::lock_guard lock(mutex_);
+    born = born_;
+  }
+  const std::uint64_t first = after + 1;
+  const std::string silent = doors_.ask_others(
+      born, until, next, [&](std::span<const io::OutboxSpool::Record> records) { return doors_.spool.append(born, records); });
+  if (!next()) {
+    doors_.log(fmt::format("accounting: got records {} to {} from other controllers", first, until));
+    return Mended::Whole;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!silent.empty() && silent != waits_for_)
+    doors_.log(fmt::format("error: records {} to {} for accounting are on other controllers; waiting for {}", after + 1, until,
+                           silent));
+  waits_for_ = silent;
+  return silent.empty() ? Mended::Gone : Mended::Waits;
+}
+
+// So that they outlive the others, who may be replaced too.
+void AcctOutbox::fill_as_follower() {
+  std::uint64_t after = 0, until = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    after = committed_;
+    until = unchecked_;
+  }
+  const bool waits = until > after && mend(after, until) == Mended::Waits;
+  std::unique_lock lock(mutex_);
+  if (!waits) unchecked_ = 0;
+  if (waits) more_.wait_for(lock, kLongestPause, [this] { return stopping_ || leading_; });
+}
+
+// What comes behind `sent`, without a gap. Nothing: not now. Where records are gone for good, `sent` is moved behind them.
+Result<std::vector<io::OutboxSpool::Record>> AcctOutbox::next_chunk(std::uint64_t& sent, std::uint64_t until) {
+  SPUR_ASSIGN(auto records, doors_.spool.read(sent, kChunkBytes));
+  const std::uint64_t gap_until = records.empty() ? until : records.front().number - 1;
+  if (gap_until > sent) {
+    const Mended mended = mend(sent, gap_until);
+    if (mended == Mended::Gone) {
+      const std::uint64_t held = held_up_to(sent, gap_until);
+      if (held > sent) return next_chunk(sent, held);
+      SPUR_ASSIGN(records, doors_.spool.read(sent, 1));
+      const std::uint64_t gone = (records.empty() ? until : records.front().number - 1);
+      doors_.log(fmt::format("error: records {} to {} for accounting are on no controller's disk: they are lost", sent + 1, gone));
+      const std::lock_guard lock(mutex_);
+      lost_ += gone - sent;
+      sent = gone;
+    } else if (mended == Mended::Waits) {
+      std::unique_lock lock(mutex_);
+      more_.wait_for(lock, kLongestPause, [this] { return stopping_ || !leading_ || !connected_; });
+    }
+    return std::vector<io::OutboxSpool::Record>();
+  }
+  for (std::size_t i = 1; i < records.size(); ++i)
+    if (records[i].number != records[i - 1].number + 1) {
+      records.resize(i);
+      break;
+    }
+  return records;
 }
 
 namespace {
@@ -281,15 +398,12 @@ Status AcctOutbox::converse(grpc::ClientContext& context) {
       note_committed(0, true);
     }
     if (chunks_out >= kChunksAhead || spooled <= sent) continue;
-    auto records = doors_.spool.read(sent, kChunkBytes);
+    auto records = next_chunk(sent, spooled);
     if (!records) {
       status = std::unexpected(records.error());
       break;
     }
-    if (records->empty()) {
-      sent = spooled;  // the database had them before, or nobody has
-      continue;
-    }
+    if (records->empty()) continue;
     v1::AcctToDatabase chunk;
     for (auto& record : *records) chunk.mutable_records()->add_records(std::move(record.bytes));
     chunk.mutable_records()->set_newest(spooled);

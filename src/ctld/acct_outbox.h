@@ -2,6 +2,10 @@
 // From apply's records to the accounting database, off the core thread. One thread encodes records and puts them into
 // the spool (io/outbox_spool.h); another keeps a stream to spurdbd, sends what the spool has behind the database's
 // last number, and tells the core how far the database is. However long it is away, the backlog is on disk.
+//
+// Every controller spools every record, so that whoever leads next has them. One whose state began with a snapshot was not
+// there when the older ones were made: it asks the others for them, and sends nothing that comes after a gap before all
+// of them have answered.
 #pragma once
 
 #include <atomic>
@@ -11,6 +15,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,10 +45,17 @@ class AcctOutbox {
     std::function<std::vector<std::string>()> node_keys;  // public keys of the nodes
     std::function<void(std::string)> log;
     wire::AcctNames names;
+    // Asks other controllers, one after another, for records up to `until` while `next` gives a number behind which
+    // some are missing; `take` gets them. Empty, or who did not answer. No function: there are no others.
+    using Next = std::function<std::optional<std::uint64_t>()>;
+    using Take = std::function<Status(std::span<const io::OutboxSpool::Record>)>;
+    std::function<std::string(Time born, std::uint64_t until, const Next& next, const Take& take)> ask_others = {};
   };
   explicit AcctOutbox(Doors doors);
   ~AcctOutbox();
 
+  // The state that was loaded had this outbox: what it had made by then was on the disk of whoever wrote that state.
+  void begin(const state::Outbox& outbox);
   // From the core thread, in order.
   void add(Time born, std::vector<state::OutboxRecord> records);
   // Calls back, on the spool's thread, once everything up to `number` is on disk; at once if it is.
@@ -50,11 +63,13 @@ class AcctOutbox {
   // Only the leader sends. `acked`: as the state has it.
   void lead(const state::Outbox& outbox);
   void follow();  // another one leads: sends no more
+  void acknowledged(std::uint64_t number);  // by the database, as the journal has it, while another one leads
   void stop();
 
   struct Standing {
     bool connected = false;
     std::uint64_t last = 0, committed = 0;  // the backlog is what lies between
+    std::uint64_t lost = 0;                 // that no controller had any more
   };
   Standing standing() const;
 
@@ -68,6 +83,13 @@ class AcctOutbox {
   void send_loop();
   Status converse(grpc::ClientContext& context);
   void note_committed(std::uint64_t number, bool now);
+  void trim(std::uint64_t number);
+  enum class Mended : std::uint8_t { Whole, Waits, Gone };
+  // Gets what the spool lacks behind `after`, up to `until`, from the others.
+  Mended mend(std::uint64_t after, std::uint64_t until);
+  std::uint64_t held_up_to(std::uint64_t after, std::uint64_t until);
+  Result<std::vector<io::OutboxSpool::Record>> next_chunk(std::uint64_t& sent, std::uint64_t until);
+  void fill_as_follower();
   wire::AcctNames known_names();
 
   Doors doors_;
@@ -78,6 +100,10 @@ class AcctOutbox {
   Time born_;                  // of the outbox that is being sent
   std::uint64_t spooled_ = 0;  // the highest number on disk
   std::uint64_t committed_ = 0, told_ = 0;
+  std::uint64_t trim_to_ = 0;     // what acknowledged() said
+  std::uint64_t unchecked_ = 0;   // up to here records may be missing in the spool; 0: no
+  std::uint64_t lost_ = 0;
+  std::string waits_for_;         // who did not answer
   bool leading_ = false, stopping_ = false, connected_ = false;
   grpc::ClientContext* stream_ = nullptr;                // to be cancelled by stop()
   std::map<std::uint32_t, std::string> users_, groups_;  // the spool thread's

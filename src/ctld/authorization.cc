@@ -38,11 +38,13 @@ constexpr std::array kTable = {
     Row{"Reconfigure", Rule::Admin},
     Row{"Shutdown", Rule::Admin, Where::Any},
     Row{"FetchSnapshot", Rule::Admin, Where::Any},
+    Row{"FetchOutbox", Rule::Admin, Where::Any},
     // Users, and whoever has the join token; the service looks.
     Row{"FetchConfig", Rule::Anybody, Where::Any},
     // Anybody may look; the call refuses a reset to others than administrators.
     Row{"GetStatistics", Rule::Authenticated, Where::Any},
     Row{"SetDebug", Rule::Admin, Where::Any},
+    Row{"ResetUsage", Rule::Admin},
     Row{"TopJobs", Rule::OwnerOrAdmin},
     // Also of jobs that the controller has forgotten; the call looks who the owner was.
     Row{"JobEvents", Rule::OwnerOrAdmin, Where::Any},

@@ -68,6 +68,7 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   if (recovery.snapshot_index > 0) {
     SPUR_ASSIGN(auto image, wire::decode_image(recovery.snapshot));
     SPUR_ASSIGN(cluster_, state::Cluster::from_image(std::move(image)));
+    if (doors_.outbox_begins) doors_.outbox_begins(cluster_->outbox());
   }
   if (doors_.history) {
     const std::uint64_t last = recovery.snapshot_index + recovery.entries.size();
@@ -102,8 +103,10 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
 void Controller::replay(std::uint64_t index, const std::string& entry, const state::Batch& batch) {
   std::vector<state::OutboxRecord> records;
   const model::View before = cluster_->view();
+  const std::uint64_t acked = cluster_->outbox().acked;
   auto outcomes = cluster_->apply(index, batch, nullptr, doors_.account ? &records : nullptr);
   if (!records.empty()) doors_.account(cluster_->outbox().born, std::move(records));
+  if (doors_.outbox_acked && cluster_->outbox().acked > acked) doors_.outbox_acked(cluster_->outbox().acked);
   if (doors_.history)
     doors_.history->add({index, entry, batch, std::move(outcomes), before, cluster_->view(), batch.at});
 }

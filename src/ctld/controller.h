@@ -80,6 +80,11 @@ class Controller {
     // nobody asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
     std::function<void(std::uint64_t number, std::function<void()> then)> when_accounted = {};
+    // The outbox of the image that was loaded, before anything is replayed; and how far the database is, as the journal
+    // has it, to those who follow.
+    std::function<void(const state::Outbox&)> outbox_begins = {};
+    std::function<void(std::uint64_t number)> outbox_acked = {};
+    std::uint64_t max_backlog = ~std::uint64_t{0};  // records that accounting may be behind before jobs are refused
     History* history = nullptr;  // what was applied, to look back; null: none is kept
     std::function<void(const state::Cluster&)> on_lead = {};  // before the first request is taken
     std::function<void()> on_step_down = {};
@@ -122,6 +127,9 @@ class Controller {
   void delete_reservation(const model::Caller& caller, const std::string& name, DoneReply reply);
   // What the accounting service says of accounts, users and QOS; users have their numbers already.
   void set_accounts(model::AccountsUpdate update, DoneReply reply);
+  // What was used in these associations, and below them, and in these QOS is forgotten.
+  void reset_usage(const model::Caller& caller, const std::vector<std::uint32_t>& associations,
+                   const std::vector<std::string>& qos, DoneReply reply);
   // A partition by administrators' word: `changed` names the fields that are taken from `partition`.
   enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
   void edit_partition(const model::Caller& caller, PartitionEdit how, const model::PartitionConfig& partition,
@@ -143,6 +151,8 @@ class Controller {
 
   // The accounting database has all records up to this number.
   void on_accounted(std::uint64_t number);
+  // Records that the database has not confirmed.
+  std::uint64_t accounting_backlog() const { return cluster_->outbox().next - 1 - cluster_->outbox().acked; }
 
   void plan_done(sched::Plan plan);
 

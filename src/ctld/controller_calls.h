@@ -32,6 +32,7 @@ class ControllerCalls {
     // Makes the log say more or less until the configuration is read again.
     std::function<Status(std::string_view level)> set_debug{};
     Statistics* statistics = nullptr;  // null: GetStatistics is refused
+    std::function<std::uint64_t()> accounting_backlog{};  // records that wait for the database; empty: none do
     // Signs a ticket that lets the job's owner run steps in it.
     std::function<Result<std::string>(const model::Job&)> sign_ticket;
     // The host's users and groups; asked on the thread of the call.
@@ -95,6 +96,7 @@ class ControllerCalls {
   void step_ticket(const Caller&, const v1::StepTicketRequest&, Answer<v1::StepTicketReply>);
   void get_statistics(const Caller&, const v1::GetStatisticsRequest&, Answer<v1::GetStatisticsReply>);
   void set_debug(const Caller&, const v1::SetDebugRequest&, Answer<v1::Done>);
+  void reset_usage(const Caller&, const v1::ResetUsageRequest&, Answer<v1::Done>);
   void top_jobs(const Caller&, const v1::TopJobsRequest&, Answer<v1::Done>);
   void list_controllers(const Caller&, const v1::ListControllersRequest&, Answer<v1::ListControllersReply>);
   void add_controller(const Caller&, const v1::AddControllerRequest&, Answer<v1::Done>);

@@ -109,6 +109,24 @@ static std::shared_ptr<const model::JobSpec> with_core_spec(const model::Cluster
   return settled;
 }
 
+void Controller::reset_usage(const model::Caller& caller, const std::vector<std::uint32_t>& associations,
+                             const std::vector<std::string>& qos, DoneReply reply) {
+  std::vector<state::ResetUsage> commands;
+  for (const std::uint32_t id : associations) commands.push_back({id, {}});
+  for (const std::string& name : qos) commands.push_back({0, name});
+  if (commands.empty()) return reply(fail(ErrorCode::InvalidArgument, "nothing is named"));
+  // The last one is answered after all others.
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const bool last = i + 1 == commands.size();
+    propose(
+        std::move(commands[i]),
+        [reply = last ? reply : DoneReply()](const state::Outcome& outcome) {
+          if (reply) reply(outcome.status);
+        },
+        IfFull::Refuse, caller.uid);
+  }
+}
+
 void Controller::submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
                         std::function<void(Result<SubmitReply>)> reply, Specs more) {
   const auto check = [&](const model::JobSpec& one) -> Status {
@@ -119,6 +137,11 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
       return fail(ErrorCode::PermissionDenied, "only an administrator may set a priority");
     return submit_check_.check(cluster_->view(), one);
   };
+  // Rather no new jobs than jobs without a record. Those that are there go on, and their records are kept.
+  if (accounting_backlog() >= doors_.max_backlog)
+    return reply(fail(ErrorCode::OutOfSpace,
+                      fmt::format("no job is taken while accounting is {} records behind (at most {}): spurdbd must come back",
+                                  accounting_backlog(), doors_.max_backlog)));
   const auto settle = [&](std::shared_ptr<const model::JobSpec>& one) -> Status {
     SPUR_ASSIGN(one, with_account(cluster_->view(), with_core_spec(*cluster_->view().config, std::move(one))));
     return {};

@@ -261,6 +261,10 @@ Unary* ControllerService::SetDebug(Context* context, const v1::SetDebugRequest* 
   return unary(context, "SetDebug", request, reply, &ControllerCalls::set_debug);
 }
 
+Unary* ControllerService::ResetUsage(Context* context, const v1::ResetUsageRequest* request, v1::Done* reply) {
+  return unary(context, "ResetUsage", request, reply, &ControllerCalls::reset_usage);
+}
+
 Unary* ControllerService::TopJobs(Context* context, const v1::TopJobsRequest* request, v1::Done* reply) {
   return unary(context, "TopJobs", request, reply, &ControllerCalls::top_jobs);
 }

@@ -43,6 +43,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* Shutdown(Context*, const v1::ShutdownRequest*, v1::Done*) override;
   Unary* GetStatistics(Context*, const v1::GetStatisticsRequest*, v1::GetStatisticsReply*) override;
   Unary* SetDebug(Context*, const v1::SetDebugRequest*, v1::Done*) override;
+  Unary* ResetUsage(Context*, const v1::ResetUsageRequest*, v1::Done*) override;
   Unary* TopJobs(Context*, const v1::TopJobsRequest*, v1::Done*) override;
   Unary* ListControllers(Context*, const v1::ListControllersRequest*, v1::ListControllersReply*) override;
   Unary* AddController(Context*, const v1::AddControllerRequest*, v1::Done*) override;

@@ -73,6 +73,13 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .when_accounted = doors_.outbox ? [this](std::uint64_t number, std::function<void()> then) {
         doors_.outbox->when_spooled(number, std::move(then));
       } : std::function<void(std::uint64_t, std::function<void()>)>{},
+      .outbox_begins = doors_.outbox ? [this](const state::Outbox& outbox) {
+        doors_.outbox->begin(outbox);
+      } : std::function<void(const state::Outbox&)>{},
+      .outbox_acked = doors_.outbox ? [this](std::uint64_t number) {
+        doors_.outbox->acknowledged(number);
+      } : std::function<void(std::uint64_t)>{},
+      .max_backlog = doors_.max_backlog,
       .history = doors_.history,
       .on_lead = doors_.on_lead,
       .on_step_down = doors_.on_step_down,

@@ -37,6 +37,7 @@ class CoreThread {
     std::string host = {};  // the name of this one
     Duration batch_sched_delay = seconds(3);
     std::uint64_t snapshot_bytes = std::uint64_t{64} << 20;  // of journal between snapshots
+    std::uint64_t max_backlog = ~std::uint64_t{0};           // of records for accounting
   };
   explicit CoreThread(Doors doors);
   ~CoreThread();

@@ -84,6 +84,7 @@ constexpr std::array kRows{
     row<v1::StepTicketRequest, v1::StepTicketReply, &ControllerCalls::step_ticket>("StepTicket"),
     row<v1::GetStatisticsRequest, v1::GetStatisticsReply, &ControllerCalls::get_statistics>("GetStatistics"),
     row<v1::SetDebugRequest, v1::Done, &ControllerCalls::set_debug>("SetDebug"),
+    row<v1::ResetUsageRequest, v1::Done, &ControllerCalls::reset_usage>("ResetUsage"),
     row<v1::TopJobsRequest, v1::Done, &ControllerCalls::top_jobs>("TopJobs"),
     row<v1::JobEventsRequest, v1::JobEventsReply, &ControllerCalls::job_events>("JobEvents"),
     row<v1::ListControllersRequest, v1::ListControllersReply, &ControllerCalls::list_controllers>("ListControllers"),

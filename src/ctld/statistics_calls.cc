@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls about the controller itself (sdiag, scontrol setdebug) and scontrol top.
+// Calls about the controller itself (sdiag, scontrol setdebug), scontrol top, and usage that is forgotten.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -96,6 +96,7 @@ void ControllerCalls::get_statistics(const Caller& caller, const v1::GetStatisti
   }
   reply.set_cluster_name(picture->view.config->cluster_name);
   reply.set_clock_us(clock_latency(options_.now));
+  if (options_.accounting_backlog) reply.set_accounting_backlog(options_.accounting_backlog());
   answer(std::move(reply));
 }
 
@@ -107,6 +108,14 @@ void ControllerCalls::set_debug(const Caller&, const v1::SetDebugRequest& reques
     debug_level_ = request.level();
   }
   done ? answer(v1::Done{}) : answer(std::unexpected(std::move(done.error())));
+}
+
+void ControllerCalls::reset_usage(const Caller& caller, const v1::ResetUsageRequest& request, Answer<v1::Done> answer) {
+  const std::vector<std::uint32_t> associations(request.associations().begin(), request.associations().end());
+  const std::vector<std::string> qos(request.qos().begin(), request.qos().end());
+  change(caller, std::move(answer), [associations, qos](Controller& c, const Caller& who, auto reply) {
+    c.reset_usage(who, associations, qos, std::move(reply));
+  });
 }
 
 void ControllerCalls::top_jobs(const Caller& caller, const v1::TopJobsRequest& request, Answer<v1::Done> answer) {

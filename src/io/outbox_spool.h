@@ -33,6 +33,8 @@ class OutboxSpool {
   virtual Status append(Time born, std::span<const Record> records) = 0;
   // Those behind `after`, in order: as many as there are, up to about `max_bytes`, at least one if there is one.
   virtual Result<std::vector<Record>> read(std::uint64_t after, std::size_t max_bytes) = 0;
+  // How many there are behind `after`, up to `until`.
+  virtual Result<std::uint64_t> count(std::uint64_t after, std::uint64_t until) = 0;
   // The database has everything up to `number`.
   virtual Status trim(std::uint64_t number) = 0;
   virtual Result<Held> held() = 0;

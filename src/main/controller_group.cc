@@ -242,7 +242,52 @@ Result<os::StoredSnapshot> ControllerGroup::fetch_once(const std::string& creden
   return std::unexpected(last);
 }
 
+namespace {
+
+// What one of them has behind `after`.
+Status fetch_outbox_from(const std::string& address, const std::string& credential, const v1::FetchOutboxRequest& request,
+                         const std::function<Status(std::span<const io::OutboxSpool::Record>)>& take) {
+  wire::LeanChannel channel({address}, kControllerPort);
+  wire::CallOptions call;
+  call.timeout = minutes(10);
+  call.metadata.emplace_back("spur-credential-bin", credential);
+  return channel.stream("/spur.v1.Replica/FetchOutbox", request.SerializeAsString(), call, [&](std::string_view bytes) -> Status {
+    v1::OutboxChunk chunk;
+    if (!chunk.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      return fail(ErrorCode::Corrupt, "the other controller's records cannot be read");
+    std::vector<io::OutboxSpool::Record> records;
+    for (auto& record : *chunk.mutable_records()) records.push_back({record.number(), std::move(*record.mutable_bytes())});
+    return take(records);
+  });
+}
+
+}  // namespace
+
+std::string ControllerGroup::fetch_outbox(Time born, std::uint64_t until,
+                                          const std::function<std::optional<std::uint64_t>()>& next,
+                                          const std::function<Status(std::span<const io::OutboxSpool::Record>)>& take) const {
+  std::string silent;
+  for (const auto& controller : others()) {
+    const auto after = next();
+    if (!after) return {};
+    v1::FetchOutboxRequest request;
+    request.set_born_us(to_micros(born));
+    request.set_after(*after);
+    request.set_until(until);
+    const auto credential = credential_ ? credential_() : Result<std::string>(std::string());
+    const Status status =
+        credential ? fetch_outbox_from(config::join_host_port(controller.address, loaded_.daemon.controller_port), *credential, request, take)
+                   : Status(std::unexpected(credential.error()));
+    // One that was removed from the cluster is not waited for.
+    const std::lock_guard lock(mutex_);
+    const bool counts = std::ranges::find(known_.controllers, controller.name, &os::EtcdController::name) != known_.controllers.end();
+    if (!status && counts) silent += fmt::format("{}{} ({})", silent.empty() ? "" : ", ", controller.name, status.error().message);
+  }
+  return silent;
+}
+
 std::unique_ptr<io::Journal> ControllerGroup::make_journal(std::function<Result<std::string>()> credential) {
+  credential_ = credential;
   auto etcd = client();
   if (!etcd) return nullptr;
   auto journal = std::make_unique<os::EtcdJournal>(

@@ -8,12 +8,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
 #include "config/load.h"
 #include "ctld/controller_calls.h"
 #include "io/clock.h"
+#include "io/outbox_spool.h"
 #include "os/etcd_journal.h"
 #include "os/etcd_process.h"
 #include "os/state_directory.h"
@@ -38,6 +40,9 @@ class ControllerGroup {
   Status share_file(const std::string& name);
   // `credential`: what proves to the others who we are.
   std::unique_ptr<io::Journal> make_journal(std::function<Result<std::string>()> credential);
+  // Records for accounting that other controllers' spools have; see AcctOutbox::Doors::ask_others.
+  std::string fetch_outbox(Time born, std::uint64_t until, const std::function<std::optional<std::uint64_t>()>& next,
+                           const std::function<Status(std::span<const io::OutboxSpool::Record>)>& take) const;
   ctld::ControllerCalls::Options::Following following() const;
   // Before the end: another controller leads from now on, while this one still tells its clients so.
   void retire();
@@ -57,6 +62,7 @@ class ControllerGroup {
   Status dismiss_others();
 
  private:
+  std::function<Result<std::string>()> credential_;
   ControllerGroup(const config::Loaded& loaded, Options options) : loaded_(loaded), options_(std::move(options)) {}
   Status choose_name();
   Status start_etcd();

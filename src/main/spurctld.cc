@@ -311,7 +311,10 @@ class Spurctld {
         .node_keys = [this] { return node_keys(); },
         .log = [this](const std::string& line) { log_line(line); },
         .names = {.user = [](Uid uid) { return os::name_of_user(uid); },
-                  .group = [](Gid gid) { return os::name_of_group(gid); }}});
+                  .group = [](Gid gid) { return os::name_of_group(gid); }},
+        .ask_others = group_ ? [this](Time born, std::uint64_t until, const auto& next,
+                                      const auto& take) { return group_->fetch_outbox(born, until, next, take); }
+                             : decltype(ctld::AcctOutbox::Doors::ask_others){}});
     return {};
   }
 
@@ -367,7 +370,8 @@ class Spurctld {
                                   .statistics = &statistics_,
                                   .host = short_hostname(),
                                   .batch_sched_delay = loaded_.daemon.batch_sched_delay,
-                                  .snapshot_bytes = std::uint64_t{loaded_.daemon.snapshot_mib} << 20});
+                                  .snapshot_bytes = std::uint64_t{loaded_.daemon.snapshot_mib} << 20,
+                                  .max_backlog = loaded_.daemon.accounting_max_backlog});
       return core_->start(loaded_.cluster, public_key);
     });
   }
@@ -477,6 +481,12 @@ class Spurctld {
                                        .shutdown = [this] { request_stop(); },
                                        .set_debug = [this](std::string_view level) { return set_debug(level); },
                                        .statistics = &statistics_,
+                                       .accounting_backlog =
+                                           [this]() -> std::uint64_t {
+                                         if (!outbox_) return 0;
+                                         const auto standing = outbox_->standing();
+                                         return standing.last - std::min(standing.last, standing.committed);
+                                       },
                                        .sign_ticket =
                                            [this](const model::Job& job) {
                                              io::CredentialClaims claims;
@@ -502,7 +512,7 @@ class Spurctld {
     agent_service_ = std::make_unique<ctld::AgentLinks::Service>(
         links_, *core_, *identify_,
         group_ ? std::function<Error()>([this] { return group_->following().refusal; }) : nullptr);
-    replica_service_ = std::make_unique<ctld::ReplicaService>(*core_, *identify_);
+    replica_service_ = std::make_unique<ctld::ReplicaService>(*core_, *identify_, spool_.get(), outbox_.get());
     configless_service_ = std::make_unique<ctld::ConfiglessService>(
         *core_, *identify_,
         ctld::ConfiglessService::Options{.join_token = join_token_, .files = [this] { return config_files(); }});

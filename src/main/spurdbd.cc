@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -157,21 +160,32 @@ int migrate(const config::Loaded& loaded, bool dry_run) {
   return 0;
 }
 
+struct Restored {
+  std::size_t jobs = 0, others = 0;
+};
+
+// What is in an archive, back into the database.
+Result<Restored> restore_archive(io::AccountingStore& store, const std::string& path) {
+  SPUR_ASSIGN(const std::string bytes, os::read_file(path, std::size_t{1} << 31));
+  SPUR_ASSIGN(const auto archive, acct::decode_archive(bytes));
+  std::map<std::string, std::vector<io::AccountingStore::Old>> by_cluster;
+  for (const auto& job : archive.jobs) by_cluster[job.cluster].push_back(job.row);
+  for (const auto& [cluster, rows] : by_cluster) SPUR_TRY(store.restore(cluster, rows));
+  Restored out{archive.jobs.size(), 0};
+  for (const auto& [cluster, rows] : archive.rows) {
+    SPUR_TRY(store.restore_rows(cluster, rows));
+    out.others += rows.size();
+  }
+  return out;
+}
+
 int load_archive(const config::Loaded& loaded, const std::string& path) {
   const auto run = [&]() -> Status {
-    SPUR_ASSIGN(const std::string bytes, os::read_file(path, std::size_t{1} << 31));
-    SPUR_ASSIGN(const auto archive, acct::decode_archive(bytes));
     SPUR_ASSIGN(const auto store, os::AccountingDatabase::open(config::accounting_database(loaded.daemon)));
-    std::map<std::string, std::vector<io::AccountingStore::Old>> by_cluster;
-    for (const auto& job : archive.jobs) by_cluster[job.cluster].push_back(job.row);
-    for (const auto& [cluster, rows] : by_cluster) SPUR_TRY(store->restore(cluster, rows));
-    std::size_t others = 0;
-    for (const auto& [cluster, rows] : archive.rows) {
-      SPUR_TRY(store->restore_rows(cluster, rows));
-      others += rows.size();
-    }
-    if (others == 0 || !archive.jobs.empty()) std::printf("%zu jobs are in the database again\n", archive.jobs.size());
-    if (others > 0) std::printf("%zu steps, events, reservations or transactions are in the database again\n", others);
+    SPUR_ASSIGN(const Restored back, restore_archive(*store, path));
+    if (back.others == 0 || back.jobs > 0) std::printf("%zu jobs are in the database again\n", back.jobs);
+    if (back.others > 0)
+      std::printf("%zu steps, events, reservations or transactions are in the database again\n", back.others);
     return {};
   };
   if (const auto ok = run(); !ok) {
@@ -211,14 +225,11 @@ class Spurdbd {
     if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
   }
 
-  // Jobs that ended long ago leave, into the archive if there is one. Called now and then.
+  // What is old leaves, into the archive if there is one. Called now and then.
   void keep_house() {
-    const auto run = [&]() -> Status {
-      SPUR_ASSIGN(const auto clusters, store_->clusters());
-      for (const auto& cluster : clusters) SPUR_TRY(purge_cluster(cluster.name));
-      return purge_rows(Store::OldKind::Transactions, "", loaded_.daemon.accounting_keep_transaction_days);
-    };
-    if (const auto ok = run(); !ok) log_.error("what is old stays in the database: {}", ok.error().message);
+    const std::lock_guard lock(house_mutex_);
+    if (const auto ok = purge(configured_ages(), loaded_.daemon.accounting_archive_dir, nullptr); !ok)
+      log_.error("what is old stays in the database: {}", ok.error().message);
   }
 
   void stop() {
@@ -232,39 +243,85 @@ class Spurdbd {
  private:
   using Store = io::AccountingStore;
 
-  Status purge_cluster(const std::string& cluster) {
+  static constexpr const char* kKinds[] = {"jobs", "steps", "events", "reservations", "transactions"};
+  using Ages = std::array<Duration, std::size(kKinds)>;  // what is older goes; 0: nothing does
+  using Gone = std::array<std::uint64_t, std::size(kKinds)>;
+
+  Ages configured_ages() const {
     const auto& daemon = loaded_.daemon;
-    if (daemon.accounting_keep_days > 0) {
-      const Time before = clock_.now() - hours(24) * daemon.accounting_keep_days;
-      SPUR_ASSIGN(const auto gone, store_->purge_jobs(cluster, before, [&](const auto& jobs) {
-        return put_into_archive("jobs", acct::encode_archive(cluster, jobs));
-      }));
-      if (gone > 0) log_.info("cluster {}: {} jobs that ended long ago have left the database", cluster, gone);
-    }
-    SPUR_TRY(purge_rows(Store::OldKind::Steps, cluster, daemon.accounting_keep_step_days));
-    SPUR_TRY(purge_rows(Store::OldKind::Events, cluster, daemon.accounting_keep_event_days));
-    return purge_rows(Store::OldKind::Reservations, cluster, daemon.accounting_keep_reservation_days);
+    const auto days = [](std::uint32_t count) { return Duration(hours(24) * count); };
+    return {days(daemon.accounting_keep_days), days(daemon.accounting_keep_step_days), days(daemon.accounting_keep_event_days),
+            days(daemon.accounting_keep_reservation_days), days(daemon.accounting_keep_transaction_days)};
   }
 
-  Status purge_rows(Store::OldKind kind, const std::string& cluster, std::uint32_t days) {
-    if (days == 0) return {};
-    static constexpr const char* kNames[] = {"steps", "events", "reservations", "transactions"};
-    const char* name = kNames[static_cast<std::size_t>(kind)];
-    SPUR_ASSIGN(const auto gone,
-                store_->purge_rows(kind, cluster, clock_.now() - hours(24) * days, [&](const Store::OldRows& rows) {
-                  return put_into_archive(name, acct::encode_archive(cluster, rows));
-                }));
-    if (gone > 0) log_.info("cluster {}: {} old {} have left the database", cluster, gone, name);
+  Status purge(const Ages& ages, const std::string& directory, Gone* gone) {
+    SPUR_ASSIGN(const auto clusters, store_->clusters());
+    for (std::size_t kind = 0; kind < ages.size(); ++kind) {
+      if (ages[kind] == Duration{0}) continue;
+      const bool of_clusters = kind != static_cast<std::size_t>(Store::OldKind::Transactions) + 1;
+      if (!of_clusters) SPUR_TRY(purge_kind(kind, "", ages[kind], directory, gone));
+      for (const auto& cluster : clusters)
+        if (of_clusters) SPUR_TRY(purge_kind(kind, cluster.name, ages[kind], directory, gone));
+    }
+    return {};
+  }
+
+  Status purge_kind(std::size_t kind, const std::string& cluster, Duration age, const std::string& directory, Gone* gone) {
+    const Time before = clock_.now() - age;
+    const char* name = kKinds[kind];
+    const auto put = [&](const auto& rows) {
+      return put_into_archive(directory, name, acct::encode_archive(cluster, rows));
+    };
+    SPUR_ASSIGN(const auto count, kind == 0 ? store_->purge_jobs(cluster, before, put)
+                                            : store_->purge_rows(static_cast<Store::OldKind>(kind - 1), cluster, before, put));
+    if (count > 0) log_.info("cluster {}: {} old {} have left the database", cluster, count, name);
+    if (gone) (*gone)[kind] += count;
     return {};
   }
 
   // A file for each batch, named by the time: written whole or not at all.
-  Status put_into_archive(const char* name, const std::string& bytes) {
-    const std::string& directory = loaded_.daemon.accounting_archive_dir;
+  Status put_into_archive(const std::string& directory, const char* name, const std::string& bytes) {
     if (directory.empty()) return {};
     SPUR_TRY(os::make_private_dir(directory));
     const std::string path = fmt::format("{}/{}-{}-{}.archive", directory, name, to_micros(clock_.now()), ++archives_);
     return os::write_file_durably(path, bytes);
+  }
+
+  // sacctmgr archive dump and load.
+  Result<v1::AcctArchiveReply> archive(const v1::AcctArchiveRequest& request) {
+    v1::AcctArchiveReply reply;
+    const auto add = [&](std::string_view name, std::uint64_t count) {
+      auto* row = reply.add_kinds();
+      row->set_name(std::string(name));
+      row->set_count(count);
+    };
+    if (!request.load_file().empty()) {
+      SPUR_ASSIGN(const Restored back, restore_archive(*store_, request.load_file()));
+      add("jobs", back.jobs);
+      add("others", back.others);
+      return reply;
+    }
+    const std::string directory = request.directory().empty() ? loaded_.daemon.accounting_archive_dir : request.directory();
+    if (directory.empty())
+      return fail(ErrorCode::InvalidArgument, "there is no archive_dir (ArchiveDir), and no Directory was named");
+    Ages ages{};
+    const Ages configured = configured_ages();
+    if (request.kinds().empty()) ages = configured;
+    for (const auto& kind : request.kinds()) {
+      const auto at = std::ranges::find(kKinds, kind.name(), [](const char* name) { return std::string_view(name); });
+      if (at == std::end(kKinds))
+        return fail(ErrorCode::InvalidArgument, fmt::format("there are no {} in the database", kind.name()));
+      const auto index = static_cast<std::size_t>(at - std::begin(kKinds));
+      ages[index] = kind.hours() > 0 ? Duration(hours(kind.hours())) : configured[index];
+    }
+    if (std::ranges::all_of(ages, [](Duration age) { return age == Duration{0}; }))
+      return fail(ErrorCode::InvalidArgument, "nothing is to leave the database: keep_days and the like are not set, and no Purge...After was given");
+    Gone gone{};
+    const std::lock_guard lock(house_mutex_);
+    SPUR_TRY(purge(ages, directory, &gone));
+    for (std::size_t kind = 0; kind < gone.size(); ++kind)
+      if (ages[kind] != Duration{0}) add(kKinds[kind], gone[kind]);
+    return reply;
   }
 
   // Whom we believe: our own host, and the controller that has its state here. Its key may be made after us, so a
@@ -337,7 +394,8 @@ class Spurdbd {
                                                         .clock = clock_,
                                                         .identify = *identify_,
                                                         .log = [this](const std::string& line) { log_line(line); },
-                                                        .user_name = [](Uid uid) { return os::name_of_user(uid); }}));
+                                                        .user_name = [](Uid uid) { return os::name_of_user(uid); },
+                                                        .statistics = &statistics_}));
     service_ = std::make_unique<acct::AccountingService>(acct::AccountingService::Doors{
         .store = *store_,
         .clock = clock_,
@@ -345,7 +403,9 @@ class Spurdbd {
         .log = [this](const std::string& line) { log_line(line); },
         .version = kVersion,
         .feed = accounts_.get(),
-        .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); }});
+        .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); },
+        .archive = [this](const v1::AcctArchiveRequest& request) { return archive(request); },
+        .statistics = &statistics_});
     const std::string socket = config::accounting_socket(daemon);
     ::unlink(socket.c_str());  // the directory's lock says that nobody else serves it
     SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get(), accounts_.get()}));
@@ -367,7 +427,9 @@ class Spurdbd {
   config::Loaded loaded_;
   io::Clock& clock_;
   os::Log& log_;
-  int archives_ = 0;
+  std::atomic<int> archives_ = 0;
+  std::mutex house_mutex_;  // one purge at a time
+  acct::CallStatistics statistics_{clock_.now()};
   std::unique_ptr<os::StateDirectory> lock_;
   os::PidFile pid_file_;
   std::unique_ptr<os::AccountingDatabase> store_;

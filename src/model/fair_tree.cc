@@ -3,21 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 
 #include "model/counting.h"
+#include "model/rounded.h"
 
 namespace spur::model {
 namespace {
 
-constexpr Wide kEndless = ~Wide{0};
+constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
 struct Row {
   const Association* of = nullptr;
+  std::uint32_t above = kNobody;   // the account of which it is a part: the next one that has shares of its own
   Wide usage = 0;                  // thousandths of billed seconds
-  std::uint64_t level_shares = 0;  // of it and its siblings
-  Wide level = 0;                  // shares over usage, each relative to the siblings', in 2^-32
+  std::uint64_t level_shares = 0;  // of all parts of that account
+  Rounded level;                   // shares over usage, each relative to that account's
   std::uint64_t factor = 0;        // 2^-32
 };
 
@@ -35,62 +35,69 @@ class Tree {
         rows_[i].usage = (*tally)->used_finely(TresTable::kBilling, at) >> kFadedBits;
       if (rows_[i].of->parent == 0) roots_.push_back(i);
     }
-    for (const auto& list : book_.children()) level(list);
-    level(roots_);
+    for (const std::uint32_t root : roots_) level_below(root);
     const auto& flags = view.config->priority.flags;
     if (std::ranges::find(flags, "NO_FAIR_TREE") != flags.end()) {
       for (const std::uint32_t root : roots_) classic(root, 0, std::uint64_t{1} << 32);
     } else {
       std::uint32_t rank = users_, shown = users_;
-      for (const std::uint32_t root : roots_) rank_below(children_of({root}), rank, shown, false);
+      for (const std::uint32_t root : roots_) rank_below(children_of(root), rank, shown, false);
     }
   }
 
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::uint32_t>& roots() const { return roots_; }
   bool of_parent(const Row& row) const { return row.of->shares == kShareOfParent; }
-  Wide usage_above(const Row& row) const {
-    return row.of->parent ? rows_[book_.position(row.of->parent)].usage : row.usage;
+  Wide usage_above(const Row& row) const { return row.above == kNobody ? row.usage : rows_[row.above].usage; }
+  double norm_shares(const Row& row) const {
+    if (row.above == kNobody) return 0;
+    if (of_parent(row)) return norm_shares(rows_[row.above]);
+    if (row.level_shares == 0) return 0;
+    return static_cast<double>(row.of->shares) / static_cast<double>(row.level_shares);
   }
 
  private:
-  void level(const std::vector<std::uint32_t>& siblings) {
-    std::uint64_t sum = 0;
-    for (const std::uint32_t i : siblings)
-      if (!of_parent(rows_[i])) sum += rows_[i].of->shares;
-    for (const std::uint32_t i : siblings) {
-      Row& row = rows_[i];
-      row.level_shares = sum;
-      const std::uint64_t shares = of_parent(row) ? sum : row.of->shares;
-      if (shares == 0) {
-        row.level = 0;
-      } else if (row.usage == 0 || (of_parent(row) && row.of->is_user())) {
-        // A user without shares of his own is not held against his account: he comes first in it, as in Slurm.
-        row.level = kEndless;
-      } else {
-        row.level = ((usage_above(row) * shares) << 32) / (row.usage * sum);
-      }
+  // An account without shares of its own stands for its children: they are parts of the account above it, as it is. The
+  // youngest come first, which decides between accounts that are equal.
+  void collect(std::uint32_t account, std::vector<std::uint32_t>& parts) const {
+    std::vector<std::uint32_t> children = book_.children()[account];
+    std::ranges::sort(children, std::ranges::greater(), [&](std::uint32_t child) { return rows_[child].of->id; });
+    for (const std::uint32_t child : children) {
+      parts.push_back(child);
+      if (of_parent(rows_[child]) && !rows_[child].of->is_user()) collect(child, parts);
     }
   }
 
-  // An account without shares of its own stands for its children.
-  std::vector<std::uint32_t> children_of(const std::vector<std::uint32_t>& accounts) const {
-    std::vector<std::uint32_t> out;
-    for (const std::uint32_t account : accounts) {
-      for (const std::uint32_t child : book_.children()[account]) {
-        if (of_parent(rows_[child]) && !rows_[child].of->is_user()) {
-          const auto below = children_of({child});
-          out.insert(out.end(), below.begin(), below.end());
-        } else {
-          out.push_back(child);
-        }
-      }
+  void level_below(std::uint32_t account) {
+    std::vector<std::uint32_t> parts;
+    collect(account, parts);
+    std::uint64_t sum = 0;
+    for (const std::uint32_t i : parts)
+      if (!of_parent(rows_[i])) sum += rows_[i].of->shares;
+    for (const std::uint32_t i : parts) {
+      Row& row = rows_[i];
+      row.above = account;
+      row.level_shares = sum;
+      // A user without shares of his own is not held against his account: he comes first in it, as in Slurm.
+      if (of_parent(row))
+        row.level = Rounded::endless();
+      else if (row.of->shares > 0)
+        row.level = row.usage == 0 ? Rounded::endless()
+                                   : Rounded::of(row.of->shares, sum, 53) / Rounded::of(row.usage, usage_above(row), 64);
+      if (!row.of->is_user() && !of_parent(row)) level_below(i);
     }
+  }
+
+  // Those that are ranked below an account.
+  std::vector<std::uint32_t> children_of(std::uint32_t account) const {
+    std::vector<std::uint32_t> out;
+    collect(account, out);
+    std::erase_if(out, [&](std::uint32_t i) { return of_parent(rows_[i]) && !rows_[i].of->is_user(); });
     return out;
   }
 
-  // `rank` counts down over all users; `shown` is what those get who are equal to the one before. Accounts that are
-  // equal are looked at as one.
+  // `rank` counts down over all users; `shown` is what those get who are equal to the one before. Of accounts that are equal
+  // one comes after the other, and the first below the second counts as equal to the last below the first: so does Slurm.
   void rank_below(std::vector<std::uint32_t> siblings, std::uint32_t& rank, std::uint32_t& shown, bool tied_above) {
     std::ranges::stable_sort(siblings, [&](std::uint32_t a, std::uint32_t b) {
       if (rows_[a].level != rows_[b].level) return rows_[a].level > rows_[b].level;
@@ -105,9 +112,7 @@ class Tree {
         --rank;
         continue;
       }
-      std::vector<std::uint32_t> equal{siblings[i]};
-      while (i + 1 < siblings.size() && rows_[siblings[i + 1]].level == row.level) equal.push_back(siblings[++i]);
-      rank_below(children_of(equal), rank, shown, tied);
+      rank_below(children_of(siblings[i]), rank, shown, tied);
     }
   }
 
@@ -168,11 +173,10 @@ std::vector<Standing> standings(const View& view, Time now) {
     one.association = row.of->id;
     one.depth = depth;
     one.raw_usage = static_cast<std::uint64_t>(row.usage / 1000);
-    one.norm_shares = tree.of_parent(row) ? 0 : ratio(row.of->shares, row.level_shares);
+    one.norm_shares = tree.norm_shares(row);
     one.norm_usage = ratio(row.usage, all);
-    one.effective_usage = ratio(row.usage, tree.usage_above(row));
-    one.level_fs = row.level == kEndless ? std::numeric_limits<double>::infinity()
-                                         : static_cast<double>(row.level) / std::ldexp(1.0, 32);
+    one.effective_usage = row.above == kNobody ? 1 : ratio(row.usage, tree.usage_above(row));
+    one.level_fs = row.level.as_double();
     one.factor = std::ldexp(static_cast<double>(row.factor), -32);
     out.push_back(one);
     for (const std::uint32_t child : view.accounts->children()[at]) self(self, child, depth + 1);

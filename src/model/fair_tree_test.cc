@@ -70,7 +70,7 @@ TEST(FairTree, RanksUsersByTheirAccountsFirst) {
   EXPECT_DOUBLE_EQ(factors.at("rich/b"), 0.25);
 }
 
-TEST(FairTree, EqualAccountsAreOne) {
+TEST(FairTree, EqualAccountsComeOneAfterTheOther) {
   Tree tree;
   tree.add("", "root", "", 1);
   tree.add("root", "x", "", 1);
@@ -81,9 +81,9 @@ TEST(FairTree, EqualAccountsAreOne) {
   tree.add("y", "y", "d", 1, 50);
   const auto factors = tree.factors(tree.view());
   EXPECT_DOUBLE_EQ(factors.at("y/d"), 1.0);
-  EXPECT_DOUBLE_EQ(factors.at("x/a"), 0.75);
+  EXPECT_DOUBLE_EQ(factors.at("y/c"), 0.75);
+  EXPECT_DOUBLE_EQ(factors.at("x/a"), 0.75);  // as its account is equal to the one before
   EXPECT_DOUBLE_EQ(factors.at("x/b"), 0.75);  // the same as a, and ranked alike
-  EXPECT_DOUBLE_EQ(factors.at("y/c"), 0.25);
 }
 
 TEST(FairTree, WhoHasUsedNothingComesFirstAndWhoHasNoSharesLast) {

@@ -58,6 +58,18 @@ Result<std::vector<io::OutboxSpool::Record>> OutboxFile::read(std::uint64_t afte
   return out;
 }
 
+Result<std::uint64_t> OutboxFile::count(std::uint64_t after, std::uint64_t until) {
+  const std::lock_guard lock(read_mutex_);
+  std::uint64_t out = 0;
+  const SqlValue values[] = {static_cast<std::int64_t>(after), static_cast<std::int64_t>(until)};
+  SPUR_TRY(reader_->query("SELECT count(*) FROM outbox WHERE number > $1 AND number <= $2", values,
+                          [&](const SqlRow& row) {
+                            out = static_cast<std::uint64_t>(row.number(0));
+                            return true;
+                          }));
+  return out;
+}
+
 Status OutboxFile::trim(std::uint64_t number) {
   while (true) {
     const std::lock_guard lock(write_mutex_);

@@ -18,6 +18,7 @@ class OutboxFile final : public io::OutboxSpool {
 
   Status append(Time born, std::span<const Record> records) override;
   Result<std::vector<Record>> read(std::uint64_t after, std::size_t max_bytes) override;
+  Result<std::uint64_t> count(std::uint64_t after, std::uint64_t until) override;
   Status trim(std::uint64_t number) override;
   Result<Held> held() override;
 

@@ -151,7 +151,19 @@ Outcome Applier::apply(const DecayUsage& command) {
   return {};
 }
 
+Outcome Applier::reset_qos_usage(const std::string& name) {
+  const model::Qos* qos = model::find_qos(view, name);
+  if (!qos) return refused(ErrorCode::InvalidQos, fmt::format("there is no QOS {}", name));
+  const model::TallyPtr* found = view.tallies.qos.find(qos->id);
+  if (!found) return {};
+  model::Tally tally = **found;
+  std::ranges::fill(tally.past, model::Wide{0});
+  view.tallies.qos.set(qos->id, std::make_shared<const model::Tally>(std::move(tally)));
+  return {};
+}
+
 Outcome Applier::apply(const ResetUsage& command) {
+  if (!command.qos.empty()) return reset_qos_usage(command.qos);
   if (!view.accounts->find(command.association))
     return refused(ErrorCode::InvalidAccount, fmt::format("there is no association {}", command.association));
   // Everything below it too; and what is gone there is gone above.

@@ -56,6 +56,7 @@ struct Applier {
   Outcome apply(const SetAccounts& command);
   Outcome apply(const DecayUsage& command);
   Outcome apply(const ResetUsage& command);
+  Outcome reset_qos_usage(const std::string& name);
   Outcome apply(const StepsEnded& command);
   Outcome apply(const OutboxAcked& command);
 

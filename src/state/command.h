@@ -210,9 +210,10 @@ struct SetAccounts {
 struct DecayUsage {
   bool reset = false;  // all usage is forgotten
 };
-// The usage of one association, and of all below it, is forgotten (sacctmgr modify ... set RawUsage=0).
+// The usage of one association, and of all below it, is forgotten (sacctmgr modify ... set RawUsage=0); or that of a QOS.
 struct ResetUsage {
   std::uint32_t association = 0;
+  std::string qos = {};  // instead
 };
 
 // Steps that ended while their job goes on. Nothing but a note for accounting.

@@ -195,7 +195,7 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 #define SPUR_SET_SHARES_FIELDS(F) F(MSGS, shares) F(PLAIN, all)
 #define SPUR_SET_ACCOUNTS_FIELDS(F) F(MSG, update)
 #define SPUR_DECAY_USAGE_FIELDS(F) F(PLAIN, reset)
-#define SPUR_RESET_USAGE_FIELDS(F) F(PLAIN, association)
+#define SPUR_RESET_USAGE_FIELDS(F) F(PLAIN, association) F(PLAIN, qos)
 
 #define SPUR_STEPS_ENDED_FIELDS(F) F(ID, job) F(ID, epoch) F(MSGS, steps)
 #define SPUR_OUTBOX_ACKED_FIELDS(F) F(PLAIN, number)

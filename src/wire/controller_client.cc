@@ -190,7 +190,8 @@ Result<ControllerStatistics> ControllerClient::statistics(bool reset) {
                            .by_method = {},
                            .by_user = {},
                            .cluster_name = reply.cluster_name(),
-                           .clock_us = reply.clock_us()};
+                           .clock_us = reply.clock_us(),
+                           .accounting_backlog = reply.accounting_backlog()};
   for (const auto& row : reply.by_method())
     out.by_method.push_back({row.method(), Uid{row.uid()}, row.count(), row.total_us()});
   for (const auto& row : reply.by_user()) out.by_user.push_back({{}, Uid{row.uid()}, row.count(), row.total_us()});
@@ -413,6 +414,13 @@ Status ControllerClient::set_debug(const std::string& level) {
   v1::SetDebugRequest request;
   request.set_level(level);
   return channel_->order("SetDebug", request);
+}
+
+Status ControllerClient::reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) {
+  v1::ResetUsageRequest request;
+  for (const std::uint32_t id : associations) request.add_associations(id);
+  for (const std::string& name : qos) request.add_qos(name);
+  return channel_->order("ResetUsage", request);
 }
 
 Status ControllerClient::top_jobs(const std::vector<JobId>& jobs) {

@@ -253,6 +253,7 @@ class ControllerClient {
   // With `reset` the controller counts anew from now on.
   Result<ControllerStatistics> statistics(bool reset);
   Status set_debug(const std::string& level);
+  Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos);
   Status top_jobs(const std::vector<JobId>& jobs);
   // Blocks (past `timeout`, reconnecting) until the job has started or is final.
   Result<model::JobPtr> wait_job(JobId job, bool until_final);

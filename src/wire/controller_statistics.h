@@ -29,6 +29,7 @@ struct ControllerStatistics {
   std::vector<Calls> by_method, by_user;
   std::string cluster_name;
   std::uint32_t clock_us = 0;
+  std::uint64_t accounting_backlog = 0;  // records that the database has not confirmed
 };
 
 }  // namespace spur::wire

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two clusters with accounting: Slurm over slurmdbd and MariaDB, Spur over spurdbd and SQLite. The rest as in sides.py."""
-import subprocess
+"""The two clusters with accounting: Slurm over slurmdbd and MariaDB, Spur over spurdbd and SQLite. The rest as in sides.py.
+
+Reports are of whole hours that are over. So the clusters live in a time zone of their own, in which it is some minutes before
+noon when they start, and the scenario with the reports waits for noon."""
+import datetime
 
 import sides
 import slurm_accounting
@@ -23,7 +26,21 @@ def available():
     return sides.available() and slurm_accounting.available()
 
 
+NOON = datetime.timedelta(minutes=5)  # from now: when the jobs of the reports have ended, on a machine that is not too busy
+
+
+def time_zone():
+    """As TZ wants it: what is added to local time to get UTC."""
+    noon = datetime.datetime.now(datetime.timezone.utc) + NOON
+    minutes = noon.hour * 60 + noon.minute - 12 * 60
+    return f"DIF{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+ZONE = time_zone()
+
+
 def add_accounting(side):
+    side.env["TZ"] = ZONE
     side.database_port = free_port()
     side.ports["DATABASE_PORT"] = side.database_port
     text = side.conf.read_text().replace(

@@ -167,6 +167,98 @@ class Refusals(unittest.TestCase):
             c.run("sreport", *report, "start=2020-01-01", "end=now+2days")
 
 
+class Backlog(unittest.TestCase):
+    def test_it_is_seen_and_bounded(self):
+        """No new jobs at the bound; those that are there go on, and all of them are recorded in the end."""
+        c = AccountingCluster()
+        self.addCleanup(c.stop)
+        c.conf.write_text(c.conf.read_text().replace("[accounting]\n", "[accounting]\nmax_backlog = 40\n"))
+        c.start()
+        first = c.sbatch("--wrap", "true")
+        wait_until(lambda: c.sacct("-X", "-j", first, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
+        c.kill("spurdbd")
+        running = c.sbatch("--wrap", f"while ! test -e {c.dir}/go; do sleep 0.1; done")
+        jobs, refused = [first, running], None
+        for _ in range(100):
+            result = c.run("sbatch", "--parsable", "-H", "--wrap", "true", check=False)
+            if result.returncode != 0:
+                refused = result
+                break
+            jobs.append(int(result.stdout))
+        self.assertIsNotNone(refused, "the bound was never reached")
+        self.assertIn("no job is taken while accounting is", refused.stderr)
+        self.assertIn("at most 40", refused.stderr)
+        queue = lambda: int(c.out("sdiag").split("DBD Agent queue size:")[1].split()[0])
+        self.assertGreaterEqual(queue(), 40)
+        c.wait_state(running, "RUNNING")
+        (c.dir / "go").touch()
+        wait_until(lambda: c.state(running) == "COMPLETED", 30, "what runs goes on")
+        c.start_dbd()
+        wait_until(lambda: c.run("sbatch", "-H", "--wrap", "true", check=False).returncode == 0, 60, "jobs are taken again")
+        wait_until(lambda: queue() == 0, 30, "nothing waits any more")
+        c.run("scancel", *[str(j) for j in jobs[2:]])
+        c.run("spur", "accounting")
+        # Of the database alone.
+        wait_until(lambda: queue() == 0 and not c.out("squeue", "-h", "-j", ",".join(map(str, jobs)), "-t", "PD,R").strip(), 60, "all have ended")
+        c.kill("spurctld")
+        ended = c.sacct("-X", "-D", "-j", ",".join(map(str, jobs)), "-o", "jobid,state")
+        self.assertEqual(len(ended), len(jobs) + 2 * (len(jobs) - 2), ended)  # "CANCELLED by 0" is three words
+        self.assertEqual(sorted(int(word.split("|")[0]) for word in ended if "|" in word), sorted(jobs))
+
+
+SHIFTED = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+static const volatile long* shift;
+__attribute__((constructor)) static void begin(void) {
+  int file = open(getenv("CLOCK_SHIFT"), O_RDONLY);
+  if (file >= 0) shift = mmap(0, sizeof(long), PROT_READ, MAP_SHARED, file, 0);
+}
+int clock_gettime(clockid_t which, struct timespec* at) {
+  static int (*real)(clockid_t, struct timespec*);
+  if (!real) real = (int (*)(clockid_t, struct timespec*))dlsym(RTLD_NEXT, "clock_gettime");
+  int status = real(which, at);
+  if (which == CLOCK_REALTIME && shift && shift != MAP_FAILED) at->tv_sec += *shift;
+  return status;
+}
+"""
+
+
+class Clock(unittest.TestCase):
+    def test_it_is_set_back(self):
+        """Two hours, under a running job: no time of a job is before the one that must come first, and nothing is counted twice."""
+        c = AccountingCluster()
+        self.addCleanup(c.stop)
+        (c.dir / "shift.c").write_text(SHIFTED)
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", c.dir / "shift.so", c.dir / "shift.c"], check=True)
+        (c.dir / "shift").write_bytes((0).to_bytes(8, "little", signed=True))
+        c.env |= {"LD_PRELOAD": str(c.dir / "shift.so"), "CLOCK_SHIFT": str(c.dir / "shift")}
+        c.start()
+        before = c.sbatch("--wrap", "true")
+        wait_until(lambda: c.sacct("-X", "-j", before, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
+        running = c.sbatch("--wrap", f"while ! test -e {c.dir}/go; do sleep 0.1; done")
+        c.wait_state(running, "RUNNING")
+        with open(c.dir / "shift", "r+b") as file:
+            file.write((-7200).to_bytes(8, "little", signed=True))
+        after = c.sbatch("--wrap", "true")
+        (c.dir / "go").touch()
+        jobs = [before, running, after]
+        wait_until(lambda: [c.state(j) for j in jobs[1:]] == ["COMPLETED"] * 2, 60, "both end")
+        rows = wait_until(lambda: (r := c.out("sacct", "-nP", "-D", "-j", ",".join(map(str, jobs)), "-o",
+                                              "jobid,submit,start,end,elapsedraw,state").splitlines()) and
+                          len(r) == 6 and all(line.endswith("COMPLETED") for line in r) and r, 30, "all are recorded, once")
+        for row in rows:
+            _, submit, start, end, elapsed, _ = row.split("|")
+            self.assertLessEqual(submit, start, row)
+            self.assertLessEqual(start, end, row)
+            self.assertGreaterEqual(int(elapsed), 0, row)
+            self.assertLess(int(elapsed), 3600, row)
+
+
 class Reports(unittest.TestCase):
     def setUp(self):
         self.c = AccountingCluster()

@@ -397,6 +397,11 @@ class Spurctld {
     return [this] { return group_->following(); };
   }
 
+  std::function<bool()> is_current() const {
+    if (!group_) return {};
+    return [this] { return journal_->is_current(); };
+  }
+
   Status serve() {
     const auto& daemon = loaded_.daemon;
     calls_ = std::make_unique<ctld::ControllerCalls>(
@@ -422,6 +427,8 @@ class Spurctld {
                                        .names = {.user = os::user_by_name, .members = os::members_of_group},
                                        .groups_of = os::group_names_of,
                                        .following = following(),
+                                       .is_current = is_current(),
+                                       .catch_up = [this](auto done) { journal_->catch_up(std::move(done)); },
                                        .history = history_.get(),
                                        .group = group_ ? group_->calls() : ctld::ControllerCalls::Options::Group{},
                                        .now = [this] { return clock_.now(); },

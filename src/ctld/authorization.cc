@@ -11,10 +11,10 @@ constexpr std::array kTable = {
     Row{"Ping", Rule::Anybody, Where::Any},
     Row{"SubmitJob", Rule::Authenticated},
     Row{"WillRun", Rule::Authenticated},
-    Row{"ExplainJob", Rule::Authenticated, Where::Any},
-    Row{"ListJobs", Rule::Authenticated, Where::Any},
-    Row{"GetCluster", Rule::Authenticated, Where::Any},
-    Row{"GetConfig", Rule::Authenticated, Where::Any},
+    Row{"ExplainJob", Rule::Authenticated, Where::Current},
+    Row{"ListJobs", Rule::Authenticated, Where::Current},
+    Row{"GetCluster", Rule::Authenticated, Where::Current},
+    Row{"GetConfig", Rule::Authenticated, Where::Current},
     Row{"WaitJob", Rule::Authenticated},
     // As ListJobs; of the leader, which hears of everything first.
     Row{"WatchJobs", Rule::Authenticated},
@@ -27,9 +27,9 @@ constexpr std::array kTable = {
     Row{"CompleteAllocation", Rule::OwnerOrAdmin},
     Row{"StepTicket", Rule::OwnerOrAdmin},
     Row{"UpdateNode", Rule::Admin},
-    Row{"GetReservations", Rule::Authenticated, Where::Any},
-    Row{"GetPriorities", Rule::Authenticated, Where::Any},
-    Row{"GetShares", Rule::Authenticated, Where::Any},
+    Row{"GetReservations", Rule::Authenticated, Where::Current},
+    Row{"GetPriorities", Rule::Authenticated, Where::Current},
+    Row{"GetShares", Rule::Authenticated, Where::Current},
     // Its users may delete one that says so; the controller looks.
     Row{"CreateReservation", Rule::Admin},
     Row{"UpdateReservation", Rule::Admin},
@@ -47,7 +47,7 @@ constexpr std::array kTable = {
     Row{"ResetUsage", Rule::Admin},
     Row{"TopJobs", Rule::OwnerOrAdmin},
     // Also of jobs that the controller has forgotten; the call looks who the owner was.
-    Row{"JobEvents", Rule::OwnerOrAdmin, Where::Any},
+    Row{"JobEvents", Rule::OwnerOrAdmin, Where::Current},
     // A new controller asks it before it has a key.
     Row{"ListControllers", Rule::Anybody, Where::Any},
     Row{"AddController", Rule::Admin},
@@ -83,9 +83,9 @@ Status authorize(std::string_view method, const model::Caller& caller) {
   return fail(ErrorCode::PermissionDenied, "Access/permission denied");
 }
 
-bool served_by_any(std::string_view method) {
+Where answered_by(std::string_view method) {
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& r) { return r.method == method; });
-  return row != kTable.end() && row->where == Where::Any;
+  return row == kTable.end() ? Where::Leader : row->where;
 }
 
 bool may_touch(const model::Caller& caller, const model::Job& job) {

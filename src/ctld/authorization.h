@@ -21,7 +21,11 @@ enum class Rule : std::uint8_t {
 };
 
 // Which controllers of several answer it.
-enum class Where : std::uint8_t { Leader, Any };
+enum class Where : std::uint8_t {
+  Leader,   // it changes something, or needs what only the leader has
+  Current,  // any, once it has all that was acknowledged before the question (docs/decisions/0016)
+  Any,      // any, at once: it is asked about itself
+};
 
 struct Row {
   std::string_view method;   // "SubmitJob"
@@ -32,8 +36,8 @@ struct Row {
 std::span<const Row> authorization_table();
 // PermissionDenied, Unauthenticated or success.
 Status authorize(std::string_view method, const model::Caller& caller);
-// Whether a controller that follows another may answer this call: it only looks.
-bool served_by_any(std::string_view method);
+// Leader, if there is no such call.
+Where answered_by(std::string_view method);
 bool may_touch(const model::Caller& caller, const model::Job& job);
 
 }  // namespace spur::ctld

@@ -129,8 +129,16 @@ Status ControllerCalls::check_role(std::string_view method, bool consistent) con
   if (leading && (!options_.following || options_.following().is_sure)) return {};
   if (!options_.following) return fail(ErrorCode::Busy, "the controller is starting");
   const auto following = options_.following();
-  if (following.caught_up && !consistent && served_by_any(method)) return {};
+  if (following.caught_up && !consistent && answered_by(method) != Where::Leader) return {};
   return std::unexpected(following.refusal);
+}
+
+void ControllerCalls::when_current(std::string_view method, std::function<void(Status)> go) {
+  if (!options_.is_current || answered_by(method) != Where::Current || options_.is_current()) return go({});
+  options_.catch_up([this, go = std::move(go)](Status status) {
+    // Behind the entries that the journal has handed to the core thread by now.
+    core_.post([this, go, status = std::move(status)](Controller&) { read([go, status] { go(status); }); });
+  });
 }
 
 std::string ControllerCalls::follower_note() const {

@@ -48,6 +48,10 @@ class ControllerCalls {
       bool is_sure = true;   // of the leader: nobody else can lead yet
     };
     std::function<Following()> following{};
+    // Whether what this controller knows is all that was acknowledged (empty: always), and what waits until it is;
+    // io/journal.h has the meaning.
+    std::function<bool()> is_current{};
+    std::function<void(std::function<void(Status)>)> catch_up{};
     History* history = nullptr;  // null: none is kept
     // The set of controllers. All block; none of them: there is one controller.
     struct Group {
@@ -126,6 +130,9 @@ class ControllerCalls {
   // NotLeader, or Unreachable where nobody leads, for calls that another controller has to answer. `consistent`: the
   // caller wants the leader's word.
   Status check_role(std::string_view method, bool consistent) const;
+  // Runs `go`, perhaps later and on another thread, when this controller can give the answer that the method's row in the
+  // authorization table asks for; with an error if it cannot.
+  void when_current(std::string_view method, std::function<void(Status)> go);
   // Of one that follows: what goes with its answers (wire/follower_note.h); empty: this one leads.
   std::string follower_note() const;
   // Where those are sent who want the leader; empty: not known, or this one leads.

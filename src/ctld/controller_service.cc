@@ -74,9 +74,15 @@ Result<model::Caller> ControllerService::admit(Context* context, std::string_vie
   SPUR_ASSIGN(auto caller, std::move(identified));
   SPUR_TRY(authorize(method, caller));
   SPUR_TRY(calls_.check_role(method, metadata.contains(wire::kConsistentMetadata)));
-  if (const std::string note = calls_.follower_note(); !note.empty())
-    context->AddTrailingMetadata(wire::kFollowerMetadata, note);
   return caller;
+}
+
+void ControllerService::when_current(Context* context, std::string_view method, std::function<void(Status)> go) {
+  calls_.when_current(method, [this, context, go = std::move(go)](Status status) {
+    if (const std::string note = calls_.follower_note(); !note.empty())
+      context->AddTrailingMetadata(wire::kFollowerMetadata, note);
+    go(std::move(status));
+  });
 }
 
 grpc::Status ControllerService::refusal(Context* context, const Error& error) const {
@@ -90,14 +96,15 @@ template <class Request, class Reply>
 Unary* ControllerService::unary(Context* context, std::string_view method, const Request* request, Reply* reply,
                                 Call<Request, Reply> call) {
   auto* reactor = context->DefaultReactor();
-  if (auto caller = admit(context, method); !caller) {
-    reactor->Finish(refusal(context, caller.error()));
-  } else {
-    (calls_.*call)(*caller, *request, calls_.counted<Reply>(method, *caller, [=, this](Result<Reply> result) {
+  const auto caller = admit(context, method);
+  if (!caller) return reactor->Finish(refusal(context, caller.error())), reactor;
+  when_current(context, method, [=, this, caller = *caller](const Status& current) {
+    if (!current) return reactor->Finish(refusal(context, current.error()));
+    (calls_.*call)(caller, *request, calls_.counted<Reply>(method, caller, [=, this](Result<Reply> result) {
       if (result) *reply = std::move(*result);
       reactor->Finish(result ? grpc::Status::OK : refusal(context, result.error()));
     }));
-  }
+  });
   return reactor;
 }
 
@@ -106,9 +113,12 @@ grpc::ServerWriteReactor<v1::JobChunk>* ControllerService::ListJobs(Context* con
   auto* reactor = new ListReactor(calls_);
   auto caller = admit(context, "ListJobs");
   if (!caller) return reactor->refuse(refusal(context, caller.error())), reactor;
-  calls_.list_jobs(*caller, *request, [reactor, context](const Result<std::shared_ptr<JobChunks>>& chunks) {
-    if (!chunks) return reactor->refuse(rpc_status(context, chunks.error()));
-    reactor->begin(*chunks);
+  when_current(context, "ListJobs", [=, this, caller = *std::move(caller)](const Status& current) {
+    if (!current) return reactor->refuse(refusal(context, current.error()));
+    calls_.list_jobs(caller, *request, [reactor, context](const Result<std::shared_ptr<JobChunks>>& chunks) {
+      if (!chunks) return reactor->refuse(rpc_status(context, chunks.error()));
+      reactor->begin(*chunks);
+    });
   });
   return reactor;
 }

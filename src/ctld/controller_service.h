@@ -56,6 +56,8 @@ class ControllerService final : public v1::Controller::CallbackService {
  private:
   // Who calls, if he may call `method` at all.
   Result<model::Caller> admit(Context* context, std::string_view method) const;
+  // Runs `go` as ControllerCalls::when_current does; the answer then says who gives it.
+  void when_current(Context* context, std::string_view method, std::function<void(Status)> go);
   // With where the leader is, for who is sent there.
   grpc::Status refusal(Context* context, const Error& error) const;
   template <class Request, class Reply>

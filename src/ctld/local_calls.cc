@@ -112,19 +112,27 @@ class LocalWatch final : public WatchSink {
 }  // namespace
 
 void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<LocalReply> reply) {
-  const auto request = wire::parse_local_request(frame);
+  const auto kept = std::make_shared<const std::string>(std::move(frame));  // what is parsed from it points into it
+  const auto request = wire::parse_local_request(*kept);
   if (!request) return end(*reply, std::unexpected(request.error()));
   const auto caller = identify_.local(uid, gid, calls_.picture()->view);
   if (!caller) return end(*reply, std::unexpected(caller.error()));
   if (auto allowed = authorize(request->method, *caller); !allowed) return end(*reply, allowed);
   if (auto role = calls_.check_role(request->method, false); !role) return end(*reply, role);
-  if (request->method == "ListJobs") return list_jobs(*caller, request->message, std::move(reply));
-  if (request->method == "WatchJobs") return watch_jobs(*caller, request->message, reply);
-  const auto row =
-      std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == request->method; });
+  calls_.when_current(request->method, [this, kept, request = *request, caller = *caller,
+                                        reply = std::move(reply)](const Status& current) {
+    current ? begin(request.method, caller, request.message, reply) : end(*reply, current);
+  });
+}
+
+void LocalCalls::begin(std::string_view method, const model::Caller& caller, std::string_view message,
+                       const std::shared_ptr<LocalReply>& reply) {
+  if (method == "ListJobs") return list_jobs(caller, message, reply);
+  if (method == "WatchJobs") return watch_jobs(caller, message, reply);
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const LocalRow& r) { return r.method == method; });
   if (row == kRows.end())
-    return end(*reply, fail(ErrorCode::NotSupported, "there is no call " + std::string(request->method)));
-  row->handle(calls_, row->method, *caller, request->message, std::move(reply));
+    return end(*reply, fail(ErrorCode::NotSupported, "there is no call " + std::string(method)));
+  row->handle(calls_, row->method, caller, message, reply);
 }
 
 void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message, std::shared_ptr<LocalReply> reply) {

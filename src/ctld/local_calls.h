@@ -34,6 +34,8 @@ class LocalCalls {
   void take(Uid uid, Gid gid, std::string frame, std::shared_ptr<LocalReply> reply);
 
  private:
+  void begin(std::string_view method, const model::Caller& caller, std::string_view message,
+             const std::shared_ptr<LocalReply>& reply);
   void list_jobs(const model::Caller& caller, std::string_view message, std::shared_ptr<LocalReply> reply);
   void watch_jobs(const model::Caller& caller, std::string_view message, const std::shared_ptr<LocalReply>& reply);
   ControllerCalls& calls_;

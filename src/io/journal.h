@@ -58,6 +58,14 @@ class Journal {
   virtual bool shared() const { return false; }
   // From now on the entries after `after`: once after recover(), and again after every on_follow.
   virtual void follow(std::uint64_t after, Roles roles) { static_cast<void>(after), static_cast<void>(roles); }
+
+  // For those who look, while another controller may lead. From any thread.
+  // Whether nothing is durable that this controller has not been given; or nobody has led for so long that what it has
+  // is all that can be had.
+  virtual bool is_current() const { return true; }
+  // Calls `done`, from any thread, when every entry that was durable before this call has been given to on_entry, or
+  // is_current() holds. Fails if that cannot be found out for long.
+  virtual void catch_up(Done done) { done({}); }
 };
 
 }  // namespace spur::io

@@ -334,7 +334,7 @@ ctld::ControllerCalls::Options::Following ControllerGroup::following() const {
                                         : fmt::format("{} leads, at {}", standing.leader, standing.address)},
           // Not of one that may be gone: who is sent there would wait for it.
           nobody || standing.silence >= milliseconds(loaded_.daemon.etcd.failover_ms) ? std::string() : standing.address,
-          standing.silence, standing.silence < milliseconds(loaded_.daemon.etcd.failover_ms)};
+          standing.silence, standing.leads && standing.silence < milliseconds(loaded_.daemon.etcd.failover_ms)};
 }
 
 }  // namespace spur::main

@@ -8,14 +8,11 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <random>
-#include <set>
 #include <string>
 
 #include "config/load.h"
+#include "config/needs_restart.h"
 #include "ctld/agent_links.h"
 #include "ctld/configless_service.h"
 #include "ctld/controller_service.h"
@@ -25,6 +22,8 @@
 #include "ctld/identify.h"
 #include "ctld/local_calls.h"
 #include "ctld/replica_service.h"
+#include "main/accounts_update.h"
+#include "main/controller_files.h"
 #include "main/controller_group.h"
 #include "main/convert_state.h"
 #include "main/daemon_options.h"
@@ -43,67 +42,12 @@
 #include "os/outbox_file.h"
 #include "os/signals.h"
 #include "os/sqlite_journal.h"
-#include "os/state_directory.h"
 #include "os/system_clock.h"
 #include "os/thread_priority.h"
-#include "spur/v1/types.pb.h"
-#include "wire/accounts_codec.h"
 #include "wire/local_call.h"
 
 namespace spur::main {
 namespace {
-
-// A secret that lets nodes enrol; whoever can read it may add machines, so only the daemon's user can.
-Result<std::string> load_or_create_join_token(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0) {
-    std::random_device random;
-    std::string token;
-    for (int i = 0; i < 8; ++i) token += fmt::format("{:08x}", random());
-    SPUR_TRY(os::write_file_durably(path, token + "\n", 0600));
-  }
-  SPUR_TRY(os::check_secret_file(path));
-  SPUR_ASSIGN(std::string token, os::read_file(path, 4096));
-  while (!token.empty() && (token.back() == '\n' || token.back() == ' ')) token.pop_back();
-  if (token.size() < 32) return fail(ErrorCode::ConfigInvalid, path + " holds no token of 32 characters or more");
-  return token;
-}
-
-// -c, and -i where it comes to that: the jobs of before are put aside, never deleted. Where to; empty: there were
-// none.
-Result<std::string> move_state_aside(const std::string& dir) {
-  // Held while we do it: the files may be another controller's.
-  SPUR_ASSIGN(const auto held, os::StateDirectory::open(dir, "journal.lock"));
-  if (::access((held / "journal.sqlite").c_str(), F_OK) != 0) return std::string();
-  std::string aside = fmt::format("{}/cleared-{}", dir, ::time(nullptr));
-  for (int n = 2; ::mkdir(aside.c_str(), 0700) != 0; ++n) {
-    if (errno != EEXIST) return os::fail_errno("cannot create " + aside, errno);
-    aside = fmt::format("{}/cleared-{}-{}", dir, ::time(nullptr), n);
-  }
-  for (const char* name : {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.mark",
-                           "history.sqlite", "history.sqlite-wal", "history.sqlite-shm"}) {
-    const std::string from = dir + "/" + name;
-    if (::access(from.c_str(), F_OK) == 0 && ::rename(from.c_str(), (aside + "/" + name).c_str()) != 0)
-      return os::fail_errno("cannot move " + from, errno);
-  }
-  return aside;
-}
-
-// What a reload cannot change, because it is in use.
-std::string needs_restart(const config::Loaded& now, const config::Loaded& fresh) {
-  std::string out;
-  const auto compare = [&](std::string_view name, const auto& a, const auto& b) {
-    if (a != b) out += fmt::format("{}{}", out.empty() ? "" : ", ", name);
-  };
-  compare("the cluster's name", now.cluster.cluster_name, fresh.cluster.cluster_name);
-  compare("the state directory", now.daemon.state_dir, fresh.daemon.state_dir);
-  compare("the address to listen on", now.daemon.controller_listen, fresh.daemon.controller_listen);
-  compare("the credential socket", config::auth_socket(now.daemon), config::auth_socket(fresh.daemon));
-  compare("how much history is kept", now.daemon.history_days, fresh.daemon.history_days);
-  compare("how much history is kept", now.daemon.history_max_mib, fresh.daemon.history_max_mib);
-  compare("batch_sched_delay", now.daemon.batch_sched_delay, fresh.daemon.batch_sched_delay);
-  compare("the pid file", config::controller_pid_file(now.daemon), config::controller_pid_file(fresh.daemon));
-  return out;
-}
 
 class Spurctld {
  public:
@@ -215,16 +159,19 @@ class Spurctld {
   }
 
   Status open_shared_journal() {
-    journal_ = group_->make_journal([this] {
-      io::CredentialClaims claims;
-      claims.kind = io::CredentialKind::User;
-      claims.uid = Uid{::geteuid()};
-      claims.gid = Gid{::getegid()};
-      claims.audience = "controller";
-      return signer_->sign(claims, clock_.now());
-    });
+    journal_ = group_->make_journal([this] { return own_credential("controller"); });
     if (!journal_) return fail(ErrorCode::ConfigInvalid, "etcd's addresses or files are not usable");
     return {};
+  }
+
+  // What proves to other daemons who we are.
+  Result<std::string> own_credential(const char* audience) {
+    io::CredentialClaims claims;
+    claims.kind = io::CredentialKind::User;
+    claims.uid = Uid{::geteuid()};
+    claims.gid = Gid{::getegid()};
+    claims.audience = audience;
+    return signer_->sign(claims, clock_.now());
   }
 
   // All controllers sign with one key, so that credentials and tickets are good whoever leads.
@@ -294,15 +241,7 @@ class Spurctld {
         .cluster = cluster_name_,
         .control_host = short_hostname(),
         .control_port = loaded_.daemon.controller_port,
-        .credential =
-            [this] {
-              io::CredentialClaims claims;
-              claims.kind = io::CredentialKind::User;
-              claims.uid = Uid{::geteuid()};
-              claims.gid = Gid{::getegid()};
-              claims.audience = "accounting";
-              return signer_->sign(claims, clock_.now());
-            },
+        .credential = [this] { return own_credential("accounting"); },
         .committed =
             [this](std::uint64_t number) {
               if (core_) core_->post([number](ctld::Controller& controller) { controller.on_accounted(number); });
@@ -390,7 +329,7 @@ class Spurctld {
       return std::unexpected(fresh.error());
     }
     for (const auto& warning : fresh->warnings) log_.warning("{}", warning);
-    if (const auto late = needs_restart(loaded_, *fresh); !late.empty())
+    if (const auto late = config::needs_restart(loaded_, *fresh); !late.empty())
       log_.warning("changed in the configuration, but in force only after a restart: {}", late);
     serves_configuration_ = fresh->daemon.serve_configuration;
     return std::move(fresh->cluster);
@@ -431,19 +370,11 @@ class Spurctld {
     if (outbox_) outbox_->lead(cluster.outbox());
   }
 
-  // What spurdbd says of accounts. Names of users get their numbers here, once, so that every replica has the same.
   void take_accounts(const std::string& bytes) {
-    v1::AccountsUpdate message;
-    model::AccountsUpdate update;
-    if (!message.ParseFromString(bytes)) return log_line("error: spurdbd sent accounts that cannot be read");
-    if (auto ok = wire::from_proto(message, &update); !ok) return log_line("error: spurdbd: " + ok.error().message);
-    for (model::Association& row : update.associations)
-      if (row.is_user())
-        if (const auto uid = os::user_by_name(row.user)) row.uid = uid->value;
-    for (model::AccountUser& user : update.users)
-      if (const auto uid = os::user_by_name(user.name)) user.uid = uid->value;
+    auto update = read_accounts(bytes);
+    if (!update) return log_line("error: " + update.error().message);
     if (!core_) return;
-    core_->post([this, update = std::move(update)](ctld::Controller& controller) mutable {
+    core_->post([this, update = *std::move(update)](ctld::Controller& controller) mutable {
       controller.set_accounts(std::move(update), [this](const Status& status) {
         if (!status) log_line("error: the accounts of spurdbd are refused: " + status.error().message);
       });
@@ -468,6 +399,11 @@ class Spurctld {
   std::function<ctld::ControllerCalls::Options::Following()> following() const {
     if (!group_) return {};
     return [this] { return group_->following(); };
+  }
+
+  std::function<bool()> is_current() const {
+    if (!group_) return {};
+    return [this] { return journal_->is_current(); };
   }
 
   Status serve() {
@@ -501,6 +437,8 @@ class Spurctld {
                                        .names = {.user = os::user_by_name, .members = os::members_of_group},
                                        .groups_of = os::group_names_of,
                                        .following = following(),
+                                       .is_current = is_current(),
+                                       .catch_up = [this](auto done) { journal_->catch_up(std::move(done)); },
                                        .history = history_.get(),
                                        .group = group_ ? group_->calls() : ctld::ControllerCalls::Options::Group{},
                                        .now = [this] { return clock_.now(); },

@@ -28,7 +28,8 @@ EtcdJournal::EtcdJournal(std::unique_ptr<io::KvStore> client, io::Clock& clock, 
       clock_(clock),
       options_(with_real_doors(std::move(options))),
       keys_(options_.membership.cluster),
-      wake_(options_.threads->signal()) {
+      wake_(options_.threads->signal()),
+      asked_wake_(options_.threads->signal()) {
   standing_.silence = clock_.monotonic();
 }
 
@@ -38,6 +39,8 @@ EtcdJournal::~EtcdJournal() {
     stop_ = true;
   }
   wake_->notify();
+  asked_wake_->notify();
+  asked_thread_.reset();
   thread_.reset();
   snapshot_thread_.reset();
 }
@@ -77,6 +80,7 @@ void EtcdJournal::follow(std::uint64_t after, Roles roles) {
     SPUR_CHECK_MSG(role_ == Role::Idle, "follow() comes once after recover() and after each on_follow");
     roles_ = std::move(roles);
     next_ = after + 1;
+    given_ = last_given_ = 0;
     role_ = Role::Following;
     if (!thread_) thread_ = options_.threads->start([this] { run(); });
   }

@@ -61,6 +61,8 @@ class EtcdJournal final : public io::Journal {
   void save_snapshot(std::uint64_t index, std::string snapshot, Done done) override;
   bool shared() const override { return true; }
   void follow(std::uint64_t after, Roles roles) override;
+  bool is_current() const override;
+  void catch_up(Done done) override;
 
   Standing standing() const;
   // Leads no longer, and never again.
@@ -79,11 +81,20 @@ class EtcdJournal final : public io::Journal {
   void wait(std::unique_lock<std::mutex>& lock, Duration at_most);
   // ---- following
   void follow_once();
-  Result<bool> read_log(bool local);
+  Result<bool> read_log();
+  bool read_rest(std::int64_t revision);
   Status give(const EtcdValue& value);
   Result<std::string> whole_entry(std::uint64_t index, const EtcdValue& value);
   void see_leader(const EtcdRange& range);
   bool take_over();
+  // ---- catching up (etcd_journal_current.cc)
+  struct Asked {
+    Duration since;
+    Done done;
+  };
+  void answer_asked();
+  bool settle(const Result<EtcdRange>& term, std::unique_lock<std::mutex>& lock);
+  bool is_current_locked() const;
   // ---- leading
   void lead_once(std::deque<Append> appends);
   Outcome write(const Append& append, Error* error);
@@ -106,13 +117,16 @@ class EtcdJournal final : public io::Journal {
 
   mutable std::mutex mutex_;
   std::unique_ptr<io::Threads::Signal> wake_;
-  std::deque<Append> queue_;  // guarded by mutex_, as all up to standing_
+  std::deque<Append> queue_;  // guarded by mutex_, as all up to given_
   Role role_ = Role::Idle;
   bool stop_ = false, retired_ = false;
   Roles roles_;
   std::uint64_t next_ = 1;
   std::int64_t term_ = 0;  // while leading
   Standing standing_;
+  std::deque<Asked> asked_;
+  std::int64_t wanted_ = 0;   // revision of etcd up to which somebody waits for the log
+  std::int64_t given_ = 0;    // ... up to which we have given it, since we follow
 
   // The journal thread's own.
   std::int64_t seen_term_ = 0, seen_tick_ = 0;  // revisions
@@ -121,9 +135,12 @@ class EtcdJournal final : public io::Journal {
   bool vacant_ = false;                         // nobody beats: the first controller ever, or the leader has gone
   Duration last_write_{0};                      // that got through, as leader
   std::int64_t last_entry_ = 0;                 // revision of the entry before the next one, as leader; 0: none
+  std::int64_t last_given_ = 0;                 // ... of the last one that was given since we follow; 0: none was
   std::uint64_t ticks_ = 0;
   Duration told_{0};  // when etcd's silence was last logged
 
+  std::unique_ptr<io::Threads::Signal> asked_wake_;
+  std::unique_ptr<io::Threads::Thread> asked_thread_;
   std::unique_ptr<io::Threads::Thread> snapshot_thread_;
   std::deque<std::uint64_t> own_snapshots_;
   std::unique_ptr<io::Threads::Thread> thread_;

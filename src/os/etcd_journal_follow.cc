@@ -54,6 +54,7 @@ Status EtcdJournal::give(const EtcdValue& value) {
     const std::lock_guard lock(mutex_);
     ++next_;
   }
+  last_given_ = value.changed;
   roles_.on_entry(*index, std::move(entry));
   return {};
 }
@@ -79,15 +80,23 @@ void EtcdJournal::see_leader(const EtcdRange& range) {
 }
 
 // True: there is more.
-Result<bool> EtcdJournal::read_log(bool local) {
-  SPUR_ASSIGN(const auto range, client_->range(keys_.log(next_), keys_.replicated_end(), kEntriesPerRead, local));
+Result<bool> EtcdJournal::read_log() {
+  SPUR_ASSIGN(const auto range, client_->range(keys_.log(next_), keys_.replicated_end(), kEntriesPerRead, true));
   for (const EtcdValue& value : range.values) SPUR_TRY(give(value));
   see_leader(range);
-  return range.more;
+  if (range.more) return true;
+  bool waited_for = false;
+  {
+    const std::lock_guard lock(mutex_);
+    waited_for = given_ < wanted_;
+    given_ = std::max(given_, range.revision);
+  }
+  if (waited_for) asked_wake_->notify();
+  return false;
 }
 
 void EtcdJournal::follow_once() {
-  const auto more = read_log(true);
+  const auto more = read_log();
   if (more && *more) return;
   if (!more) {
     const ErrorCode code = more.error().code;
@@ -113,22 +122,40 @@ void EtcdJournal::follow_once() {
     if ((silent || vacant_) && !retired && take_over()) return;
   }
   std::unique_lock lock(mutex_);
-  wake_->wait(lock, options_.failover / 12, [this] { return stop_; });
+  // Somebody waits for what our member of etcd does not know yet.
+  const bool behind = given_ < wanted_;
+  wake_->wait(lock, options_.failover / (behind ? 100 : 12),
+              [this, behind] { return stop_ || (!behind && given_ < wanted_); });
 }
 
 Result<std::int64_t> EtcdJournal::last_entry() const {
-  if (next_ == 1) return 0;
+  if (next_ == 1 || last_given_ != 0) return last_given_;
   SPUR_ASSIGN(const auto found, client_->range(keys_.log(next_ - 1), "", 1, false));
   return found.values.empty() ? 0 : found.values.front().changed;
 }
 
-// Only if nobody has led or beaten since we last looked. What it does not tell us, because the answer was lost, the
-// next look at the log will.
+// To the end: what was there at `revision`, when nobody else could append any more. Our own member of etcd knows it as
+// soon as it answers the write that made it so. A read by a majority would do as well, but etcd lets all of those wait for
+// seconds when one message of theirs is lost.
+bool EtcdJournal::read_rest(std::int64_t revision) {
+  for (const Duration began = clock_.monotonic();;) {
+    const auto more = read_log();
+    if (more && !*more && given_ >= revision) return true;
+    if (clock_.monotonic() - began > 3 * options_.failover) {
+      say("warning: could not read the rest of the log in time to lead");
+      return false;
+    }
+    if (!more || !*more) options_.threads->sleep(options_.failover / 100);
+  }
+}
+
+// Only if nobody has led or beaten since we last looked, or changed the set of controllers since our member of etcd knew
+// it. What it does not tell us, because the answer was lost, the next look at the log will.
 bool EtcdJournal::take_over() {
   const auto& membership = options_.membership;
   const bool first = !others_led_;
   // One that is no controller any more must never lead again.
-  const auto identity = read_identity(*client_, keys_, false);
+  const auto identity = read_identity(*client_, keys_, true);
   if (!identity || !identity->may_lead(membership.member)) return false;
   const Duration before = clock_.monotonic();
   const auto commit =
@@ -139,16 +166,7 @@ bool EtcdJournal::take_over() {
                        .deletes = {}});
   if (!commit || !commit->done) return false;
   const Duration began = clock_.monotonic();
-  // Nobody else can append any more: what there is now is all there is.
-  for (;;) {
-    const auto more = read_log(false);
-    if (more && !*more) break;
-    if (clock_.monotonic() - began > 3 * options_.failover) {
-      say("warning: could not read the rest of the log in time to lead");
-      return false;
-    }
-    if (!more) options_.threads->sleep(options_.failover / 30);
-  }
+  if (!read_rest(commit->revision)) return false;
   const auto last = last_entry();
   if (!last) return false;
   last_entry_ = *last;

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <thread>
 
 #include "os/etcd_test_server.h"
 #include "os/system_clock.h"
@@ -122,6 +123,46 @@ EtcdJournal::Options patient() {
   EtcdJournal::Options options;
   options.failover = seconds(5);
   return options;
+}
+
+Status catch_up(Member& member) {
+  std::promise<Status> done;
+  member.journal().catch_up([&](Status status) { done.set_value(std::move(status)); });
+  return done.get_future().get();
+}
+
+TEST(EtcdJournal, WhoLooksAtAFollowerFindsWhatTheLeaderHasAppended) {
+  const EtcdTestServer server;
+  EtcdJournal::Options slow;
+  slow.failover = minutes(10);  // follows on its own account twice in a hundred seconds
+  Member a(server, "a", slow), b(server, "b", slow);
+  a.start();
+  a.wait_lead();
+  b.start();
+  EXPECT_TRUE(a.journal().is_current());
+  EXPECT_FALSE(b.journal().is_current());
+  for (int i = 1; i <= 20; ++i) {
+    ASSERT_TRUE(a.append("entry " + std::to_string(i)));
+    ASSERT_TRUE(catch_up(b));
+    EXPECT_EQ(b.entries(), a.entries());
+    ASSERT_TRUE(catch_up(a));
+  }
+}
+
+TEST(EtcdJournal, WhoLooksIsAnsweredAfterALongSilenceAndNotWithoutEtcd) {
+  auto server = std::make_unique<EtcdTestServer>();
+  Member a(*server, "a", patient()), b(*server, "b", patient());
+  a.start();
+  a.wait_lead();
+  b.start();
+  ASSERT_TRUE(catch_up(b));
+  server.reset();
+  const Status status = catch_up(b);  // there was a word of the leader just now
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::Unreachable);
+  while (!b.journal().is_current()) std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_GE(b.journal().standing().silence, patient().failover);
+  EXPECT_TRUE(catch_up(b));
 }
 
 TEST(EtcdJournal, AFollowerGetsWhatTheLeaderAppends) {

@@ -4,6 +4,7 @@
 // applied when it becomes durable.
 //
 //   acked      an acknowledged submit is in the truth at that moment and in every later one; nobody serves more
+//   fresh      who looks finds what a leader had shown or acknowledged before, unless he is told that it is old
 //   token      one submit token, one job
 //   log        entries become durable one by one, without gaps, and stay as they are
 //   once       a run (job, epoch) starts at most once on each of its nodes; an older run never beside a newer one
@@ -67,7 +68,10 @@ class Checker final : public Witness {
   // A batch goes to the journal: what is in it was decided since the one before did, or, when the disk was full and
   // the queue is written in two parts, since the one before that.
   void on_append(std::size_t controller, Duration now);
-  void on_published(std::size_t controller, const state::Cluster& cluster);
+  void on_published(std::size_t controller, const state::Cluster& cluster, bool leads);
+  // The last entry of which a leader may have told; and what somebody is shown who asked when that was `known`.
+  std::uint64_t known() const { return known_; }
+  void on_looked(std::size_t controller, std::uint64_t known, const state::Cluster& shown);
   void on_account(std::size_t controller, const std::vector<state::OutboxRecord>& records);
   // It got its state from another one, and with it no records.
   void on_fetched(std::size_t controller) { spools_[controller].last = 0; }
@@ -99,6 +103,7 @@ class Checker final : public Witness {
   Trace& trace_;
   std::string violation_;
   state::Cluster truth_;
+  std::uint64_t known_ = 0;
   std::vector<std::uint64_t> hashes_;  // of every kHashEvery-th state of the truth
   std::map<std::string, JobId> acked_;
   struct Running {

@@ -29,13 +29,19 @@ void Checker::on_append(std::size_t controller, Duration now) {
   leader.decided_since = std::exchange(leader.last_append, std::exchange(leader.decided_until, now));
 }
 
-void Checker::on_published(std::size_t controller, const state::Cluster& cluster) {
+void Checker::on_published(std::size_t controller, const state::Cluster& cluster, bool leads) {
   const std::uint64_t index = cluster.index();
   if (index > truth_.index())
     return violate(fmt::format("acked: c{} serves index {}, durable is {}", controller, index, truth_.index()));
+  if (leads) known_ = std::max(known_, index);
   if (index == 0 || index % kHashEvery != 0 || std::exchange(spools_[controller].compared, index) == index) return;
   if (hashes_[index / kHashEvery - 1] != cluster.state_hash())
     violate(fmt::format("replica: c{} has another state at index {}", controller, index));
+}
+
+void Checker::on_looked(std::size_t controller, std::uint64_t known, const state::Cluster& shown) {
+  if (shown.index() < known)
+    violate(fmt::format("fresh: c{} shows index {}, {} was known when it was asked", controller, shown.index(), known));
 }
 
 std::uint64_t Checker::digest(const state::OutboxRecord& record) {

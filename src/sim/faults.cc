@@ -20,9 +20,13 @@ void Faults::later(Duration delay, std::function<void()> undo) {
   });
 }
 
-void Faults::isolate(std::size_t controller, bool cut) {
+void Faults::cut_member(std::size_t controller, bool cut) {
   for (std::size_t other = 0; other < world_.controller_count(); ++other)
     if (other != controller) world_.cut_controllers(controller, other, cut);
+}
+
+void Faults::isolate(std::size_t controller, bool cut) {
+  cut_member(controller, cut);
   for (std::size_t node = 0; node < world_.node_count(); ++node) world_.cut_way(node, controller, true, true, cut);
   world_.cut_clients(controller, cut);
 }
@@ -61,6 +65,10 @@ void Faults::strike(const Fault& fault) {
       w.trace().line("c{} is alone", a);
       isolate(a, true);
       return later(fault.lasts, [this, a] { isolate(a, false); });
+    case FaultKind::CutMember:
+      w.trace().line("etcd of c{} is alone", a);
+      cut_member(a, true);
+      return later(fault.lasts, [this, a] { cut_member(a, false); });
     case FaultKind::CutClients:
       w.cut_clients(a, true);
       return later(fault.lasts, [&w, a] { w.cut_clients(a, false); });

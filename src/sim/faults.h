@@ -20,6 +20,7 @@ class Faults {
   void strike(const Fault& fault);
   // Unless all faults have ended before.
   void later(Duration delay, std::function<void()> undo);
+  void cut_member(std::size_t controller, bool cut);
   void isolate(std::size_t controller, bool cut);
   World& world_;
   bool stopped_ = false;

@@ -26,13 +26,14 @@ constexpr KindRow kKinds[] = {
     {FaultKind::DiskFull, "disk-full", 0, 3},
     {FaultKind::CutControllers, "cut-controllers", 0, 5},
     {FaultKind::IsolateController, "isolate-controller", 0, 10},
+    {FaultKind::CutMember, "cut-member", 0, 10},
     {FaultKind::CutClients, "cut-clients", 2, 4},
     {FaultKind::SlowMember, "slow-member", 0, 10},
     {FaultKind::StallStore, "stall-store", 0, 5},
     {FaultKind::FullStore, "full-store", 0, 3},
     {FaultKind::CrashAgent, "crash-agent", 18, 8},
     {FaultKind::RebootNode, "reboot-node", 5, 3},
-    {FaultKind::PauseAgent, "pause-agent", 3, 3},
+    {FaultKind::PauseAgent, "pause-agent", 6, 6},
     {FaultKind::CutNode, "cut-node", 26, 8},
     {FaultKind::CutWay, "cut-way", 4, 8},
     {FaultKind::JumpClock, "jump-clock", 5, 5},
@@ -49,6 +50,7 @@ constexpr NumberRow kNumbers[] = {
     {"controllers", &Story::controllers},
     {"nodes", &Story::nodes},
     {"preempts", &Story::preempts},
+    {"looks", &Story::looks},
     {"lost", &Story::lost},
     {"repeated", &Story::repeated},
     {"late", &Story::late},
@@ -83,9 +85,13 @@ Fault draw_fault(Random& random, const Story& story, Duration at) {
   const std::uint64_t node = random.between(0, story.nodes - 1);
   const auto amount = static_cast<std::int64_t>(random.next() >> 2);
   switch (fault.kind) {
+    case FaultKind::PauseAgent:
+      fault.a = node;
+      // What it finds in its socket is only of interest when its node was given up meanwhile.
+      if (amount % 2 == 0) fault.lasts = std::max<Duration>(fault.lasts, seconds(5 + amount / 2 % 65));
+      break;
     case FaultKind::CrashAgent:
     case FaultKind::RebootNode:
-    case FaultKind::PauseAgent:
     case FaultKind::CutNode: fault.a = node; break;
     case FaultKind::CutWay: fault.a = node, fault.b = controller, fault.amount = 1 + amount % 3; break;
     case FaultKind::CutControllers:
@@ -170,6 +176,7 @@ Story make_story(std::uint64_t seed, std::uint64_t steps) {
     story.lost_answers = random.between(1, 40);
     story.late_requests = random.between(0, 15);
   }
+  if (story.controllers > 1 && random.chance(500)) story.looks = 500;
   story.failover_us = random.between(1'500'000, 6'000'000);
   if (random.chance(400)) story.piece_bytes = random.between(100, 2'000);
   if (random.chance(700)) story.snapshot_bytes = random.between(300, 6'000);

@@ -23,7 +23,8 @@ enum class FaultKind : std::uint8_t {
   WipeController,    // crash, and its snapshot is gone
   DiskFull,          // of a controller: no snapshot can be stored there
   CutControllers,    // between two controllers' etcd members
-  IsolateController, // from all others
+  IsolateController, // from all others, nodes and clients
+  CutMember,         // of etcd, from all others; nodes and clients still reach its controller
   CutClients,        // from a controller
   SlowMember,        // of etcd; amount: by up to how many microseconds
   StallStore,        // etcd elects a leader, or its disks stall
@@ -52,6 +53,7 @@ struct Story {
   std::uint64_t controllers = 1;  // 1, with a journal of its own, or 3 that share one
   std::uint64_t nodes = 1;
   std::uint64_t preempts = 0;     // urgent jobs push out others
+  std::uint64_t looks = 0;        // in thousandths of what clients do: how often one looks at some controller besides
   std::uint64_t lost = 15, repeated = 15, late = 20;       // messages, in thousandths
   std::uint64_t lost_answers = 0, late_requests = 0;       // of etcd, in thousandths
   std::uint64_t failover_us = 3'000'000;

@@ -39,6 +39,9 @@ void Workload::act() {
   } else {
     touch_reservation();
   }
+  const std::uint64_t looks = world_.story().looks;
+  if (looks > 0 && random_.chance(static_cast<unsigned>(looks)))
+    world_.look(random_.between(0, world_.controller_count() - 1));
   world_.events().after(Duration(random_.between(1'000, 2'000'000)), [this] { act(); });
 }
 

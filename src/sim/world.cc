@@ -114,6 +114,22 @@ void World::call(std::size_t c, Call what) {
   });
 }
 
+void World::look(std::size_t c) {
+  call(c, [this, c](ctld::Controller&) {
+    auto& process = *hosts_[c].process;
+    const std::uint64_t known = checker_.known();
+    process.journal->catch_up([this, c, known, &process](const Status& status) {
+      if (!status) return;
+      // Behind the entries that the journal has handed over by now.
+      process.process.after(Duration{1}, [this, c, known, &process] {
+        const auto standing = process.shared->standing();
+        const bool says_old = !standing.leads && standing.silence >= Duration(story_.failover_us);
+        if (!says_old) checker_.on_looked(c, known, process.logic->cluster());
+      });
+    });
+  });
+}
+
 void World::answer(std::size_t c, std::function<void()> action) {
   if (hosts_[c].clients_cut == 0) events_.after(Duration(random_.between(50, 3'000)), std::move(action));
 }

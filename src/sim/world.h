@@ -58,6 +58,8 @@ class World {
   // unless nobody is there, or it gets lost.
   using Call = std::function<void(ctld::Controller&)>;
   void call(std::size_t controller, Call call);
+  // Somebody looks at what it knows, as squeue does.
+  void look(std::size_t controller);
   // The way back, which may be cut as well.
   void answer(std::size_t controller, std::function<void()> action);
   // Who says that it leads, if somebody can be asked and does.

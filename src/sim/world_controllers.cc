@@ -124,8 +124,8 @@ ctld::Controller::Doors World::make_doors(std::size_t i) {
             process.process.after(Duration(random_.between(1'000, 100'000)), std::move(f));
           },
       .publish =
-          [this, &process, i](const std::shared_ptr<const ctld::Picture>&) {
-            if (process.logic) checker_.on_published(i, process.logic->cluster());
+          [this, &process, i](const std::shared_ptr<const ctld::Picture>& picture) {
+            if (process.logic) checker_.on_published(i, process.logic->cluster(), picture->leading);
           },
       .request_plan =
           [this, &process](std::shared_ptr<const ctld::Picture> picture, Time now, ctld::PlanKind kind) {

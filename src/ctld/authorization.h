@@ -23,7 +23,7 @@ enum class Rule : std::uint8_t {
 // Which controllers of several answer it.
 enum class Where : std::uint8_t {
   Leader,   // it changes something, or needs what only the leader has
-  Current,  // any, once it has all that was acknowledged before the question (docs/decisions/0016)
+  Current,  // any, once it has all that was acknowledged before the question (docs/decisions/0017)
   Any,      // any, at once: it is asked about itself
 };
 

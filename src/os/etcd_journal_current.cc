@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who looks at a controller that follows must find what was acknowledged before, whoever acknowledged it
-// (docs/decisions/0016). etcd is asked at which revision it is, once for all who wait; when the log has been given up to
+// (docs/decisions/0017). etcd is asked at which revision it is, once for all who wait; when the log has been given up to
 // that revision, they go on. On a thread of its own: etcd may take long to answer, and the journal's must not miss that
 // the leader is silent.
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <set>
 
 #include "cli/display.h"
@@ -128,6 +129,14 @@ void ReportTable::print() {
 
 // ---- what all reports start with
 
+// The hour of the clock on the wall: where that is not whole hours from UTC, hours begin elsewhere.
+static Time whole_hour(Time at) {
+  const std::time_t second = to_unix_seconds(at);
+  std::tm local{};
+  ::localtime_r(&second, &local);
+  return from_unix_seconds(second - local.tm_min * 60 - local.tm_sec);
+}
+
 Status Report::set_window() {
   const Time now = context.now();
   const Time today = text::parse_date("00:00:00", now, text::DateSense::Past).value_or(now);
@@ -140,10 +149,10 @@ Status Report::set_window() {
     *into = *at;
     return true;
   };
-  if (take(wish.start, &from)) until = std::max(until, Time(std::chrono::floor<hours>(now)));
+  if (take(wish.start, &from)) until = std::max(until, whole_hour(now));
   (void)take(wish.end, &until);
-  from = std::chrono::floor<hours>(from);
-  until = std::chrono::floor<hours>(until);
+  from = whole_hour(from);
+  until = whole_hour(until);
   if (until <= from) until = from + hours(1);
   return {};
 }

@@ -225,7 +225,7 @@ constexpr SlurmName kNames[] = {
     {Dbd, "DebugLevelSyslog", Later, "one level is for file and syslog"},
     {Dbd, "DefaultQOS", Later, "a new account's QOS is normal"},
     {Dbd, "DisableCoordDBD", Later, "coordinators may change their accounts", "no|0"},
-    {Dbd, "DisableArchiveCommands", Needless, "sacctmgr archive is not there", "no|0"},
+    {Dbd, "DisableArchiveCommands", Later, "administrators may use sacctmgr archive", "no|0"},
     {Dbd, "DisableRollups", Needless, "sums are made of the jobs themselves", "no|0"},
     {Dbd, "HashPlugin", Needless, kIdentity},
     {Dbd, "LogTimeFormat", Later, "logs have times as iso8601_ms", "iso8601_ms"},

@@ -121,6 +121,12 @@ void Applier::note_cluster() {
       if (!device.type.empty()) gres[device.name + ":" + device.type] += device.count;
     }
   });
+  // Of the rest of what is counted the names matter: so that it can be limited.
+  for (const std::string& name : config().accounting.tres) {
+    if (!name.starts_with("license/")) continue;
+    const auto found = std::ranges::find(config().licenses, name.substr(8), &model::LicenseConfig::name);
+    if (found != config().licenses.end()) gres[name] = found->count;
+  }
   sum.gres.assign(gres.begin(), gres.end());
   note(std::move(sum));
 }

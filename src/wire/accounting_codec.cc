@@ -198,7 +198,8 @@ void put(const state::ClusterNote& note, Time at, v1::AcctRecord* to) {
   add_tres(tres->mutable_tres(), "mem", note.memory_mib);
   add_tres(tres->mutable_tres(), "node", note.nodes);
   add_tres(tres->mutable_tres(), "billing", note.cpus);
-  for (const auto& [name, count] : note.gres) add_tres(tres->mutable_tres(), "gres/" + name, count);
+  for (const auto& [name, count] : note.gres)
+    add_tres(tres->mutable_tres(), name.starts_with("license/") ? name : "gres/" + name, count);
 }
 
 void put(const state::ReservationNote& note, Time at, v1::AcctRecord* to) {

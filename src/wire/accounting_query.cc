@@ -72,11 +72,8 @@ bool AccountingQuery::was_in(std::uint32_t state, const v1::AcctJob& job) const 
       const std::int64_t to = job.started_us() ? job.started_us() : ended;
       return since <= until && to >= from;
     }
-    case JobState::Running: {
-      // One that was cancelled before it started counts as started just then, as in Slurm.
-      const std::int64_t started = job.started_us() ? job.started_us() : job.ended_us();
-      return started && started <= until && ended >= from;
-    }
+    case JobState::Running:
+      return job.started_us() && job.started_us() <= until && ended >= from;
     case JobState::Suspended:
       return job.suspended_at_us() && job.suspended_at_us() <= until && ended >= from;
     default:

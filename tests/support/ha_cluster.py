@@ -43,7 +43,10 @@ class HaCluster(SpurCluster):
         """The environment of a command that knows this controller alone."""
         return {"SPUR_CONTROLLER_ADDR": f"{self.address(name)}:{self.port}"}
 
+    timed_logs = False  # controllers also write <name>.times, with the time of each line
+
     def start_one(self, name, *more):
+        more += ("-L", self.dir / f"{name}.times") if self.timed_logs else ()
         self._spawn(name, BIN / "spurctld", "-D", "-f", self.conf, "-N", name, "--state-dir", self.dir / name,
                     "--listen", f"{self.address(name)}:{self.port}", *more)
 

@@ -94,6 +94,21 @@ class Rounds:
             out.append((kind, longest / 1e6))
         return out
 
+    def slow_ones(self, longer_than):
+        """What the controllers' logs say about each loss after which there was no service for so many seconds."""
+        to_wall = time.time() - time.monotonic()
+        out = []
+        for (kind, gap), (_, at, name) in zip(self.gaps(), self.losses):
+            if gap <= longer_than:
+                continue
+            out.append(f"{kind} of {name}, {gap:.2f} s without service:")
+            begin, end = at / 1e6 + to_wall - 0.2, at / 1e6 + to_wall + gap + 0.5
+            span = [time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(t)) + f".{int(t % 1 * 1000):03d}" for t in (begin, end)]
+            for path in sorted(self.c.dir.glob("c[0-9].times")):
+                lines = [line for line in path.read_text(errors="replace").splitlines() if span[0] <= line[1:24] <= span[1]]
+                out += [f"  {path.stem} {line}" for line in lines[:30]]
+        return out
+
     def violations(self):
         """What must never happen; empty if nothing did. Reads what was recorded, and asks the cluster what it has."""
         if self.failed:

@@ -44,6 +44,14 @@ constexpr std::array kTable = {
     Row{"GetStatistics", Rule::Authenticated, Where::Any},
     Row{"SetDebug", Rule::Admin, Where::Any},
     Row{"TopJobs", Rule::OwnerOrAdmin},
+    // His own, or as an administrator anybody's; the controller looks.
+    Row{"SetCrontab", Rule::OwnerOrAdmin},
+    Row{"GetCrontab", Rule::OwnerOrAdmin},
+    Row{"RemoveCrontab", Rule::OwnerOrAdmin},
+    Row{"CronJobs", Rule::Authenticated, Where::Any},
+    Row{"SetTrigger", Rule::OwnerOrAdmin},
+    Row{"ClearTriggers", Rule::OwnerOrAdmin},
+    Row{"GetTriggers", Rule::Authenticated, Where::Any},
     // Also of jobs that the controller has forgotten; the call looks who the owner was.
     Row{"JobEvents", Rule::OwnerOrAdmin, Where::Any},
     // A new controller asks it before it has a key.

@@ -1,7 +1,7 @@
 # The commands: one program, linked wholly statically and to a fixed address: no dynamic loader, no relocations, half as many
 # page faults, so that a whole squeue costs about a millisecond (docs/decisions/0005). It asks the name service through
 # cli/name_service.h. Slurm's names are links to it. Sanitizers need the dynamic libraries.
-set(SPUR_COMMANDS sacct sacctmgr sbatch salloc srun squeue scancel sinfo scontrol sdiag seff sprio sreport sshare sstat sattach sbcast sgather)
+set(SPUR_COMMANDS sacct sacctmgr sbatch salloc srun squeue scancel sinfo scontrol sdiag seff sprio sreport sshare sstat sattach sbcast sgather scrontab strigger)
 spur_binary(spur spur.cc)
 target_compile_definitions(spur PRIVATE SPUR_VERSION="${PROJECT_VERSION}")
 if(SPUR_SANITIZE)

@@ -49,6 +49,7 @@ Words flag_words(const Job& job) {
   add(bool(job.het_job), "HETEROGENEOUS_JOB");
   add(s.tasks.has_value(), "EXACT_TASK_COUNT_REQUESTED");
   add((s.gres_flags & model::kGresDisableBinding) != 0, "GRES_BINDING_DISABLED");
+  add((job.flags & model::kCronJob) != 0, "CRON_JOB");
   add(job.restarts > 0, "JOB_WAS_RUNNING");
   add(!job.dependencies_left.empty(), "DEPENDENT");
   add(is_set(job.last_eval), "SCHEDULING_ATTEMPTED");

@@ -24,7 +24,7 @@ struct Scancel {
   bool filtered = false;  // one of the options that pick jobs was given
   std::string qos, reservation, wckey;
   int signal = 0;  // 0: the whole ending sequence
-  bool batch = false, full = false, interactive = false, quiet = false, me = false;
+  bool batch = false, full = false, interactive = false, quiet = false, me = false, cron = false;
   bool help = false, usage = false, version = false;
   int verbose = 0;
   bool sibling = false;
@@ -115,7 +115,7 @@ constexpr Option<Scancel> kOptions[] = {
     {{"admin-comment", 0, V}},
     {{"batch", 'b', N, nullptr, "signal batch shell for specified job"}, flag<&Scancel::batch>, "SCANCEL_BATCH"},
     {{"clusters", 'M', V, "names", "clusters to issue commands to: this one's name", "cluster"}, set_clusters, "SLURM_CLUSTERS"},
-    {{"cron", 'c', N, nullptr, "also jobs of scrontab (there are none)"}, accept, "SCANCEL_CRON"},
+    {{"cron", 'c', N, nullptr, "also jobs of scrontab, where the site asks for it"}, flag<&Scancel::cron>, "SCANCEL_CRON"},
     {{"ctld", 0, N, nullptr, "route request through the controller (it always is)"}, accept, "SCANCEL_CTLD"},
     {{"full", 'f', N, nullptr, "signal batch shell and all steps for specified job"}, flag<&Scancel::full>, "SCANCEL_FULL"},
     {{"hurry", 'H', N, nullptr, "leave out the stage-out of burst buffers (there is none)"}, accept, "SCANCEL_HURRY"},
@@ -222,7 +222,7 @@ int cancel_one(Context& context, Controller& controller, const Scancel& options,
       context.info("Signal {} to job {}", options.signal, victim.shown);
     }
   }
-  const Status done = controller.cancel(victim.target, options.signal, options.batch, options.full);
+  const Status done = controller.cancel(victim.target, options.signal, options.batch, options.full, options.cron);
   if (done) return 0;
   const ErrorCode code = done.error().code;
   const bool gone = code == ErrorCode::InvalidJobId || code == ErrorCode::JobAlreadyDone;

@@ -17,6 +17,7 @@ constexpr Command kCommands[] = {
     {"sbcast", cmd_sbcast, "send a file to the nodes of a job"},
     {"scancel", cmd_scancel, "end or signal jobs and steps"},
     {"scontrol", cmd_scontrol, "show and change jobs, nodes, partitions, reservations"},
+    {"scrontab", cmd_scrontab, "batch jobs that come back at set times"},
     {"sdiag", cmd_sdiag, "what the controller has been doing"},
     {"seff", cmd_seff, "how much a job used of what it had, in brief"},
     {"sgather", cmd_sgather, "fetch a file from the nodes of a job"},
@@ -27,6 +28,7 @@ constexpr Command kCommands[] = {
     {"srun", cmd_srun, "run a program in parallel"},
     {"sshare", cmd_sshare, "shares of accounts and users, and what they used"},
     {"sstat", cmd_sstat, "what running steps use"},
+    {"strigger", cmd_strigger, "programs to run when something happens to jobs or nodes"},
 };
 
 }  // namespace

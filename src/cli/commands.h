@@ -21,6 +21,7 @@ int cmd_sbatch(Context& context);
 int cmd_sbcast(Context& context);
 int cmd_scancel(Context& context);
 int cmd_scontrol(Context& context);
+int cmd_scrontab(Context& context);
 int cmd_sdiag(Context& context);
 int cmd_sgather(Context& context);
 int cmd_simulate(Context& context);
@@ -32,6 +33,7 @@ int cmd_sreport(Context& context);
 int cmd_srun(Context& context);
 int cmd_sattach(Context& context);
 int cmd_sstat(Context& context);
+int cmd_strigger(Context& context);
 int cmd_top(Context& context);
 int cmd_wait(Context& context);
 // `spur <word> ...`: Slurm's names, the native ones, help and version.

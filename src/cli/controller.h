@@ -42,7 +42,8 @@ class Controller {
   virtual Result<wire::ControllerMembers> controllers() = 0;
   virtual Status add_controller(const std::string& name, const std::string& address) = 0;
   virtual Status remove_controller(const std::string& name) = 0;
-  virtual Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) = 0;
+  virtual Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full,
+                        bool cron = false) = 0;
   virtual Status hold(const state::JobTarget& target, model::Hold hold) = 0;
   virtual Status release(const state::JobTarget& target) = 0;
   virtual Status requeue(const state::JobTarget& target, model::AfterCompleting how) = 0;
@@ -65,6 +66,14 @@ class Controller {
   // What was used in these is forgotten.
   virtual Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) = 0;
   virtual Status top_jobs(const std::vector<JobId>& jobs) = 0;
+  virtual Result<wire::CrontabOutcome> set_crontab(const model::Crontab& crontab,
+                                                   const std::vector<model::JobSpec>& specs) = 0;
+  virtual Result<std::optional<model::Crontab>> crontab(Uid user) = 0;
+  virtual Status remove_crontab(Uid user) = 0;
+  virtual Result<std::vector<model::CronEntry>> cron_jobs() = 0;
+  virtual Status set_trigger(const model::Trigger& trigger) = 0;
+  virtual Status clear_triggers(const wire::TriggerFilter& which) = 0;
+  virtual Result<std::vector<model::Trigger>> triggers() = 0;
   virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/controller.h"
@@ -124,10 +125,10 @@ class FakeController : public Controller {
     return {};
   }
 
-  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) override {
-    return act(
-        fmt::format("cancel {} signal={}{}{}", text(target), signal, batch_only ? " batch" : "", full ? " full" : ""),
-        target);
+  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full, bool cron) override {
+    return act(fmt::format("cancel {} signal={}{}{}{}", text(target), signal, batch_only ? " batch" : "",
+                           full ? " full" : "", cron ? " cron" : ""),
+               target);
   }
   Status hold(const state::JobTarget& target, model::Hold hold) override {
     return act(fmt::format("hold {} {}", text(target), hold == model::Hold::Admin ? "admin" : "user"), target);
@@ -229,6 +230,54 @@ class FakeController : public Controller {
     calls.push_back(std::move(call));
     return {};
   }
+  Result<wire::CrontabOutcome> set_crontab(const model::Crontab& table,
+                                           const std::vector<model::JobSpec>& specs) override {
+    if (down) return unreachable();
+    if (no_crontabs) return fail(ErrorCode::RequestDisabled);
+    std::string call = "crontab:";
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      call += fmt::format(" [{}-{} '{}' {} {}]", table.entries[i].first_line, table.entries[i].last_line,
+                          table.entries[i].schedule, specs[i].name, *specs[i].script);
+    calls.push_back(std::move(call));
+    cron_specs = specs;
+    if (crontab_refusal.first_line > 0) return std::exchange(crontab_refusal, {});
+    crontabs[table.user] = table;
+    wire::CrontabOutcome outcome;
+    for (std::uint32_t i = 0; i < specs.size(); ++i) outcome.jobs.emplace_back(700 + i);
+    return outcome;
+  }
+  Result<std::optional<model::Crontab>> crontab(Uid user) override {
+    if (down) return unreachable();
+    if (no_crontabs) return fail(ErrorCode::RequestDisabled);
+    const auto found = crontabs.find(user);
+    return found == crontabs.end() ? std::nullopt : std::optional(found->second);
+  }
+  Status remove_crontab(Uid user) override {
+    calls.push_back("remove crontab");
+    if (crontabs.erase(user) == 0) return fail(ErrorCode::NotFound);
+    return {};
+  }
+  Result<std::vector<model::CronEntry>> cron_jobs() override { return cron_entries; }
+  Status set_trigger(const model::Trigger& trigger) override {
+    set_triggers.push_back(trigger);
+    return trigger_error;
+  }
+  Status clear_triggers(const wire::TriggerFilter& which) override {
+    calls.push_back(fmt::format("clear triggers id={} job={} user={}", which.id, which.job.value,
+                                which.user ? static_cast<int>(which.user->value) : -1));
+    return trigger_error;
+  }
+  Result<std::vector<model::Trigger>> triggers() override {
+    if (down) return unreachable();
+    return set_triggers;
+  }
+  std::map<Uid, model::Crontab> crontabs;
+  std::vector<model::JobSpec> cron_specs;
+  wire::CrontabOutcome crontab_refusal;  // of the next one, if it has a line
+  bool no_crontabs = false;
+  std::vector<model::CronEntry> cron_entries;
+  std::vector<model::Trigger> set_triggers;
+  Status trigger_error;
   Status top_jobs(const std::vector<JobId>& ids) override {
     std::string call = "top";
     for (const JobId id : ids) call += fmt::format(" {}", id.value);

@@ -120,6 +120,10 @@ void write_scripts() {
   write("yes", "y\n");
   write("session", "ping\nfoo\nshow job 99\n!!\nquit\nping\n");
   write("hosts", "n1\nn2,n3\n");
+  write("cron", "# mine\nA=1\n#SCRON -t 5\n#SCRON -J tea\n0 16 * * mon-fri brew\n@daily /opt/bin/clean all\n");
+  write("cron_time", "@daily true\n60 * * * * true\n");
+  write("cron_option", "#SCRON --bogus\n@daily true\n");
+  write("cron_word", "#SCRON -t 5 word\n@daily true\n");
   // Four processors: one job runs, a wide one waits for it, two narrow ones come behind; and a line of nonsense.
   const auto job = [](int id, int submit, int run, int procs, int limit, int user) {
     return fmt::format("{} {} -1 {} {} -1 -1 -1 {} -1 1 {} 1 -1 1 1 -1 -1\n", id, submit, run, procs, limit, user);

@@ -52,6 +52,17 @@ constexpr ManualText kTexts[] = {
      ""},
     {"image", "COMMAND [ARGUMENTS]", "Imports, lists and removes container images.", ""},
     {"nodes", "[OPTIONS]", "Shows nodes, one a line; on a terminal states are coloured. Takes the options of sinfo.", ""},
+    {"scrontab", "[-u USER] [-e | -l | -r | FILE]",
+     "Sets, edits, shows or removes a table of batch jobs that come back at set times. A line is minute, hour, day of the "
+     "month, month, day of the week and a command, or @hourly, @daily, @weekly, @monthly, @yearly, @noon and the like and a "
+     "command. Lines #SCRON hold options of sbatch for the entry below them, lines NAME=VALUE variables for all entries "
+     "below.\nAn entry is one job, which keeps its number: when a run is over it waits for its next time, of the "
+     "controller's time zone. If it is cancelled, its lines are disabled.",
+     "0, or 1 if nothing was changed."},
+    {"strigger", "--set | --get | --clear [OPTIONS]",
+     "Sets, shows and clears triggers: programs that the controller runs, as the user who set them, when something happens "
+     "to a job, to nodes or to the controllers. The program is told the job or the nodes.",
+     "0, or 1 if nothing was changed."},
     {"sinfo", "[OPTIONS]", "Shows nodes and partitions. Formats, filters, grouping and order are Slurm's.", ""},
     {"show", "ENTITY [NAME]", "scontrol show by another name.", ""},
     {"hold", "JOB...", "Keeps jobs from starting.", ""},

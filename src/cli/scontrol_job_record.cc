@@ -60,7 +60,7 @@ void add_state(Record& record, const Job& job, RecordStyle style) {
   if (style.details) record.line("DerivedExitCode={}", exit_text(job.derived_exit));
 }
 
-void add_times(Record& record, const Job& job, Time as_of, Time expected, Time preemptable) {
+void add_times(Record& record, const Job& job, Time as_of, Time expected, Time preemptable, const std::string& cron) {
   const JobSpec& spec = *job.spec;
   const ShownEnd end = shown_end(job, expected);
   record.line("RunTime={} TimeLimit={} TimeMin={}", clock_text(model::run_time(job, as_of)),
@@ -70,6 +70,10 @@ void add_times(Record& record, const Job& job, Time as_of, Time expected, Time p
   record.line("AccrueTime={}", moment(shown_accrue(job), "Unknown"));
   record.line("StartTime={} EndTime={} Deadline={}", moment(shown_start(job, expected), "Unknown"),
               moment(end.at, "Unknown"), moment(spec.deadline, "N/A"));
+  if (job.flags & model::kCronJob) {
+    record.line("CronJob=Yes ");
+    if (!cron.empty()) record.more("CrontabSpec=\"{}\"", printable(cron));
+  }
   if (is_set(preemptable) || is_set(job.preempt_at))
     record.line("PreemptEligibleTime={} PreemptTime={}", moment(preemptable, "Unknown"),
                 moment(job.preempt_at, "None"));
@@ -180,7 +184,7 @@ std::string job_record(const Job& job, const wire::JobTable& table, const ShownP
   Record record(style.one_line);
   add_identity(record, job, task);
   add_state(record, job, style);
-  add_times(record, job, table.as_of, plan.expected_start, plan.preemptable);
+  add_times(record, job, table.as_of, plan.expected_start, plan.preemptable, plan.cron);
   add_place(record, job, table, plan.nodes);
   add_size(record, job, table, style);
   add_program(record, job);

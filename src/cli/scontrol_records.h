@@ -18,6 +18,7 @@ struct RecordStyle {
 struct ShownPlan {  // beside what the record says
   Time expected_start, preemptable;
   std::string nodes;  // where it is expected to start; empty: not known
+  std::string cron{};  // of a job of scrontab: its times; empty: it is none
 };
 // `task` picks one task of an array's pending rest.
 std::string job_record(const model::Job& job, const wire::JobTable& table, const ShownPlan& plan,

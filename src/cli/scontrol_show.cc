@@ -10,6 +10,7 @@
 #include "cli/read_file.h"
 #include "cli/scontrol.h"
 #include "model/distribution.h"
+#include "text/cron.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
 #include "text/time_limit.h"
@@ -51,6 +52,19 @@ void show_hostlist(Scontrol& run, const std::string& argument, bool sorted) {
   run.context.out.print("{}\n", text::compress_hostlist(*hosts));
 }
 
+// The times of a job of scrontab, as Slurm writes them.
+std::string cron_of(Scontrol& run, const model::Job& job) {
+  if (!(job.flags & model::kCronJob)) return {};
+  Controller* controller = run.controller();
+  if (controller == nullptr) return {};
+  const auto entries = controller->cron_jobs();
+  if (!entries) return {};
+  for (const model::CronEntry& entry : *entries)
+    if (entry.job == job.id)
+      if (const auto schedule = text::parse_cron(entry.schedule)) return text::cron_text(*schedule);
+  return {};
+}
+
 void print_jobs(Scontrol& run, const wire::JobTable& table, const state::JobTarget* wanted,
                 const std::string& shown) {
   bool any = false;
@@ -58,7 +72,8 @@ void print_jobs(Scontrol& run, const wire::JobTable& table, const state::JobTarg
     const model::Job& job = *table.jobs[i];
     const auto at = [i](const std::vector<Time>& times) { return i < times.size() ? times[i] : Time{}; };
     const ShownPlan plan{at(table.expected_starts), at(table.preemptable),
-                         i < table.planned_nodes.size() ? table.planned_nodes[i] : std::string()};
+                         i < table.planned_nodes.size() ? table.planned_nodes[i] : std::string(),
+                         cron_of(run, job)};
     if (wanted != nullptr && wanted->tasks) {
       if (job.array_task && !wanted->tasks->contains(*job.array_task)) continue;
       if (job.is_array_rest()) {

@@ -38,8 +38,8 @@ class WireController final : public Controller {
     return client_.add_controller(name, address);
   }
   Status remove_controller(const std::string& name) override { return client_.remove_controller(name); }
-  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) override {
-    return client_.cancel(target, signal, batch_only, full);
+  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full, bool cron) override {
+    return client_.cancel(target, signal, batch_only, full, cron);
   }
   Status hold(const state::JobTarget& target, model::Hold hold) override { return client_.hold(target, hold); }
   Status release(const state::JobTarget& target) override { return client_.release(target); }
@@ -74,6 +74,16 @@ class WireController final : public Controller {
     return client_.reset_usage(associations, qos);
   }
   Status top_jobs(const std::vector<JobId>& jobs) override { return client_.top_jobs(jobs); }
+  Result<wire::CrontabOutcome> set_crontab(const model::Crontab& crontab,
+                                           const std::vector<model::JobSpec>& specs) override {
+    return client_.set_crontab(crontab, specs);
+  }
+  Result<std::optional<model::Crontab>> crontab(Uid user) override { return client_.crontab(user); }
+  Status remove_crontab(Uid user) override { return client_.remove_crontab(user); }
+  Result<std::vector<model::CronEntry>> cron_jobs() override { return client_.cron_jobs(); }
+  Status set_trigger(const model::Trigger& trigger) override { return client_.set_trigger(trigger); }
+  Status clear_triggers(const wire::TriggerFilter& which) override { return client_.clear_triggers(which); }
+  Result<std::vector<model::Trigger>> triggers() override { return client_.triggers(); }
   Result<model::JobPtr> wait_job(JobId job, bool until_final) override { return client_.wait_job(job, until_final); }
   Status complete_allocation(JobId job, model::ExitStatus exit) override {
     return client_.complete_allocation(job, exit);

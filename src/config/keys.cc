@@ -92,6 +92,7 @@ constexpr Key kKeys[] = {
     {Top, "controller.mpi_default", "MpiDefault", word("none|pmi2|pmix|pmix_v4"), into<&DaemonConfig::mpi_default>, Now, "What srun serves MPI programs with, unless --mpi says otherwise."},
     {Top, "controller.message_timeout_secs", "MessageTimeout", number(1, k16), into<&DaemonConfig::message_timeout>, Now, "How long a command waits for an answer."},
     {Top, "", "SlurmctldParameters", kList, set_controller_parameters, Now, "enable_configless: agents may get their configuration from the controller (spurd --conf-server)."},
+    {Top, "controller.scron", "ScronParameters", kList, set_scron_parameters, Now, "enable: users may have jobs that come back at set times (scrontab). explicit_scancel: who cancels one has to say --cron."},
     {Top, "", "CommunicationParameters", kList, set_communication, Now, "NoCtldInAddrAny and NoInAddrAny: listen on the configured addresses only."},
     {Top, "controller.rest_addr", "", kAddress, nullptr, Later, "Where the REST API listens."},
     {Top, "controller.peers", "", kList, nullptr, Later, "The other controllers of a replicated group."},

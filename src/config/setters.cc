@@ -261,6 +261,12 @@ Status set_controller_parameters(Target& target, const Value& value) {
   return {};
 }
 
+Status set_scron_parameters(Target& target, const Value& value) {
+  keep(target, "ScronParameters", value);
+  warn_of_options(target, "ScronParameters", value);
+  return {};
+}
+
 Status set_defaults(Target& target, const Value& value) {
   target.draft.dialect = value.number == 1 ? Dialect::Slurm : Dialect::Spur;
   return {};

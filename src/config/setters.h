@@ -190,6 +190,7 @@ Status set_block_name(Target& target, const Value& value);
 Status set_down_state(Target& target, const Value& value);
 Status set_defaults(Target& target, const Value& value);
 Status set_controller_parameters(Target& target, const Value& value);
+Status set_scron_parameters(Target& target, const Value& value);
 Status set_switch_name(Target& target, const Value& value);
 Status set_switch_nodes(Target& target, const Value& value);
 Status set_switch_children(Target& target, const Value& value);

@@ -149,7 +149,6 @@ constexpr SlurmName kNames[] = {
     {Top, "SchedulerRootFilter", Needless, kOld},
     {Top, "SchedulerTimeSlice", Later, "jobs do not take turns on the same CPUs"},
     {Top, "SchedulerType", Needless, "there is one scheduler", "sched/backfill"},
-    {Top, "ScronParameters", Later, "no scrontab"},
     {Top, "SlurmSchedLogFile", Later, "the scheduler has no log of its own"},
     {Top, "SlurmSchedLogLevel", Later, "the scheduler has no log of its own", "0"},
     {Top, "SlurmctldAddr", Later, "name the address in SlurmctldHost=host(address)"},

@@ -66,7 +66,7 @@ constexpr SlurmOption kOptions[] = {
     {"SchedulerParameters", "disable_job_shrink", Needless, "running jobs do not shrink"},
     {"SchedulerParameters", "enable_hetjob_steps", Needless, "steps may span components"},
     {"SchedulerParameters", "enable_job_state_cache", Needless, "queries never wait for the scheduler"},
-    {"SchedulerParameters", "enable_user_top", Later, "scontrol top is for administrators"},
+    {"SchedulerParameters", "enable_user_top", InForce, ""},
     {"SchedulerParameters", "extra_constraints", Later, "no --extra"},
     {"SchedulerParameters", "Ignore_NUMA", Later, "sockets are as declared or found"},
     {"SchedulerParameters", "ignore_constraint_validation", Later, "features that no node has are refused"},
@@ -103,7 +103,7 @@ constexpr SlurmOption kOptions[] = {
     {"SchedulerParameters", "time_min_as_soft_limit", Later, "--time-min is a minimum only"},
     {"SchedulerParameters", "whole_hetjob", Later, "commands act on the component that is named"},
 
-    {"SlurmctldParameters", "allow_user_triggers", Later, "no triggers"},
+    {"SlurmctldParameters", "allow_user_triggers", InForce, ""},
     {"SlurmctldParameters", "cloud_dns", Needless, "nodes are reached at the address that they tell"},
     {"SlurmctldParameters", "cloud_reg_addrs", Needless, "nodes are reached at the address that they tell"},
     {"SlurmctldParameters", "conmgr_connect_timeout", Needless, kCheap},
@@ -279,8 +279,8 @@ constexpr SlurmOption kOptions[] = {
 
     {"FederationParameters", "fed_display", Later, "no federations"},
     {"X11Parameters", "home_xauthority", Later, "no X11 forwarding"},
-    {"ScronParameters", "enable", Later, "no scrontab"},
-    {"ScronParameters", "explicit_scancel", Later, "no scrontab"},
+    {"ScronParameters", "enable", InForce, ""},
+    {"ScronParameters", "explicit_scancel", InForce, ""},
     {"MCSParameters", "ondemand", Later, "jobs carry no security labels"},
     {"MCSParameters", "enforced", Later, "jobs carry no security labels"},
     {"MCSParameters", "noselect", Later, "jobs carry no security labels"},

@@ -46,6 +46,14 @@ constexpr std::array kTable = {
     Row{"SetDebug", Rule::Admin, Where::Any},
     Row{"ResetUsage", Rule::Admin},
     Row{"TopJobs", Rule::OwnerOrAdmin},
+    // His own, or as an administrator anybody's; the controller looks.
+    Row{"SetCrontab", Rule::OwnerOrAdmin},
+    Row{"GetCrontab", Rule::OwnerOrAdmin},
+    Row{"RemoveCrontab", Rule::OwnerOrAdmin},
+    Row{"CronJobs", Rule::Authenticated, Where::Any},
+    Row{"SetTrigger", Rule::OwnerOrAdmin},
+    Row{"ClearTriggers", Rule::OwnerOrAdmin},
+    Row{"GetTriggers", Rule::Authenticated, Where::Any},
     // Also of jobs that the controller has forgotten; the call looks who the owner was.
     Row{"JobEvents", Rule::OwnerOrAdmin, Where::Current},
     // A new controller asks it before it has a key.

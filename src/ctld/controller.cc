@@ -150,11 +150,16 @@ void Controller::note_changes() {
     if (doors_.statistics && before)
       doors_.statistics->job_changed(model::find_job(before->view, id), model::find_job(cluster_->view(), id));
     clocks_.update(cluster_->view(), id);
+    if (const model::Job* over = model::find_job(cluster_->view(), id);
+        ready_ && over && (over->flags & model::kCronWaits))
+      schedule_cron(*over);
     if (waiters_.empty()) continue;
     answer_waiters(id);
     const model::Job* job = model::find_job(cluster_->view(), id);
     if (job && job->array_job && job->array_job != id) answer_waiters(job->array_job);
   }
+  if (!cluster_->triggers().empty() && (!changes.jobs.empty() || !changes.nodes.empty())) watch_triggers(false);
+  if (ready_ && changes.config) note_daemon_event(model::kTriggerReconfig);
   if (!cluster_->view().reservations->empty() || changes.reservations)
     reservations_due_ = state::reservations_due(cluster_->view());
   if (!changes.config) return;
@@ -299,6 +304,7 @@ void Controller::on_timer() {
     reservations_due_ = {};  // known again when the command has been applied
     propose(state::ReservationsDue{});
   }
+  if (is_set(triggers_due_) && now >= triggers_due_) run_due_triggers(now);
   fade_usage(now);
   if (is_set(plan_wake_at_) && now >= plan_wake_at_) {
     plan_wake_at_ = {};
@@ -353,6 +359,7 @@ Duration Controller::next_timer() const {
   at_wall(plan_wake_at_);
   if (!planning_) next = std::min(next, std::max(pace_.next(), held_until()));
   at_wall(reservations_due_);
+  at_wall(triggers_due_);
   return next;
 }
 

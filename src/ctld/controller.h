@@ -25,6 +25,7 @@
 #include "ctld/reservation_request.h"
 #include "ctld/statistics.h"
 #include "ctld/submit_burst.h"
+#include "ctld/trigger_watch.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "io/controller_hooks.h"
@@ -43,6 +44,15 @@ struct SubmitReply {
   JobId job;
   bool repeated = false;
 };
+
+// The jobs of a table of scrontab, beside its entries; or why there are none, and which lines are to blame.
+struct CrontabReply {
+  std::vector<JobId> jobs;
+  Error error;
+  std::uint32_t first_line = 0, last_line = 0;  // 0: there is nothing to blame
+};
+// A word of ScronParameters.
+bool has_scron_parameter(const model::ClusterConfig& config, std::string_view word);
 
 // What the planner expects of a waiting job.
 struct Expected {
@@ -134,6 +144,16 @@ class Controller {
   enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
   void edit_partition(const model::Caller& caller, PartitionEdit how, const model::PartitionConfig& partition,
                       const std::vector<std::string>& changed, DoneReply reply);
+  // ---- tables of scrontab (controller_crontabs.cc)
+  Status check_crontab_access(const model::Caller& caller, Uid user) const;
+  void set_crontab(const model::Caller& caller, model::Crontab crontab, const Specs& specs,
+                   std::function<void(Result<CrontabReply>)> reply);
+  void remove_crontab(const model::Caller& caller, Uid user, DoneReply reply);
+  // Whether who cancels has to say that he means jobs of scrontab.
+  Status check_cron_cancel(const model::Caller& caller, const state::JobTarget& target) const;
+  // ---- triggers (controller_triggers.cc)
+  void set_trigger(const model::Caller& caller, model::Trigger trigger, DoneReply reply);
+  void clear_triggers(const model::Caller& caller, state::ClearTriggers which, DoneReply reply);
   // An interactive job's holder (srun, salloc) is finished with it.
   void complete_allocation(const model::Caller& caller, JobId job, model::ExitStatus exit, DoneReply reply);
   enum class Until : std::uint8_t { Started, Final };
@@ -186,6 +206,16 @@ class Controller {
   void propose_preemption(sched::Preemption preemption);
   state::JobTarget record_target(JobId id) const;
   void set_config(model::ClusterConfig config, DoneReply reply, std::optional<Uid> by = {});
+  Result<std::shared_ptr<const model::JobSpec>> cron_job(const model::CronEntry& entry,
+                                                         std::shared_ptr<const model::JobSpec> given);
+  void schedule_cron(const model::Job& job);
+  void schedule_all_crons();
+  void watch_triggers(bool anew);
+  void note_hits(std::vector<TriggerHit> hits);
+  void note_daemon_event(std::uint32_t events);
+  void note_new_leader();
+  void run_due_triggers(Time now);
+  void run_program(const model::Trigger& trigger);
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;
   void replay(std::uint64_t index, const std::string& entry, const state::Batch& batch);
@@ -229,6 +259,8 @@ class Controller {
   void fade_usage(Time now);
   Time usage_due_;  // not set: no accounts
   Duration tick_at_{0};
+  std::shared_ptr<const model::View> trigger_view_;  // the state when triggers were looked at last
+  Time triggers_due_;                                // when to do so though nothing changes; not set: never
   Time reservations_due_;  // not set: no reservation has anything to come
   bool snapshotting_ = false;
 };

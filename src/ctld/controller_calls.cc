@@ -316,8 +316,9 @@ void ControllerCalls::wait_job(const Caller&, const v1::WaitJobRequest& request,
 
 void ControllerCalls::cancel_job(const Caller& caller, const v1::CancelJobRequest& request, Answer<v1::Done> answer) {
   change_job(caller, request.target(), std::move(answer),
-             [signal = request.signal(), batch_only = request.batch_only(), full = request.full()](
-                 Controller& c, const Caller& who, auto target, auto reply) {
+             [signal = request.signal(), batch_only = request.batch_only(), full = request.full(),
+              cron = request.cron()](Controller& c, const Caller& who, auto target, auto reply) {
+               if (auto ok = c.check_cron_cancel(who, target); !cron && !ok) return reply(std::move(ok));
                c.cancel(who, std::move(target), signal, batch_only, full, std::move(reply));
              });
 }

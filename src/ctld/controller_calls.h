@@ -102,6 +102,13 @@ class ControllerCalls {
   void set_debug(const Caller&, const v1::SetDebugRequest&, Answer<v1::Done>);
   void reset_usage(const Caller&, const v1::ResetUsageRequest&, Answer<v1::Done>);
   void top_jobs(const Caller&, const v1::TopJobsRequest&, Answer<v1::Done>);
+  void set_crontab(const Caller&, const v1::SetCrontabRequest&, Answer<v1::SetCrontabReply>);
+  void get_crontab(const Caller&, const v1::GetCrontabRequest&, Answer<v1::GetCrontabReply>);
+  void remove_crontab(const Caller&, const v1::RemoveCrontabRequest&, Answer<v1::Done>);
+  void cron_jobs(const Caller&, const v1::CronJobsRequest&, Answer<v1::CronJobsReply>);
+  void set_trigger(const Caller&, const v1::SetTriggerRequest&, Answer<v1::Done>);
+  void clear_triggers(const Caller&, const v1::ClearTriggersRequest&, Answer<v1::Done>);
+  void get_triggers(const Caller&, const v1::GetTriggersRequest&, Answer<v1::GetTriggersReply>);
   void list_controllers(const Caller&, const v1::ListControllersRequest&, Answer<v1::ListControllersReply>);
   void add_controller(const Caller&, const v1::AddControllerRequest&, Answer<v1::Done>);
   void remove_controller(const Caller&, const v1::RemoveControllerRequest&, Answer<v1::Done>);

@@ -228,7 +228,9 @@ Status Controller::check_update(const model::Caller& caller, const state::Update
                                                             : std::unexpected(jobs.error());
   for (const auto* record : *jobs) {  // each: the rest of an array may wait while a task runs
     const model::Job& job = *record;
-    if (caller.is_admin()) break;
+    if ((job.flags & model::kCronJob) && (update.spec || update.time_limit))
+      return fail(ErrorCode::InvalidArgument, "Cannot modify scrontab jobs through scontrol");
+    if (caller.is_admin()) continue;
     const bool longer =
         update.time_limit && update.time_limit->is_set() && job.time_limit.is_finite() &&
         (update.time_limit->is_unlimited() || update.time_limit->minutes_value() > job.time_limit.minutes_value());

@@ -56,6 +56,9 @@ void Controller::lead(bool with_own_config, const std::function<void(Status)>& r
     ready_ = true;
     reservations_due_ = state::reservations_due(cluster_->view());
     dispatcher_.resume_all(cluster_->pending_effects());
+    schedule_all_crons();
+    watch_triggers(true);
+    note_new_leader();
     publish();
     want_plan();
     ready({});
@@ -79,7 +82,8 @@ void Controller::step_down(const Error& why) {
   planning_ = false;
   starts_open_ = 0;
   pace_ = {};
-  plan_wake_at_ = reservations_due_ = usage_due_ = {};
+  plan_wake_at_ = reservations_due_ = usage_due_ = triggers_due_ = {};
+  trigger_view_.reset();
   expected_starts_ = std::make_shared<ExpectedStarts>();
   publish();
   follow();

@@ -279,6 +279,37 @@ Unary* ControllerService::TopJobs(Context* context, const v1::TopJobsRequest* re
   return unary(context, "TopJobs", request, reply, &ControllerCalls::top_jobs);
 }
 
+Unary* ControllerService::SetCrontab(Context* context, const v1::SetCrontabRequest* request,
+                                     v1::SetCrontabReply* reply) {
+  return unary(context, "SetCrontab", request, reply, &ControllerCalls::set_crontab);
+}
+
+Unary* ControllerService::GetCrontab(Context* context, const v1::GetCrontabRequest* request,
+                                     v1::GetCrontabReply* reply) {
+  return unary(context, "GetCrontab", request, reply, &ControllerCalls::get_crontab);
+}
+
+Unary* ControllerService::RemoveCrontab(Context* context, const v1::RemoveCrontabRequest* request, v1::Done* reply) {
+  return unary(context, "RemoveCrontab", request, reply, &ControllerCalls::remove_crontab);
+}
+
+Unary* ControllerService::CronJobs(Context* context, const v1::CronJobsRequest* request, v1::CronJobsReply* reply) {
+  return unary(context, "CronJobs", request, reply, &ControllerCalls::cron_jobs);
+}
+
+Unary* ControllerService::SetTrigger(Context* context, const v1::SetTriggerRequest* request, v1::Done* reply) {
+  return unary(context, "SetTrigger", request, reply, &ControllerCalls::set_trigger);
+}
+
+Unary* ControllerService::ClearTriggers(Context* context, const v1::ClearTriggersRequest* request, v1::Done* reply) {
+  return unary(context, "ClearTriggers", request, reply, &ControllerCalls::clear_triggers);
+}
+
+Unary* ControllerService::GetTriggers(Context* context, const v1::GetTriggersRequest* request,
+                                      v1::GetTriggersReply* reply) {
+  return unary(context, "GetTriggers", request, reply, &ControllerCalls::get_triggers);
+}
+
 Unary* ControllerService::ListControllers(Context* context, const v1::ListControllersRequest* request,
                                           v1::ListControllersReply* reply) {
   return unary(context, "ListControllers", request, reply, &ControllerCalls::list_controllers);

@@ -45,6 +45,13 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* SetDebug(Context*, const v1::SetDebugRequest*, v1::Done*) override;
   Unary* ResetUsage(Context*, const v1::ResetUsageRequest*, v1::Done*) override;
   Unary* TopJobs(Context*, const v1::TopJobsRequest*, v1::Done*) override;
+  Unary* SetCrontab(Context*, const v1::SetCrontabRequest*, v1::SetCrontabReply*) override;
+  Unary* GetCrontab(Context*, const v1::GetCrontabRequest*, v1::GetCrontabReply*) override;
+  Unary* RemoveCrontab(Context*, const v1::RemoveCrontabRequest*, v1::Done*) override;
+  Unary* CronJobs(Context*, const v1::CronJobsRequest*, v1::CronJobsReply*) override;
+  Unary* SetTrigger(Context*, const v1::SetTriggerRequest*, v1::Done*) override;
+  Unary* ClearTriggers(Context*, const v1::ClearTriggersRequest*, v1::Done*) override;
+  Unary* GetTriggers(Context*, const v1::GetTriggersRequest*, v1::GetTriggersReply*) override;
   Unary* ListControllers(Context*, const v1::ListControllersRequest*, v1::ListControllersReply*) override;
   Unary* AddController(Context*, const v1::AddControllerRequest*, v1::Done*) override;
   Unary* RemoveController(Context*, const v1::RemoveControllerRequest*, v1::Done*) override;

@@ -35,6 +35,7 @@ class TestPrograms final : public io::ControllerHooks {
   void run(Kind kind, std::vector<std::string> environment, std::function<void(Status)> done) override {
     running.push_back({kind, std::move(environment), std::move(done)});
   }
+  void run_as(Program, std::function<void(Status)>) override {}
   void finish(Status status = {}) {
     ASSERT_FALSE(running.empty());
     auto done = std::move(running.front().done);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's door to programs of the site that run on its own host, before and after each job (PrologSlurmctld,
-// EpilogSlurmctld). Real: os/controller_hooks.h. Without one there are no such programs.
+// The controller's door to programs that run on its own host: of the site, before and after each job (PrologSlurmctld,
+// EpilogSlurmctld), and of users, when something happens (strigger). Real: os/controller_hooks.h. Without one there are
+// no such programs.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace spur::io {
 
@@ -19,6 +22,15 @@ class ControllerHooks {
   virtual bool has(Kind kind) const = 0;
   // `done` is called on the controller's thread, never before this returns.
   virtual void run(Kind kind, std::vector<std::string> environment, std::function<void(Status)> done) = 0;
+
+  struct Program {
+    Uid user;
+    Gid group;
+    std::vector<std::string> words;  // the path first
+    Duration timeout;
+  };
+  // As that user, with nothing of the daemon's own. `done` as above.
+  virtual void run_as(Program program, std::function<void(Status)> done) = 0;
 };
 
 }  // namespace spur::io

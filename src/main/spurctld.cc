@@ -212,7 +212,6 @@ class Spurctld {
 
   Status open_programs() {
     const auto& hooks = loaded_.daemon.hooks;
-    if (hooks.prolog_slurmctld.empty() && hooks.epilog_slurmctld.empty()) return {};
     std::vector<std::string> environment;
     if (!loaded_.path.empty())
       environment.push_back((loaded_.dialect == config::Dialect::Slurm ? "SLURM_CONF=" : "SPUR_CONF=") +

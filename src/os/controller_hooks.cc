@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/controller_hooks.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -56,6 +58,37 @@ void ThreadedHooks::run(Kind kind, std::vector<std::string> environment, std::fu
                  [this, done = std::move(done)](Status status) mutable {
                    options_.post([done = std::move(done), status = std::move(status)] { done(status); });
                  });
+  });
+}
+
+// Through setpriv: this process has threads and must stay who it is.
+void ThreadedHooks::run_as(Program program, std::function<void(Status)> done) {
+  loop_->post([this, program = std::move(program), done = std::move(done)]() mutable {
+    const auto answer = [this, done = std::move(done)](Status status) {
+      options_.post([done, status = std::move(status)] { done(status); });
+    };
+    const auto user = look_up_user(program.user, program.group);
+    if (!user) return answer(std::unexpected(user.error()));
+    std::vector<std::string> environment = options_.environment;
+    environment.push_back("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    environment.push_back("USER=" + user->name);
+    environment.push_back("LOGNAME=" + user->name);
+    HookRequest request{.name = "trigger's program",
+                        .programs = {program.words.front()},
+                        .environment = std::move(environment),
+                        .timeout = program.timeout,
+                        .cgroup = {},
+                        .arguments = {program.words.begin() + 1, program.words.end()}};
+    if (::geteuid() == 0 && program.user != kRootUid) {
+      request.programs = {"/usr/bin/setpriv"};
+      request.arguments = {"--reuid", std::to_string(program.user.value), "--regid",
+                           std::to_string(program.group.value), "--init-groups", "--inh-caps=-all", "--"};
+      request.arguments.insert(request.arguments.end(), program.words.begin(), program.words.end());
+    } else if (Uid(::geteuid()) != program.user) {
+      return answer(fail(ErrorCode::PermissionDenied,
+                         "the controller does not run as root: it runs programs of its own user only"));
+    }
+    runner_->run(std::move(request), answer);
   });
 }
 

@@ -89,7 +89,8 @@ Status HookRunner::start(std::uint64_t id, Job& job, const std::string& program)
   if (contained && ::pipe2(gate, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe", errno);
   const UniqueFd behind(gate[0]), before(gate[1]);
   std::vector<std::string> arguments{program};
-  if (contained) arguments = {"/bin/sh", "-c", "read go && exec \"$0\" </dev/null", program};
+  if (contained) arguments = {"/bin/sh", "-c", "read go && exec \"$0\" \"$@\" </dev/null", program};
+  arguments.insert(arguments.end(), job.request.arguments.begin(), job.request.arguments.end());
   auto spawned = spawn({.path = arguments.front(),
                         .arguments = arguments,
                         .environment = job.request.environment,

@@ -22,6 +22,7 @@ struct HookRequest {
   std::vector<std::string> environment;  // NAME=VALUE, all of it
   Duration timeout{0};                   // of each; 0: none
   std::string cgroup;                    // that it is put into; empty: none
+  std::vector<std::string> arguments{};  // of each
 };
 
 class HookRunner {

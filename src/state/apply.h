@@ -59,6 +59,13 @@ struct Applier {
   Outcome reset_qos_usage(const std::string& name);
   Outcome apply(const StepsEnded& command);
   Outcome apply(const OutboxAcked& command);
+  Outcome apply(const SetCrontab& command);
+  Outcome apply(const RemoveCrontab& command);
+  Outcome apply(const ScheduleCron& command);
+  Outcome apply(const SetTrigger& command);
+  Outcome apply(const ClearTriggers& command);
+  Outcome apply(const TriggerSeen& command);
+  Outcome apply(const TriggersRan& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -201,6 +208,15 @@ struct Applier {
   void refit_reservations(const std::vector<std::optional<NodeIndex>>* moved, std::vector<std::string>& notes);
   // A job that had asked for reservations is over: they may have become idle.
   void note_idle_reservations(const model::Job& job);
+
+  // ---- tables of scrontab (crontabs.cc)
+  model::CronEntry* cron_entry_of(const model::Job& job);  // null: none
+  // The job is over for good: its lines are disabled.
+  void disable_cron(const model::Job& job);
+  // The job of an entry is over: it waits for its next time.
+  void wait_for_next_time(JobId id);
+  void drop_cron_jobs(const model::Crontab& crontab);
+  Status check_cron_jobs(const SetCrontab& command) const;
 
   // ---- accounts (accounts.cc)
   void recount_all(const model::TresTable& columns);

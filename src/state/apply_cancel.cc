@@ -51,6 +51,7 @@ void mark_cancelled(Job& job, const CancelJob& command, Time now) {
 }  // namespace
 
 void Applier::cancel_record(Job job, const CancelJob& command) {
+  if (command.by_user || is_waiting(job)) disable_cron(job);
   if (is_waiting(job)) {
     mark_cancelled(job, command, now);
     const JobId id = job.id;

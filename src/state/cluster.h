@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -40,6 +41,8 @@ class Cluster {
   std::vector<Outcome> apply(std::uint64_t index, const Batch& batch, std::vector<Effect>* effects,
                              std::vector<OutboxRecord>* records = nullptr);
   const Outbox& outbox() const { return outbox_; }
+  const std::map<Uid, model::Crontab>& crontabs() const { return crontabs_; }
+  const std::map<std::uint32_t, model::Trigger>& triggers() const { return triggers_; }  // by id
 
   // The current picture, sharing structure with this Cluster. O(1).
   const model::View& view() const { return view_; }
@@ -83,6 +86,9 @@ class Cluster {
     std::vector<model::PastUsage> usages;
     Time decayed;  // when usage faded last
     Outbox outbox;
+    std::vector<model::Crontab> crontabs;  // ascending by user
+    std::vector<model::Trigger> triggers;  // ascending by id
+    std::uint32_t next_trigger = 1;
   };
   Image image() const;
   // An image that does not fit together is refused as Corrupt.
@@ -98,6 +104,9 @@ class Cluster {
   model::View view_;
   TokenTable tokens_;
   Outbox outbox_;
+  std::map<Uid, model::Crontab> crontabs_;
+  std::map<std::uint32_t, model::Trigger> triggers_;
+  std::uint32_t next_trigger_ = 1;
   // The rest is derived from the view: look-ups that make commands cheap, and what is kept once.
   JobIndex index_;
   Interner interner_;

@@ -15,6 +15,7 @@
 #include "model/account_book.h"
 #include "model/allocation.h"
 #include "model/cluster_config.h"
+#include "model/crontab.h"
 #include "model/fair_share.h"
 #include "model/job.h"
 #include "model/job_spec.h"
@@ -22,6 +23,7 @@
 #include "model/qos.h"
 #include "model/reservation.h"
 #include "model/step_end.h"
+#include "model/trigger.h"
 
 namespace spur::state {
 
@@ -227,12 +229,50 @@ struct OutboxAcked {
   std::uint64_t number = 0;
 };
 
+// scrontab: the whole table of a user, with a job per entry. Jobs of his former table go, or, where they run, end for good.
+struct SetCrontab {
+  model::Crontab crontab;  // entries without jobs
+  std::vector<std::shared_ptr<const model::JobSpec>> specs;  // beside the entries; `begin` is the first time
+};
+struct RemoveCrontab {
+  Uid user;
+};
+// A job of scrontab has ended a run: this is its next time. The leader knows the calendar.
+struct ScheduleCron {
+  JobId job;
+  Time begin;
+};
+
+// strigger. The whole record; its id is given here.
+struct SetTrigger {
+  model::Trigger trigger;
+};
+// All that fit everything that is said; those of others only by an administrator.
+struct ClearTriggers {
+  std::uint32_t id = 0;  // 0: any
+  JobId job;
+  std::optional<Uid> user;
+  Uid by;
+  bool by_admin = false;
+};
+// What a trigger waits for has happened; its program is to run at `due`.
+struct TriggerSeen {
+  std::uint32_t id = 0;
+  Time due;
+  std::string argument;
+};
+// Their programs are about to run.
+struct TriggersRan {
+  std::vector<std::uint32_t> ids;
+};
+
 using Command =
     std::variant<SetConfig, SubmitJob, StartJob, SetReasons, CancelJob, NodeJobDone, HoldJob, ReleaseJob, RequeueJob,
                  SuspendJob, ResumeJob, UpdateJob, MarkKillSent, RegisterNode, NodeLost, NodeResponding, UpdateNode,
                  PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation, ReservationsDue, SetQos,
                  SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage, StepsEnded,
-                 OutboxAcked>;
+                 OutboxAcked, SetCrontab, RemoveCrontab, ScheduleCron, SetTrigger, ClearTriggers, TriggerSeen,
+                 TriggersRan>;
 
 // The unit of the journal: one stamp, some commands, applied in order. What stands behind the commands is for those
 // who look back (ctld/history.h); apply does not see it.

@@ -45,6 +45,9 @@ Cluster::Image Cluster::image() const {
   image.usages = usages(view_);
   image.decayed = view_.decayed;
   image.outbox = outbox_;
+  for (const auto& [user, crontab] : crontabs_) image.crontabs.push_back(crontab);
+  for (const auto& [id, trigger] : triggers_) image.triggers.push_back(trigger);
+  image.next_trigger = next_trigger_;
   return image;
 }
 
@@ -117,6 +120,9 @@ Result<std::unique_ptr<Cluster>> Cluster::from_image(Image image) {
   model::View& view = cluster->view_;
   view.version = image.index;
   cluster->outbox_ = image.outbox;
+  for (model::Crontab& crontab : image.crontabs) cluster->crontabs_[crontab.user] = std::move(crontab);
+  for (model::Trigger& trigger : image.triggers) cluster->triggers_[trigger.id] = std::move(trigger);
+  cluster->next_trigger_ = image.next_trigger;
   view.as_of = image.as_of;
   view.next_job_id = image.next_job_id;
   view.config = std::make_shared<const model::ClusterConfig>(image.config);

@@ -297,6 +297,14 @@ Status Cluster::check_invariants() const {
       !in_order(*view_.shares, model::before))
     return broken("the lists of QOS and shares are not in order");
   SPUR_TRY(check_tallies(view_));
+  for (const auto& [user, table] : crontabs_)
+    for (const model::CronEntry& entry : table.entries) {
+      const Job* job = model::find_job(view_, entry.job);
+      if (!job || !(job->flags & model::kCronJob) || is_over(*job) || job->spec->uid != user || table.user != user)
+        return broken("an entry of the table of user {} has no job", user.value);
+    }
+  for (const auto& [id, trigger] : triggers_)
+    if (trigger.id != id || trigger.program.empty()) return broken("trigger {} is none", id);
   JobIndex fresh;
   if (index_.watches_names()) fresh.watch_names({});
   view_.jobs.for_each([&](std::uint32_t, const JobPtr& job) { fresh.replace(nullptr, job.get()); });

@@ -136,8 +136,10 @@ void Applier::close(Job job) {
     back_to_queue(job);
     put(std::move(job));
   } else {
+    const bool comes_back = cron_entry_of(job) != nullptr;
     put(std::move(job));
     ended(*model::find_job(view, id));
+    if (comes_back) wait_for_next_time(id);
   }
   if (component) end_with(*component);
 }

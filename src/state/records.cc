@@ -48,6 +48,8 @@ void Applier::put(Job job, bool quiet) {
 void Applier::forget(const Job& job) {
   const JobId id = job.id;
   if (model::ages(job)) others_may_age = true;
+  disable_cron(job);
+  std::erase_if(cluster.triggers_, [&](const auto& row) { return row.second.job == job.id && !is_set(row.second.due); });
   index().replace(&job, nullptr);
   model::recount(view, &job, nullptr, now);
   if (!job.submit_token.empty()) cluster.tokens_.retire(job, view.next_job_id);

@@ -158,6 +158,12 @@ class Hasher {
   void add(const model::AccountingConfig& c) {
     all(c.associations, c.limits, c.qos, c.wckeys, c.safe, c.tres, c.track_wckeys, c.no_jobs, c.no_steps);
   }
+  void add(const model::CronEntry& e) { all(e.schedule, e.first_line, e.last_line, e.job); }
+  void add(const model::Crontab& c) { all(c.user, c.text, c.entries); }
+  void add(const model::Trigger& t) {
+    all(t.id, t.user, t.group, t.source, t.events, t.job, t.nodes, t.offset, t.permanent, t.program, t.set_at, t.due,
+        t.argument);
+  }
   void add(const model::FairShare& s) { all(s.account, s.user, s.partition, s.factor, s.priority); }
 
   void add(const model::JobPtr& pointer) {
@@ -238,7 +244,8 @@ std::uint64_t Cluster::state_hash() const {
   Hasher hasher;
   hasher.all(image.index, image.as_of, image.next_job_id, image.config, image.nodes, image.jobs, image.tokens,
              image.reservations, image.qos, image.shares, image.accounts_revision, image.associations, image.users,
-             image.usages, image.decayed, image.outbox.born, image.outbox.next, image.outbox.acked);
+             image.usages, image.decayed, image.outbox.born, image.outbox.next, image.outbox.acked,
+             image.crontabs, image.triggers, image.next_trigger);
   return hasher.value();
 }
 

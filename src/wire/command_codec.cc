@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "spur/v1/journal.pb.h"
 #include "wire/config_codec.h"
+#include "wire/crontab_codec.h"
 #include "wire/envelope.h"
 #include "wire/fields.h"
 #include "wire/id_codec.h"
@@ -16,6 +17,7 @@
 #include "wire/node_codec.h"
 #include "wire/reservation_codec.h"
 #include "wire/spec_codec.h"
+#include "wire/trigger_codec.h"
 
 namespace spur::wire {
 
@@ -36,7 +38,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 6;
+constexpr std::uint32_t kFormat = 7;
 constexpr std::string_view kKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -159,6 +161,28 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
   return from_proto(p, m);
 }
 
+void put(const state::SetCrontab& m, v1::Command* c, Texts texts) {
+  auto* p = c->mutable_set_crontab();
+  to_proto(m.crontab, p->mutable_crontab());
+  for (const auto& spec : m.specs) to_proto(*spec, p->add_specs(), texts.writer);
+}
+Status take(const v1::SetCrontab& p, state::SetCrontab* m, Texts texts) {
+  SPUR_TRY(from_proto(p.crontab(), &m->crontab));
+  for (const auto& spec : p.specs()) SPUR_TRY(take_spec(spec, texts, &m->specs.emplace_back()));
+  return {};
+}
+
+void put(const state::ClearTriggers& m, v1::Command* c, Texts) {
+  auto* p = c->mutable_clear_triggers();
+  SPUR_TO(PLAIN, id) SPUR_TO(ID, job) SPUR_TO(ID, by) SPUR_TO(PLAIN, by_admin)
+  if (m.user) p->set_user(m.user->value);
+}
+Status take(const v1::ClearTriggers& p, state::ClearTriggers* m, Texts) {
+  SPUR_FROM(PLAIN, id) SPUR_FROM(ID, job) SPUR_FROM(ID, by) SPUR_FROM(PLAIN, by_admin)
+  if (p.has_user()) m->user = Uid(p.user());
+  return {};
+}
+
 // The others are plain lists of fields.
 #define SPUR_PLAIN_COMMAND(Name, slot, FIELDS)                                              \
   void put([[maybe_unused]] const state::Name& m, v1::Command* c, Texts) {                  \
@@ -199,6 +223,11 @@ Status take(const v1::NodeUpdate& p, state::UpdateNode* m, Texts) {
 
 #define SPUR_STEPS_ENDED_FIELDS(F) F(ID, job) F(ID, epoch) F(MSGS, steps)
 #define SPUR_OUTBOX_ACKED_FIELDS(F) F(PLAIN, number)
+#define SPUR_REMOVE_CRONTAB_FIELDS(F) F(ID, user)
+#define SPUR_SCHEDULE_CRON_FIELDS(F) F(ID, job) F(TIME, begin)
+#define SPUR_SET_TRIGGER_FIELDS(F) F(MSG, trigger)
+#define SPUR_TRIGGER_SEEN_FIELDS(F) F(PLAIN, id) F(TIME, due) F(PLAIN, argument)
+#define SPUR_TRIGGERS_RAN_FIELDS(F) F(NUMBERS, ids)
 
 SPUR_PLAIN_COMMAND(NodeJobDone, node_job_done, SPUR_NODE_JOB_DONE_FIELDS)
 SPUR_PLAIN_COMMAND(HoldJob, hold_job, SPUR_HOLD_FIELDS)
@@ -223,6 +252,11 @@ SPUR_PLAIN_COMMAND(ResetUsage, reset_usage, SPUR_RESET_USAGE_FIELDS)
 SPUR_PLAIN_COMMAND(PreemptionDue, preemption_due, SPUR_MARK_KILL_FIELDS)
 SPUR_PLAIN_COMMAND(StepsEnded, steps_ended, SPUR_STEPS_ENDED_FIELDS)
 SPUR_PLAIN_COMMAND(OutboxAcked, outbox_acked, SPUR_OUTBOX_ACKED_FIELDS)
+SPUR_PLAIN_COMMAND(RemoveCrontab, remove_crontab, SPUR_REMOVE_CRONTAB_FIELDS)
+SPUR_PLAIN_COMMAND(ScheduleCron, schedule_cron, SPUR_SCHEDULE_CRON_FIELDS)
+SPUR_PLAIN_COMMAND(SetTrigger, set_trigger, SPUR_SET_TRIGGER_FIELDS)
+SPUR_PLAIN_COMMAND(TriggerSeen, trigger_seen, SPUR_TRIGGER_SEEN_FIELDS)
+SPUR_PLAIN_COMMAND(TriggersRan, triggers_ran, SPUR_TRIGGERS_RAN_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
@@ -260,6 +294,13 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kPreemptionDue, preemption_due, PreemptionDue)
     SPUR_CASE(kStepsEnded, steps_ended, StepsEnded)
     SPUR_CASE(kOutboxAcked, outbox_acked, OutboxAcked)
+    SPUR_CASE(kSetCrontab, set_crontab, SetCrontab)
+    SPUR_CASE(kRemoveCrontab, remove_crontab, RemoveCrontab)
+    SPUR_CASE(kScheduleCron, schedule_cron, ScheduleCron)
+    SPUR_CASE(kSetTrigger, set_trigger, SetTrigger)
+    SPUR_CASE(kClearTriggers, clear_triggers, ClearTriggers)
+    SPUR_CASE(kTriggerSeen, trigger_seen, TriggerSeen)
+    SPUR_CASE(kTriggersRan, triggers_ran, TriggersRan)
     case v1::Command::KIND_NOT_SET:
       break;
   }

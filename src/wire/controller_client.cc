@@ -10,6 +10,7 @@
 #include "spur/v1/controller.pb.h"
 #include "wire/accounts_codec.h"
 #include "wire/config_codec.h"
+#include "wire/crontab_codec.h"
 #include "wire/controller_channel.h"
 #include "wire/error_map.h"
 #include "wire/fields.h"
@@ -19,6 +20,7 @@
 #include "wire/node_codec.h"
 #include "wire/reservation_codec.h"
 #include "wire/spec_codec.h"
+#include "wire/trigger_codec.h"
 
 namespace spur::wire {
 
@@ -235,12 +237,14 @@ Status ControllerClient::remove_controller(const std::string& name) {
   return channel_->order("RemoveController", request);
 }
 
-Status ControllerClient::cancel(const state::JobTarget& target, int signal, bool batch_only, bool full) {
+Status ControllerClient::cancel(const state::JobTarget& target, int signal, bool batch_only, bool full,
+                                bool cron) {
   v1::CancelJobRequest request;
   to_proto(target, request.mutable_target());
   request.set_signal(signal);
   request.set_batch_only(batch_only);
   request.set_full(full);
+  request.set_cron(cron);
   return channel_->order("CancelJob", request);
 }
 
@@ -427,6 +431,65 @@ Status ControllerClient::top_jobs(const std::vector<JobId>& jobs) {
   v1::TopJobsRequest request;
   for (const JobId job : jobs) request.add_jobs(job.value);
   return channel_->order("TopJobs", request);
+}
+
+Result<CrontabOutcome> ControllerClient::set_crontab(const model::Crontab& crontab,
+                                                     const std::vector<model::JobSpec>& specs) {
+  v1::SetCrontabRequest request;
+  to_proto(crontab, request.mutable_crontab());
+  for (const model::JobSpec& spec : specs) to_proto(spec, request.add_specs());
+  v1::SetCrontabReply reply;
+  SPUR_TRY(channel_->ask("SetCrontab", request, &reply));
+  CrontabOutcome outcome{{}, reply.error(), reply.first_line(), reply.last_line()};
+  for (const auto job : reply.jobs()) outcome.jobs.emplace_back(job);
+  return outcome;
+}
+
+Result<std::optional<model::Crontab>> ControllerClient::crontab(Uid user) {
+  v1::GetCrontabRequest request;
+  request.set_user(user.value);
+  v1::GetCrontabReply reply;
+  SPUR_TRY(channel_->ask("GetCrontab", request, &reply));
+  if (!reply.has_crontab()) return std::nullopt;
+  model::Crontab crontab;
+  SPUR_TRY(from_proto(reply.crontab(), &crontab));
+  return crontab;
+}
+
+Status ControllerClient::remove_crontab(Uid user) {
+  v1::RemoveCrontabRequest request;
+  request.set_user(user.value);
+  return channel_->order("RemoveCrontab", request);
+}
+
+Result<std::vector<model::CronEntry>> ControllerClient::cron_jobs() {
+  v1::CronJobsReply reply;
+  SPUR_TRY(channel_->ask("CronJobs", v1::CronJobsRequest{}, &reply));
+  std::vector<model::CronEntry> entries;
+  for (const auto& entry : reply.entries()) SPUR_TRY(from_proto(entry, &entries.emplace_back()));
+  return entries;
+}
+
+Status ControllerClient::set_trigger(const model::Trigger& trigger) {
+  v1::SetTriggerRequest request;
+  to_proto(trigger, request.mutable_trigger());
+  return channel_->order("SetTrigger", request);
+}
+
+Status ControllerClient::clear_triggers(const TriggerFilter& which) {
+  v1::ClearTriggersRequest request;
+  request.set_id(which.id);
+  request.set_job(which.job.value);
+  if (which.user) request.set_user(which.user->value);
+  return channel_->order("ClearTriggers", request);
+}
+
+Result<std::vector<model::Trigger>> ControllerClient::triggers() {
+  v1::GetTriggersReply reply;
+  SPUR_TRY(channel_->ask("GetTriggers", v1::GetTriggersRequest{}, &reply));
+  std::vector<model::Trigger> triggers;
+  for (const auto& trigger : reply.triggers()) SPUR_TRY(from_proto(trigger, &triggers.emplace_back()));
+  return triggers;
 }
 
 Status ControllerClient::complete_allocation(JobId job, model::ExitStatus exit) {

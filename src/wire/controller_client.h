@@ -199,6 +199,18 @@ struct JobEventTable {
   Time since;         // from when on there is history
 };
 
+// What became of a table of scrontab: its jobs, or why it was refused and which lines are to blame.
+struct CrontabOutcome {
+  std::vector<JobId> jobs;  // beside its entries
+  std::string error;        // empty: it is in force
+  std::uint32_t first_line = 0, last_line = 0;
+};
+struct TriggerFilter {  // all that is said has to fit
+  std::uint32_t id = 0;
+  JobId job;
+  std::optional<Uid> user;
+};
+
 enum class PartitionEdit : std::uint8_t { Create, Update, Remove };
 
 class ControllerClient {
@@ -228,7 +240,8 @@ class ControllerClient {
   Status remove_controller(const std::string& name);
 
   // signal 0: cancel (TERM, wait, KILL).
-  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full);
+  // `cron`: also jobs of scrontab, where that has to be said.
+  Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full, bool cron = false);
   Status hold(const state::JobTarget& target, model::Hold hold);
   Status release(const state::JobTarget& target);
   Status requeue(const state::JobTarget& target, model::AfterCompleting how);
@@ -255,6 +268,14 @@ class ControllerClient {
   Status set_debug(const std::string& level);
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos);
   Status top_jobs(const std::vector<JobId>& jobs);
+  // `specs` beside the entries.
+  Result<CrontabOutcome> set_crontab(const model::Crontab& crontab, const std::vector<model::JobSpec>& specs);
+  Result<std::optional<model::Crontab>> crontab(Uid user);
+  Status remove_crontab(Uid user);
+  Result<std::vector<model::CronEntry>> cron_jobs();  // of all users, ascending by job
+  Status set_trigger(const model::Trigger& trigger);
+  Status clear_triggers(const TriggerFilter& which);
+  Result<std::vector<model::Trigger>> triggers();
   // Blocks (past `timeout`, reconnecting) until the job has started or is final.
   Result<model::JobPtr> wait_job(JobId job, bool until_final);
   Status complete_allocation(JobId job, model::ExitStatus exit);

@@ -19,6 +19,9 @@ constexpr auto last_of(model::JobState) {
 constexpr auto last_of(model::Reason) {
   return model::Reason::LastTresLimit;
 }
+constexpr auto last_of(model::TriggerSource) {
+  return model::TriggerSource::Other;
+}
 constexpr auto last_of(model::AdminLevel) {
   return model::AdminLevel::Administrator;
 }

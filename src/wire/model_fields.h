@@ -213,9 +213,21 @@ SPUR_STRUCT(state::PreemptJobs::Victim, job, epoch, how, grace)
 SPUR_STRUCT(state::PreemptJobs, beneficiary, allocation, victims)
 SPUR_STRUCT(state::PreemptionDue, job, epoch)
 SPUR_STRUCT(state::Batch, at, commands, by, shown_before)
+SPUR_STRUCT(model::CronEntry, schedule, first_line, last_line, job)
+SPUR_STRUCT(model::Crontab, user, text, entries)
+SPUR_STRUCT(state::SetCrontab, crontab, specs)
+SPUR_STRUCT(state::RemoveCrontab, user)
+SPUR_STRUCT(state::ScheduleCron, job, begin)
+SPUR_STRUCT(model::Trigger, id, user, group, source, events, job, nodes, offset, permanent, program, set_at, due,
+            argument)
+SPUR_STRUCT(state::SetTrigger, trigger)
+SPUR_STRUCT(state::ClearTriggers, id, job, user, by, by_admin)
+SPUR_STRUCT(state::TriggerSeen, id, due, argument)
+SPUR_STRUCT(state::TriggersRan, ids)
 SPUR_STRUCT(state::Outbox, born, next, acked)
 SPUR_STRUCT(state::Cluster::Image, index, as_of, next_job_id, config, nodes, jobs, tokens, reservations, qos, shares,
-            accounts_revision, associations, users, usages, decayed, outbox)
+            accounts_revision, associations, users, usages, decayed, outbox, crontabs, triggers,
+            next_trigger)
 
 using Random = std::mt19937_64;
 

@@ -13,16 +13,18 @@
 #include "wire/accounts_codec.h"
 #include "wire/command_codec.h"
 #include "wire/config_codec.h"
+#include "wire/crontab_codec.h"
 #include "wire/envelope.h"
 #include "wire/job_codec.h"
 #include "wire/node_codec.h"
 #include "wire/reservation_codec.h"
 #include "wire/spec_codec.h"
+#include "wire/trigger_codec.h"
 
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kFormat = 6;
+constexpr std::uint32_t kFormat = 7;
 constexpr std::string_view kKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early
@@ -65,7 +67,7 @@ struct Reader {
   SpecList specs;
   // Announced by the head.
   std::uint64_t nodes = 0, jobs = 0, tokens = 0, reservations = 0, qos = 0, shares = 0, associations = 0, users = 0,
-                usages = 0;
+                usages = 0, crontabs = 0, triggers = 0;
 
   Status take_head(const v1::SnapshotPart::Head& head) {
     image.index = head.index();
@@ -77,6 +79,8 @@ struct Reader {
                     head.outbox_acked()};
     reservations = head.reservations(), qos = head.qos(), shares = head.shares();
     associations = head.associations(), users = head.users(), usages = head.usages();
+    crontabs = head.crontabs(), triggers = head.triggers();
+    image.next_trigger = std::max(head.next_trigger(), 1u);
     image.accounts_revision = head.accounts_revision();
     image.decayed = from_micros(head.decayed_us());
     return from_proto(head.config(), &image.config);
@@ -105,12 +109,15 @@ struct Reader {
     for (const auto& proto : part->associations()) SPUR_TRY(from_proto(proto, &image.associations.emplace_back()));
     for (const auto& proto : part->users()) SPUR_TRY(from_proto(proto, &image.users.emplace_back()));
     for (const auto& proto : part->usages()) SPUR_TRY(from_proto(proto, &image.usages.emplace_back()));
+    for (const auto& proto : part->crontabs()) SPUR_TRY(from_proto(proto, &image.crontabs.emplace_back()));
+    for (const auto& proto : part->triggers()) SPUR_TRY(from_proto(proto, &image.triggers.emplace_back()));
     return {};
   }
   bool complete() const {
     return image.nodes.size() == nodes && image.jobs.size() == jobs && image.tokens.size() == tokens &&
            image.reservations.size() == reservations && image.qos.size() == qos && image.shares.size() == shares &&
-           image.associations.size() == associations && image.users.size() == users && image.usages.size() == usages;
+           image.associations.size() == associations && image.users.size() == users && image.usages.size() == usages &&
+           image.crontabs.size() == crontabs && image.triggers.size() == triggers;
   }
 };
 
@@ -135,6 +142,9 @@ std::string encode_image(const state::Cluster::Image& image) {
   head->set_associations(image.associations.size());
   head->set_users(image.users.size());
   head->set_usages(image.usages.size());
+  head->set_crontabs(image.crontabs.size());
+  head->set_triggers(image.triggers.size());
+  head->set_next_trigger(image.next_trigger);
   head->set_accounts_revision(image.accounts_revision);
   head->set_decayed_us(to_micros(image.decayed));
   head->set_outbox_born_us(to_micros(image.outbox.born));
@@ -169,6 +179,8 @@ std::string encode_image(const state::Cluster::Image& image) {
   add_all(image.associations, [&out] { return out.part().add_associations(); });
   add_all(image.users, [&out] { return out.part().add_users(); });
   add_all(image.usages, [&out] { return out.part().add_usages(); });
+  add_all(image.crontabs, [&out] { return out.part().add_crontabs(); });
+  add_all(image.triggers, [&out] { return out.part().add_triggers(); });
   out.flush();
   seal_in_place(kKind, kFormat, &bytes);
   return bytes;

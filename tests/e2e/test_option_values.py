@@ -14,8 +14,8 @@ from spur_cluster import BIN, SpurCluster, free_port
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src" / "cli"
 JOB_COMMANDS = {"sbatch": "kSbatch", "srun": "kSrun", "salloc": "kSalloc"}
-COMMANDS = ["sacct", "sacctmgr", "sattach", "sbcast", "scancel", "scontrol", "sdiag", "sgather", "sinfo", "sprio", "squeue",
-            "sreport", "sshare", "sstat"]
+COMMANDS = ["sacct", "sacctmgr", "sattach", "sbcast", "scancel", "scontrol", "sdiag", "scrontab", "sgather", "sinfo", "sprio", "squeue",
+            "sreport", "sshare", "sstat", "strigger"]
 MISSING = object()
 VALUES = {
     "missing": MISSING,

@@ -19,10 +19,6 @@ PriorityWeightFairshare=10000
 """
 
 
-def available():
-    return sides.available() and slurm_accounting.available()
-
-
 def add_accounting(side):
     side.database_port = free_port()
     side.ports["DATABASE_PORT"] = side.database_port

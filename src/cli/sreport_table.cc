@@ -143,7 +143,8 @@ Status Report::set_window() {
   if (take(wish.start, &from)) until = std::max(until, Time(std::chrono::floor<hours>(now)));
   (void)take(wish.end, &until);
   from = std::chrono::floor<hours>(from);
-  until = std::chrono::floor<hours>(until);
+  // As Slurm: nothing beyond now, and whole hours, the nearest ones.
+  until = std::chrono::floor<hours>(std::min(until, now) + minutes(30));
   if (until <= from) until = from + hours(1);
   return {};
 }

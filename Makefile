@@ -35,6 +35,7 @@ test: build
 	@tools/run-tests $(BUILD) $(JOBS)
 
 differential: build
+	@tools/install-packages differential
 	@tests/differential/run
 
 vmtest: build

@@ -10,36 +10,14 @@ import time
 
 from spur_cluster import free_port, wait_until
 
-PACKAGES = ["slurm-wlm", "slurmctld", "slurmd", "slurm-client", "munge", "libslurm-dev"]
-
-
-def installed(package):
-    r = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status}", package], capture_output=True, text=True)
-    return r.stdout == "installed"
+INSTALL = pathlib.Path(__file__).resolve().parents[1] / "tools/install-packages"
 
 
 def available():
-    """Installs Slurm if it is not there; False where that is not possible or not wanted."""
+    """Installs Slurm, with its accounting, if it is not there; False where that is not possible or not wanted."""
     if os.environ.get("BENCH_SLURM") == "0" or os.geteuid() != 0:
         return False
-    missing = [p for p in PACKAGES if not installed(p)]
-    if not missing:
-        return True
-    # No daemon may start by itself when its package is installed.
-    policy = pathlib.Path("/usr/sbin/policy-rc.d")
-    ours = not policy.exists()
-    if ours:
-        policy.write_text("#!/bin/sh\nexit 101\n")
-        policy.chmod(0o755)
-    try:
-        subprocess.run(["apt-get", "update", "-qq"], check=False, stdout=subprocess.DEVNULL)
-        r = subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + missing,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                           env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
-        return r.returncode == 0
-    finally:
-        if ours:
-            policy.unlink()
+    return subprocess.run([INSTALL, "differential"], stdout=subprocess.DEVNULL).returncode == 0
 
 
 # Nodes that no slurmd speaks for: they count as idle and are scheduled, and what starts there stays CONFIGURING, as nodes of a

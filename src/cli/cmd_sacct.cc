@@ -350,7 +350,7 @@ void print_cells(Context& context, const Sacct& options, const std::vector<Chose
                  const std::function<std::string(const ChosenSacctColumn&)>& cell) {
   std::string line;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::string value = cell(columns[i]);
+    std::string value = text::printable(cell(columns[i]));  // the delimiter may be any byte
     if (options.parsable || options.parsable2) {
       line += value;
       if (options.parsable || i + 1 < columns.size()) line += options.delimiter;
@@ -363,7 +363,7 @@ void print_cells(Context& context, const Sacct& options, const std::vector<Chose
     }
     line += columns[i].width < 0 ? fmt::format("{:<{}} ", value, width) : fmt::format("{:>{}} ", value, width);
   }
-  context.out.write(text::printable(line) + "\n");
+  context.out.write(line + "\n");
 }
 
 // A title that is too long is cut without a mark.
@@ -589,7 +589,13 @@ int cmd_sacct(Context& context) {
   if (options.long_form) format = kLong;
   const auto columns = choose_sacct_columns(format.empty() ? kDefault : std::string_view(format));
   if (!columns) {
-    context.error("Invalid field requested: \"{}\"", columns.error());
+    const bool of_old = text::equal_ignoring_case(columns.error(), "AllocGRES") ||
+                        text::equal_ignoring_case(columns.error(), "ReqGRES");
+    if (of_old)
+      context.plain("sacct: fatal: {0}GRES has been removed, please use {0}TRES",
+                    text::equal_ignoring_case(columns.error(), "ReqGRES") ? "Req" : "Alloc");
+    else
+      context.error("Invalid field requested: \"{}\"", columns.error());
     return 1;
   }
   return show(context, options, *columns);

@@ -152,7 +152,8 @@ Status Report::set_window() {
   if (take(wish.start, &from)) until = std::max(until, whole_hour(now));
   (void)take(wish.end, &until);
   from = whole_hour(from);
-  until = whole_hour(until);
+  // As Slurm: nothing beyond now, and whole hours, the nearest ones.
+  until = whole_hour(std::min(until, now) + minutes(30));
   if (until <= from) until = from + hours(1);
   return {};
 }

@@ -22,10 +22,6 @@ PriorityWeightFairshare=10000
 """
 
 
-def available():
-    return sides.available() and slurm_accounting.available()
-
-
 NOON = datetime.timedelta(minutes=5)  # from now: when the jobs of the reports have ended, on a machine that is not too busy
 
 

@@ -31,8 +31,9 @@ class Normaliser:
             text = re.sub(rf"\b{port}\b", name, text)
         for pattern, into in RULES:
             text = re.sub(pattern, into, text)
-        text = JOB.sub(lambda m: self.jobs.get(m[1], m[1]), text)
-        return re.sub(r"\d+ *", "9 ", text) if digits else text
+        if digits:  # also those of jobs: what looks like a job's number may be a number of seconds
+            return re.sub(r"\d+ *", "9 ", text)
+        return JOB.sub(lambda m: self.jobs.get(m[1], m[1]), text)
 
 
 @dataclasses.dataclass

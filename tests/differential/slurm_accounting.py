@@ -1,22 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's Slurm with accounting on: slurmdbd over a MariaDB of its own, in the cluster's directory, no system service."""
-import os
 import subprocess
 
-from slurm_cluster import SlurmCluster, installed
+from slurm_cluster import SlurmCluster
 from spur_cluster import free_port, wait_until
-
-PACKAGES = ["slurmdbd", "mariadb-server"]
-
-
-def available():
-    """Installs what is missing (nothing starts by itself: see policy-rc.d in slurm_cluster.py); False if that fails."""
-    missing = [p for p in PACKAGES if not installed(p)]
-    if not missing:
-        return True
-    r = subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + missing, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
-    return r.returncode == 0
 
 
 class Database:

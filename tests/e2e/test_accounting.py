@@ -73,7 +73,8 @@ class OnBoth:
     database = ""
 
     def setUp(self):
-        self.c = AccountingCluster(self.database).start()
+        # Whatever the test takes: its jobs are looked at in the end.
+        self.c = AccountingCluster(self.database, controller="terminal_job_retention_secs = 86400").start()
 
     def tearDown(self):
         self.c.stop()

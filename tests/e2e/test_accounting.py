@@ -73,7 +73,8 @@ class OnBoth:
     database = ""
 
     def setUp(self):
-        self.c = AccountingCluster(self.database).start()
+        # Whatever the test takes: its jobs are looked at in the end.
+        self.c = AccountingCluster(self.database, controller="terminal_job_retention_secs = 86400").start()
 
     def tearDown(self):
         self.c.stop()
@@ -206,6 +207,47 @@ class Sqlite(OnBoth, unittest.TestCase):
         self.assertEqual(count(), 1)
         files[0].write_text("garbage")
         self.assertEqual(self.c.run(BIN / "spurdbd", "-f", self.c.conf, "--load-archive", files[0], check=False).returncode, 1)
+
+    def test_archive_by_hand(self):
+        """sacctmgr archive dump and load, show and clear stats, while spurdbd runs."""
+        job = self.c.sbatch("--wrap", "true")
+        wait_until(lambda: len(self.c.sacct("-j", job, "-o", "state")) == 2, 60, "job and step are recorded")
+        wait_until(lambda: "COMPLETED" in self.c.sacct("-X", "-j", job, "-o", "state"), 30, "it has ended")
+        base = self.c.dir / "state/accounting.sqlite"
+        sql = lambda text: subprocess.run(["sqlite3", base, "PRAGMA busy_timeout=5000; " + text], check=True, capture_output=True).stdout
+        count = lambda: int(sql("SELECT count(*) FROM job").split()[-1])
+        sql("UPDATE job SET ended = 1000000")
+        archive = self.c.dir / "by-hand"
+        archive.mkdir(mode=0o700)
+        self.assertIn("nothing is to leave", self.c.run("sacctmgr", "-i", "archive", "dump", f"directory={archive}", check=False).stderr)
+        self.assertIn("SUCCESS", self.c.run("sacctmgr", "-i", "archive", "dump", f"directory={archive}", "jobs", "purgejobafter=1hour").stderr)
+        self.assertEqual(count(), 0)
+        files = list(archive.glob("*.archive"))
+        self.assertEqual(len(files), 1)
+        self.assertEqual(self.c.run("sacctmgr", "archive", "load", f"file={files[0]}").stdout, "SUCCESS\n")
+        self.assertEqual(count(), 1)
+        self.assertEqual(self.c.run("sacctmgr", "archive", "load", "file=/nosuch", check=False).returncode, 1)
+        self.assertIn("denied", self.c.run("sacctmgr", "-i", "archive", "dump", f"directory={archive}", "jobs", "purgejobafter=1hour",
+                                           check=False, user="daemon").stderr)
+        stats = self.c.out("sacctmgr", "show", "stats")
+        self.assertRegex(stats, r"\tArchive +\( +\d+\) count:[34] ")
+        self.c.run("sacctmgr", "clear", "stats")
+        self.assertNotIn("Archive", self.c.out("sacctmgr", "show", "stats"))
+
+    def test_raw_usage(self):
+        self.c.run("sacctmgr", "-i", "add", "account", "lab")
+        self.c.run("sacctmgr", "-i", "add", "user", "root", "account=lab")
+        usage = lambda account: int(self.c.out("sshare", "-nP", "-A", account, "-o", "rawusage").split()[0])
+        wait_until(lambda: self.c.out("sshare", "-nP", "-A", "lab", "-o", "rawusage").split(), 30, "the controller knows the account")
+        self.ended(self.c.sbatch("-A", "lab", "--wrap", "sleep 2"))
+        self.assertGreater(usage("lab"), 0)
+        refused = self.c.run("sacctmgr", "-i", "modify", "account", "lab", "set", "rawusage=5", check=False)
+        self.assertEqual((refused.returncode, refused.stderr), (1, "sacctmgr: error: Raw usage can only be set to 0 (zero)\n"))
+        self.assertNotEqual(self.c.run("sacctmgr", "-i", "modify", "account", "lab", "set", "rawusage=0", check=False, user="daemon").returncode, 0)
+        self.assertGreater(usage("lab"), 0)
+        self.assertEqual(self.c.out("sacctmgr", "-i", "modify", "account", "lab", "set", "rawusage=0"),
+                         "No cluster specified, resetting on local cluster test\n")
+        self.assertEqual((usage("lab"), usage("root")), (0, 0))
 
     def test_reports(self):
         job = self.c.sbatch("-A", "physics", "--wrap", "sleep 2")

@@ -19,7 +19,7 @@ namespace spur::main {
 namespace {
 
 constexpr Duration kNoMajority = seconds(3), kRetry = milliseconds(100), kComplainEvery = seconds(10),
-                   kLookEvery = seconds(2), kFetchFor = seconds(60);
+                   kLookEvery = seconds(2), kFetchFor = seconds(60), kRecoverFor = seconds(60);
 constexpr std::uint16_t kControllerPort = 6817;
 constexpr std::size_t kMaxSecretBytes = 64u << 10;
 
@@ -295,6 +295,7 @@ std::unique_ptr<io::Journal> ControllerGroup::make_journal(std::function<Result<
       os::EtcdJournal::Options{.membership = membership_,
                                .address = address_,
                                .failover = milliseconds(loaded_.daemon.etcd.failover_ms),
+                               .patience = kRecoverFor,
                                .fetch = [this, credential = std::move(credential)]() -> Result<os::StoredSnapshot> {
                                  SPUR_ASSIGN(const std::string shown, credential());
                                  return fetch(shown);

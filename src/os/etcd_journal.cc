@@ -49,10 +49,21 @@ void EtcdJournal::say(const std::string& line) const {
   if (options_.log) options_.log(line);
 }
 
+// It may be choosing its leader just now.
+Result<EtcdRange> EtcdJournal::first_entry() {
+  for (const Duration began = clock_.monotonic();;) {
+    auto first = client_->range(keys_.log(0), keys_.log_end(), 1, false);
+    if (first || clock_.monotonic() - began >= options_.patience) return first;
+    const ErrorCode code = first.error().code;
+    if (code != ErrorCode::Unreachable && code != ErrorCode::TimedOut && code != ErrorCode::Busy) return first;
+    options_.threads->sleep(options_.failover / 3);
+  }
+}
+
 Result<io::Journal::Recovery> EtcdJournal::recover() {
   SPUR_CHECK_MSG(!thread_, "recover() is called once");
   SPUR_ASSIGN(StoredSnapshot snapshot, options_.snapshots->load());
-  SPUR_ASSIGN(const EtcdRange first, client_->range(keys_.log(0), keys_.log_end(), 1, false));
+  SPUR_ASSIGN(const EtcdRange first, first_entry());
   auto begins = first.values.empty() ? std::optional<std::uint64_t>() : keys_.log_index(first.values.front().key);
   if (begins)
     if (const auto entry = decode_etcd_entry(first.values.front().value);

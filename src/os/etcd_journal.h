@@ -35,6 +35,7 @@ class EtcdJournal final : public io::Journal {
     EtcdMembership membership;
     std::string address = {};               // of this controller, for those who ask who leads
     Duration failover = milliseconds(300);  // silence after which another takes over
+    Duration patience{0};                   // for how long recover() asks an etcd that does not answer
     std::size_t piece_bytes = std::size_t{512} << 10;
     std::size_t held_snapshots = 4;  // how long an absent controller keeps the log from being cut
     // The state from another controller, where the log begins later than our own snapshot.
@@ -77,6 +78,7 @@ class EtcdJournal final : public io::Journal {
   };
   enum class Outcome : std::uint8_t { Durable, Full, Refused, Deposed };
 
+  Result<EtcdRange> first_entry();
   void run();
   void wait(std::unique_lock<std::mutex>& lock, Duration at_most);
   // ---- following

@@ -165,6 +165,22 @@ TEST(EtcdJournal, WhoLooksIsAnsweredAfterALongSilenceAndNotWithoutEtcd) {
   EXPECT_TRUE(catch_up(b));
 }
 
+TEST(EtcdJournal, WaitsAtItsStartForAnEtcdThatDoesNotAnswerYet) {
+  const EtcdTestServer server;
+  EtcdJournal::Options options = patient();
+  Member hasty(server, "a", options);
+  options.patience = minutes(1);
+  Member a(server, "a", options);
+  server.signal(SIGSTOP);
+  EXPECT_FALSE(hasty.recover());
+  std::thread later([&] {
+    std::this_thread::sleep_for(milliseconds(700));  // longer than a call may take
+    server.signal(SIGCONT);
+  });
+  EXPECT_TRUE(a.recover());
+  later.join();
+}
+
 TEST(EtcdJournal, AFollowerGetsWhatTheLeaderAppends) {
   const EtcdTestServer server;
   Member a(server, "a", patient()), b(server, "b", patient());

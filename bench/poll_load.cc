@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // spur-poll-load: many who ask for jobs about once a second each, as loops of squeue do: every question is a new
-// connection to the controller's local socket, the same request that squeue sends, and the answer read to its end.
-// What a process of squeue costs besides (its start, its tables) is the client's business and left out: a thousand of
+// connection to the controller's local socket, the request that squeue sends, but for all fields of the jobs, and the
+// answer read to its end. What a process of squeue costs besides (its start, its tables) is the client's business and left out: a thousand of
 // them a second would be all that one machine can do, without a controller.
 //   spur-poll-load --pollers N [--period MS] [--seconds S] [--users FIRST:COUNT | --job ID | --all]
 // Poller k asks for the jobs of user FIRST + k mod COUNT; for one job; or for the whole queue. Prints, at the end,

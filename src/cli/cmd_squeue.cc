@@ -16,6 +16,7 @@
 #include "cli/look_back.h"
 #include "cli/options.h"
 #include "cli/squeue_columns.h"
+#include "cli/squeue_report.h"
 #include "cli/squeue_sort.h"
 #include "cli/squeue_steps.h"
 #include "cli/squeue_watch.h"
@@ -304,29 +305,6 @@ void add_by_partition(JobLine line, const Squeue& options, std::vector<JobLine>&
   }
 }
 
-// By the id of the array.
-std::map<std::uint32_t, ArrayProgress> progress_of(const wire::JobTable& table) {
-  std::map<std::uint32_t, ArrayProgress> arrays;
-  for (const model::JobPtr& job : table.jobs) {
-    if (!job->array_job || !job->spec->array) continue;
-    ArrayProgress& array = arrays[job->array_job.value];
-    array.total = job->spec->array->tasks.size();
-    if (job->is_array_rest()) array.waiting += job->array_pending->size();
-    else if (job->state == model::JobState::Pending) ++array.waiting;
-    else if (!model::is_final(job->state)) ++array.running;
-  }
-  return arrays;
-}
-
-// Each array's progress stands on the first of its lines.
-void show_progress(std::vector<JobLine>& lines, const std::map<std::uint32_t, ArrayProgress>& arrays) {
-  std::set<std::uint32_t> shown;
-  for (JobLine& line : lines) {
-    const auto array = arrays.find(line.job->array_job.value);
-    if (array != arrays.end() && shown.insert(array->first).second) line.progress = &array->second;
-  }
-}
-
 std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options, std::size_t longest_array) {
   std::vector<JobLine> lines;
   lines.reserve(table.jobs.size());
@@ -357,43 +335,6 @@ std::vector<JobLine> lines_of(const wire::JobTable& table, const Squeue& options
     }
   }
   return lines;
-}
-
-std::string header_text(const text::Format& format) {
-  std::string line;
-  for (const text::FormatPiece& piece : format.pieces) {
-    const std::size_t start = line.size();
-    Cut cut = Cut::Both;
-    if (piece.column != text::FormatPiece::kText) {
-      line.append(job_columns()[piece.column].title);
-      cut = job_columns()[piece.column].cut;
-    }
-    text::finish_cell(line, start, piece, cut == Cut::Both || cut == Cut::Title);
-  }
-  return line;
-}
-
-Color color_of(const model::Job& job) {
-  using enum model::JobState;
-  if (job.flags & model::kCompleting) return Color::Cyan;
-  if (job.state == Running) return Color::Green;
-  if (job.state == Pending) return job.priority == 0 ? Color::Dim : Color::Yellow;
-  if (job.state == Suspended) return Color::Blue;
-  return job.state == Completed ? Color::Plain : Color::Red;
-}
-
-void append_line(const text::Format& format, const JobLine& job, Style style, std::string& text) {
-  for (const text::FormatPiece& piece : format.pieces) {
-    const std::size_t start = text.size();
-    Cut cut = Cut::Both;
-    if (piece.column != text::FormatPiece::kText) {
-      text.append(job_columns()[piece.column].value(job));
-      cut = job_columns()[piece.column].cut;
-    }
-    text::finish_cell(text, start, piece, cut == Cut::Both || cut == Cut::Value);
-    if (style.colors && piece.column != text::FormatPiece::kText && job_columns()[piece.column].letter == 'T')
-      text.replace(start, std::string::npos, colored(std::string_view(text).substr(start), color_of(*job.job)));
-  }
 }
 
 void print_lines(Context& context, const text::Format& format, const std::vector<JobLine>& lines) {
@@ -430,20 +371,51 @@ std::string sort_keys(const Squeue& options) {
   return options.sort.value_or(options.start ? "S" : "P,t,-p");
 }
 
-int show_once(Context& context, Controller& controller, const Squeue& options, const text::Format& format) {
-  if (options.long_form || options.iterate) context.out.print("{}\n", date_line(context.now()));
+// What is looked at between the controller's answer and the last line: columns, order, and what is sorted out here.
+wire::JobFields fields_of(const Context& context, const Squeue& options, const text::Format& format) {
+  using J = wire::JobField;
+  using S = wire::SpecField;
+  wire::JobFields fields = kLineFields | sort_fields(sort_keys(options));
+  for (const text::FormatPiece& piece : format.pieces)
+    if (piece.column != text::FormatPiece::kText) fields.add(job_columns()[piece.column].reads);
+  if (!options.qos.empty()) fields.add(S::qos);
+  if (!options.reservations.empty()) fields.add(S::reservation);
+  if (!options.licenses.empty()) fields.add(S::licenses);
+  if (options.not_me) fields.add(S::uid);
+  if (options.by_partition) fields.add({J::state, S::partitions});
+  if (context.style.colors) fields.add({J::state, J::flags, J::priority});
+  return fields;
+}
+
+// The exit status, if it is over with an answer like that.
+std::optional<int> refused(Context& context, const Squeue& options, const Status& got, bool unknown_job) {
+  const bool gone = got ? unknown_job : got.error().code == ErrorCode::InvalidJobId;
+  if (gone && options.filter.jobs.size() == 1 && !options.only_state) {
+    context.plain("slurm_load_jobs error: {}", slurm_message(ErrorCode::InvalidJobId));
+    return 1;
+  }
+  if (got || gone) return std::nullopt;
+  context.plain("slurm_load_jobs error: {}", words(got.error()));
+  return 1;
+}
+
+// Only names of users that nobody has: there is nothing to ask.
+bool asks_for_nobody(const Squeue& options) {
+  return options.users_given && options.filter.users.empty();
+}
+
+void print_header(Context& context, const Squeue& options, const text::Format& format, const std::string& cluster) {
+  print_cluster_line(context, options.clusters, cluster);
+  if (!options.no_header) context.out.write(header_text(format) + "\n");
+}
+
+// --json and --yaml, and for people, who see how far arrays are.
+int show_whole(Context& context, Controller& controller, const Squeue& options, const text::Format& format) {
   wire::JobTable table;
-  if (!options.users_given || !options.filter.users.empty()) {
+  if (!asks_for_nobody(options)) {
     auto answer = controller.jobs(options.filter);
-    const bool gone = answer ? answer->unknown_job : answer.error().code == ErrorCode::InvalidJobId;
-    if (gone && options.filter.jobs.size() == 1 && !options.only_state) {
-      context.plain("slurm_load_jobs error: {}", slurm_message(ErrorCode::InvalidJobId));
-      return 1;
-    }
-    if (!answer && !gone) {
-      context.plain("slurm_load_jobs error: {}", words(answer.error()));
-      return 1;
-    }
+    const Status got = answer ? Status{} : std::unexpected(answer.error());
+    if (const auto status = refused(context, options, got, answer && answer->unknown_job)) return *status;
     if (answer) table = *std::move(answer);
   }
   std::vector<JobLine> lines = lines_of(table, options, longest_array(context));
@@ -451,15 +423,41 @@ int show_once(Context& context, Controller& controller, const Squeue& options, c
     context.out.write(jobs_document(lines, table, *options.document, context));
     return 0;
   }
-  print_cluster_line(context, options.clusters, table.cluster_name);
-  if (!options.no_header) context.out.write(header_text(format) + "\n");
+  print_header(context, options, format, table.cluster_name);
   if (const char bad = sort_lines(lines, sort_keys(options))) {
     context.error("Invalid sort specification: {}", bad);
     return 1;
   }
-  const auto arrays = context.style.people ? progress_of(table) : std::map<std::uint32_t, ArrayProgress>{};
+  const auto arrays = progress_of(table);
   show_progress(lines, arrays);
   print_lines(context, format, lines);
+  return 0;
+}
+
+int show_once(Context& context, Controller& controller, const Squeue& options, const text::Format& format) {
+  if (options.long_form || options.iterate) context.out.print("{}\n", date_line(context.now()));
+  if (options.document || context.style.people) return show_whole(context, controller, options, format);
+  auto order = LineOrder::parse(sort_keys(options));
+  wire::JobFilter filter = options.filter;
+  filter.fields = fields_of(context, options, format);
+  QueueReport report(format, context.style, order ? &*order : nullptr);
+  std::string cluster;
+  bool unknown_job = false;
+  if (!asks_for_nobody(options)) {
+    const Status got = controller.jobs_in_pieces(filter, [&](const wire::JobTable& piece) -> Status {
+      cluster = piece.cluster_name;
+      unknown_job = piece.unknown_job;
+      report.take(lines_of(piece, options, longest_array(context)));
+      return {};
+    });
+    if (const auto status = refused(context, options, got, unknown_job)) return *status;
+  }
+  print_header(context, options, format, cluster);
+  if (!order) {
+    context.error("Invalid sort specification: {}", order.error());
+    return 1;
+  }
+  report.write(context.out);
   return 0;
 }
 

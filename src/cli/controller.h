@@ -93,6 +93,11 @@ class Controller {
   // From now on jobs(), cluster() and reservations() are asked for as they were then.
   virtual void look_at(Time then) = 0;
   virtual Result<wire::JobEventTable> job_events(const state::JobTarget& target) = 0;
+  // What jobs() answers, in pieces of a few hundred, which are gone when the next one comes.
+  virtual Status jobs_in_pieces(const wire::JobFilter& filter, const wire::OnJobs& on_jobs) {
+    SPUR_ASSIGN(const auto table, jobs(filter));
+    return on_jobs(table);
+  }
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.

@@ -265,7 +265,7 @@ std::string nodes_or_reason(const model::Job& job, const wire::JobTable& table) 
   using enum model::JobState;
   const bool says_why = job.state == Pending || job.state == Timeout || job.state == OutOfMemory ||
                         job.state == Deadline || job.state == Failed;
-  return says_why ? fmt::format("({})", reason_text(job)) : job_nodes(job, table);
+  return says_why ? "(" + reason_text(job) + ")" : job_nodes(job, table);
 }
 
 int exit_status_of(const model::Job& job) {

@@ -12,9 +12,24 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "cli/controller.h"
+#include "spur/v1/types.pb.h"
+#include "wire/job_codec.h"
+#include "wire/spec_codec.h"
 
 namespace spur::cli {
+
+// As the controller sends it to who wants these fields: all others have their defaults.
+inline model::JobPtr as_asked_for(const model::JobPtr& job, const wire::JobFields& fields) {
+  if (fields == wire::JobFields::everything()) return job;
+  v1::Job message;
+  wire::record_to_proto(*job, &message, fields);
+  wire::listed_to_proto(*job->spec, message.mutable_spec(), fields);
+  auto copy = std::make_shared<model::Job>();
+  SPUR_CHECK(wire::from_proto(message, copy.get(), nullptr, fields).has_value());
+  return copy;
+}
 
 class FakeController : public Controller {
  public:
@@ -85,9 +100,11 @@ class FakeController : public Controller {
     for (const model::JobPtr& job : job_table.jobs) {
       if (!named(*job, filter)) continue;
       known = true;
-      if (matches(*job, filter)) answer.jobs.push_back(job);
+      if (matches(*job, filter)) answer.jobs.push_back(as_asked_for(job, filter.fields));
     }
     answer.unknown_job = !known;
+    if (!filter.fields.has(wire::JobField::expected_start)) answer.expected_starts.clear();
+    if (!filter.fields.has(wire::JobField::planned_nodes)) answer.planned_nodes.clear();
     return answer;
   }
   // The jobs of the table, then what the test has to tell; then the time is over.

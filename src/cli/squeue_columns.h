@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns squeue can show, in one table: letter for -o, name for -O, title, and the value's text. Adding a column
-// is adding a row. Titles and values are Slurm's, letter for letter.
+// The columns squeue can show, in one table: letter for -o, name for -O, title, the value's text, and what that is made
+// from. Adding a column is adding a row; one that says too little about what it reads is found by squeue_fields_test.
+// Titles and values are Slurm's, letter for letter.
 #pragma once
 
 #include <optional>
@@ -42,8 +43,13 @@ struct JobColumn {
   const char* name;  // for -O, any case; null: only by letter
   const char* title;
   std::string (*value)(const JobLine& line);
+  wire::JobFields reads;  // what `value` looks at, besides kLineFields: the controller sends nothing else
   Cut cut = Cut::Both;
 };
+// What a list's lines and their order are made of, whatever the columns.
+inline constexpr wire::JobFields kLineFields{wire::JobField::id,         wire::JobField::array_job,
+                                             wire::JobField::array_task, wire::JobField::array_pending,
+                                             wire::JobField::hold,       wire::SpecField::array};
 
 std::span<const JobColumn> job_columns();
 const JobColumn* find_job_column(char letter);

@@ -2,14 +2,13 @@
 #include "cli/squeue_sort.h"
 
 #include <algorithm>
-#include <expected>
 #include <numeric>
 
 namespace spur::cli {
 namespace {
 
 using Line = const JobLine&;
-using Number = std::int64_t (*)(Line line);
+using Number = LineOrder::Number;
 
 std::int64_t limit_number(TimeLimit limit) {
   return limit.is_finite() ? limit.minutes_value() : limit.is_unlimited() ? INT64_MAX : 0;
@@ -67,12 +66,6 @@ Number number_of(char letter) {
 // The letters that Slurm sorts by; the others are columns only.
 constexpr std::string_view kSortable = "BcCdDefgGhHiIjJlLmMnNOpPQStTuUvVz";
 
-struct Key {
-  Number number = nullptr;
-  const JobColumn* column = nullptr;
-  bool descending = false;
-};
-
 // Tasks of an array come in order, and what is left of it behind those that are named.
 std::int64_t task_of(Line line) {
   if (line.task) return *line.task;
@@ -81,66 +74,91 @@ std::int64_t task_of(Line line) {
   return line.job->is_array_rest() ? INT64_MAX : 0;
 }
 
-// Each line's place by one key, so that sorting compares numbers only.
-std::vector<std::int64_t> places(const std::vector<JobLine>& lines, const Key& key) {
-  std::vector<std::int64_t> result;
-  result.reserve(lines.size());
-  if (key.number != nullptr) {
-    for (Line line : lines) result.push_back(key.number(line));
-  } else {
-    std::vector<std::string> texts, distinct;
-    texts.reserve(lines.size());
-    for (Line line : lines) texts.push_back(key.column->value(line));
-    if (key.column->letter == 'N')  // who has no nodes comes last
-      for (std::string& text : texts)
-        if (text.empty()) text.push_back('\x7f');
-    for (const std::string& text : texts)
-      if (distinct.empty() || distinct.back() != text) distinct.push_back(text);
-    std::ranges::sort(distinct);
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (const std::string& text : texts)
-      result.push_back(std::ranges::lower_bound(distinct, text) - distinct.begin());
-  }
-  if (key.descending)
-    for (std::int64_t& place : result) place = ~place;  // reverses the order without overflow
-  return result;
-}
+}  // namespace
 
-// The keys of "P,t,-p", or the letter that names none. Every letter is a key: commas only please the eye.
-std::expected<std::vector<Key>, char> parse_keys(std::string_view text) {
-  std::vector<Key> keys;
+// ---- LineOrder
+
+// The keys of "P,t,-p". Every letter is a key: commas only please the eye.
+std::expected<LineOrder, char> LineOrder::parse(std::string_view text) {
+  LineOrder order;
   bool descending = false;
   for (const char c : text) {
     if (c == ',') descending = false;
     if (c == '-') descending = true;
     if (c == ',' || c == '-' || c == '+') continue;
-    const Key key{.number = number_of(c), .column = find_job_column(c), .descending = descending};
-    if (key.column == nullptr || kSortable.find(c) == std::string_view::npos) return std::unexpected(c);
-    keys.push_back(key);
+    const JobColumn* column = find_job_column(c);
+    if (column == nullptr || kSortable.find(c) == std::string_view::npos) return std::unexpected(c);
+    order.fields_.add(column->reads);
+    order.keys_.push_back({.number = number_of(c), .column = column, .descending = descending, .texts = {}, .last = {}});
     descending = false;
   }
-  return keys;
+  order.keys_.push_back({.number = number_of('i'), .column = nullptr, .texts = {}, .last = {}});
+  order.keys_.push_back({.number = task_of, .column = nullptr, .texts = {}, .last = {}});
+  return order;
 }
 
-}  // namespace
+void LineOrder::add(const JobLine& line) {
+  for (Key& key : keys_) {
+    if (key.number != nullptr) {
+      places_.push_back(key.number(line));
+      continue;
+    }
+    std::string text = key.column->value(line);
+    if (text.empty() && key.column->letter == 'N') text.push_back('\x7f');  // who has no nodes comes last
+    // Lines that follow each other mostly say the same.
+    if (key.last == nullptr || key.last->first != text)
+      key.last = &*key.texts.try_emplace(std::move(text), static_cast<std::int64_t>(key.texts.size())).first;
+    places_.push_back(key.last->second);
+  }
+}
+
+std::vector<std::int64_t> LineOrder::Key::ranks() const {
+  std::vector<const std::pair<const std::string, std::int64_t>*> sorted;
+  sorted.reserve(texts.size());
+  for (const auto& entry : texts) sorted.push_back(&entry);
+  std::ranges::sort(sorted, {}, [](const auto* entry) -> const std::string& { return entry->first; });
+  std::vector<std::int64_t> ranks(sorted.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    ranks[static_cast<std::size_t>(sorted[i]->second)] = static_cast<std::int64_t>(i);
+  return ranks;
+}
+
+std::vector<std::size_t> LineOrder::order() {
+  const std::size_t width = keys_.size(), lines = places_.size() / width;
+  std::vector<std::int64_t> places = std::move(places_);
+  for (std::size_t k = 0; k < width; ++k) {
+    const Key& key = keys_[k];
+    const auto ranks = key.number == nullptr ? key.ranks() : std::vector<std::int64_t>();
+    for (std::size_t at = k; at < places.size(); at += width) {
+      if (key.number == nullptr) places[at] = ranks[static_cast<std::size_t>(places[at])];
+      if (key.descending) places[at] = ~places[at];  // reverses the order without overflow
+    }
+  }
+  std::vector<std::size_t> order(lines);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const auto *x = &places[a * width], *y = &places[b * width];
+    for (std::size_t k = 0; k < width; ++k)
+      if (x[k] != y[k]) return x[k] < y[k];
+    return a < b;
+  };
+  // The controller's order, by id, is often the one that is asked for.
+  if (!std::ranges::is_sorted(order, before)) std::ranges::sort(order, before);
+  return order;
+}
+
+wire::JobFields sort_fields(std::string_view text) {
+  const auto order = LineOrder::parse(text);
+  return order ? order->fields() : wire::JobFields{};
+}
 
 char sort_lines(std::vector<JobLine>& lines, std::string_view text) {
-  const auto keys = parse_keys(text);
-  if (!keys) return keys.error();
-  std::vector<std::vector<std::int64_t>> by_key;
-  for (const Key& key : *keys) by_key.push_back(places(lines, key));
-  by_key.push_back(places(lines, {.number = number_of('i')}));
-  by_key.push_back(places(lines, {.number = task_of}));
-  std::vector<std::size_t> order(lines.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-    for (const auto& place : by_key)
-      if (place[a] != place[b]) return place[a] < place[b];
-    return a < b;
-  });
+  auto order = LineOrder::parse(text);
+  if (!order) return order.error();
+  for (Line line : lines) order->add(line);
   std::vector<JobLine> sorted;
   sorted.reserve(lines.size());
-  for (const std::size_t index : order) sorted.push_back(lines[index]);
+  for (const std::size_t index : order->order()) sorted.push_back(lines[index]);
   lines = std::move(sorted);
   return 0;
 }

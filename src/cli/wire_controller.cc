@@ -27,6 +27,9 @@ class WireController final : public Controller {
     return client_.job_events(target);
   }
   Result<wire::JobTable> jobs(const wire::JobFilter& filter) override { return client_.jobs(filter); }
+  Status jobs_in_pieces(const wire::JobFilter& filter, const wire::OnJobs& on_jobs) override {
+    return client_.jobs_in_pieces(filter, on_jobs);
+  }
   Status watch_jobs(const wire::JobWatch& watch) override { return client_.watch_jobs(watch); }
   void give_up() override { *given_up_ = true; }
   Result<wire::ClusterTable> cluster() override { return client_.cluster(); }

@@ -44,6 +44,7 @@ Status JobWatches::add(Wish wish, std::shared_ptr<WatchSink> sink) {
     auto watcher = std::make_unique<Watcher>();
     watcher->wish = std::move(wish);
     watcher->wish.filter.with_script = false;  // texts are large, and do not change
+    watcher->wish.filter.fields = wire::JobFields::everything();
     watcher->sink = std::move(sink);
     fresh_.push_back(std::move(watcher));
   }

@@ -113,34 +113,37 @@ std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobF
   return out;
 }
 
-JobChunks::JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script)
+JobChunks::JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script,
+                     const wire::JobFields& fields)
     : picture_(std::move(picture)),
       now_(is_set(now) ? now : picture_->view.as_of),
       caller_(std::move(caller)),
-      with_script_(with_script) {}
+      with_script_(with_script),
+      fields_(fields) {}
 
 std::uint32_t JobChunks::number_of(const wire::SpecPtr& spec, v1::JobChunk* chunk) {
   if (spec == last_spec_) return last_number_;
-  last_spec_ = spec;
   // Texts are large, and only the owner's business; who did not ask for them does not get them.
   const bool whole = with_script_ && (caller_.is_admin() || caller_.uid == spec->uid);
+  if (last_spec_ && !with_script_ && wire::listed_alike(*spec, *last_spec_, fields_)) return last_number_;
+  last_spec_ = spec;
   v1::JobSpec* sent = chunk->add_specs();
-  whole ? wire::to_proto(*spec, sent) : wire::listed_to_proto(*spec, sent);
-  const auto [known, fresh] =
-      specs_.try_emplace(sent->SerializeAsString(), static_cast<std::uint32_t>(specs_.size() + 1));
+  whole ? wire::to_proto(*spec, sent) : wire::listed_to_proto(*spec, sent, fields_);
+  sent->SerializeToString(&spec_bytes_);
+  const auto [known, fresh] = specs_.try_emplace(spec_bytes_, static_cast<std::uint32_t>(specs_.size() + 1));
   if (!fresh) chunk->mutable_specs()->RemoveLast();
   return last_number_ = known->second;
 }
 
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
                      Time now, UserJobs* users)
-    : JobChunks(std::move(picture), std::move(caller), now, filter.with_script) {
+    : JobChunks(std::move(picture), std::move(caller), now, filter.with_script, filter.fields) {
   jobs_ = select_jobs(picture_->view, filter, &unknown_, users);
 }
 
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, std::vector<model::JobPtr> jobs, model::Caller caller,
                      Time now)
-    : JobChunks(std::move(picture), std::move(caller), now, false) {
+    : JobChunks(std::move(picture), std::move(caller), now, false, wire::JobFields::everything()) {
   jobs_ = std::move(jobs);
 }
 
@@ -153,9 +156,41 @@ void JobChunks::name_nodes(const model::Job& job, v1::JobChunk* chunk) {
       out->set_name((*node)->name);
     }
   };
-  if (job.allocation)
+  if (job.allocation && fields_.has(wire::JobField::allocation))
     for (const auto& grant : job.allocation->nodes) name(grant.node);
-  for (const NodeIndex index : job.nodes_left) name(index);
+  if (fields_.has(wire::JobField::nodes_left))
+    for (const NodeIndex index : job.nodes_left) name(index);
+}
+
+void JobChunks::add(const model::Job& job, v1::JobChunk* chunk) {
+  name_nodes(job, chunk);
+  auto* out = chunk->add_jobs();
+  wire::record_to_proto(job, out, fields_);
+  out->clear_submit_token();
+  if (job.priority > 0 && fields_.has(wire::JobField::priority)) {
+    if (!scale_) scale_.emplace(picture_->view);
+    // What runs or has run keeps what it had when it began.
+    out->set_priority(scale_->priority(job, is_set(job.started) ? job.started : now_));
+  }
+  out->set_spec_ref(number_of(job.spec, chunk));
+}
+
+void JobChunks::add_plan(const model::Job& job, v1::JobChunk* chunk) {
+  const bool with_start = fields_.has(wire::JobField::expected_start);
+  const bool with_nodes = fields_.has(wire::JobField::planned_nodes);
+  if (!with_start && !with_nodes) return;
+  const auto start = picture_->expected_starts->find(job.id);
+  const bool known = start != picture_->expected_starts->end();
+  if (with_start) chunk->add_expected_starts_us(known ? to_micros(start->second.start) : 0);
+  if (!with_nodes || !known || job.state != model::JobState::Pending) return;
+  auto* planned = chunk->add_planned();
+  planned->set_job(static_cast<std::uint32_t>(chunk->jobs_size() - 1));
+  planned->set_nodes(model::node_list(picture_->view, *start->second.nodes));
+}
+
+void JobChunks::add_preemption(const model::Job& job, v1::JobChunk* chunk) {
+  const bool runs = model::is_active(job.state) && !(job.flags & model::kCompleting);
+  chunk->add_preemptable_us(runs ? to_micros(model::preemptable_from(picture_->view, job)) : 0);
 }
 
 bool JobChunks::next(v1::JobChunk* chunk) {
@@ -166,29 +201,13 @@ bool JobChunks::next(v1::JobChunk* chunk) {
     chunk->set_unknown_job(unknown_);
   }
   const std::size_t end = std::min(jobs_.size(), at_ + kJobsPerChunk);
-  const auto& expected = *picture_->expected_starts;
+  const bool preempts = picture_->view.config->preempt.by != model::PreemptBy::Nothing &&
+                        fields_.has(wire::JobField::preemptable);
   for (; at_ < end; ++at_) {
     const model::Job& job = *jobs_[at_];
-    name_nodes(job, chunk);
-    auto* out = chunk->add_jobs();
-    wire::record_to_proto(job, out);
-    out->clear_submit_token();
-    if (job.priority > 0) {
-      if (!scale_) scale_.emplace(picture_->view);
-      // What runs or has run keeps what it had when it began.
-      out->set_priority(scale_->priority(job, is_set(job.started) ? job.started : now_));
-    }
-    out->set_spec_ref(number_of(job.spec, chunk));
-    const auto start = expected.find(job.id);
-    chunk->add_expected_starts_us(start == expected.end() ? 0 : to_micros(start->second.start));
-    if (start != expected.end() && job.state == model::JobState::Pending) {
-      auto* planned = chunk->add_planned();
-      planned->set_job(static_cast<std::uint32_t>(chunk->jobs_size() - 1));
-      planned->set_nodes(model::node_list(picture_->view, *start->second.nodes));
-    }
-    if (picture_->view.config->preempt.by == model::PreemptBy::Nothing) continue;
-    const bool runs = model::is_active(job.state) && !(job.flags & model::kCompleting);
-    chunk->add_preemptable_us(runs ? to_micros(model::preemptable_from(picture_->view, job)) : 0);
+    add(job, chunk);
+    add_plan(job, chunk);
+    if (preempts) add_preemption(job, chunk);
   }
   return true;
 }

@@ -49,19 +49,25 @@ class JobChunks {
   bool at_end() const { return at_ == jobs_.size() && !first_; }
 
  private:
-  JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script);
+  JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script,
+            const wire::JobFields& fields);
   void name_nodes(const model::Job& job, v1::JobChunk* chunk);
+  void add(const model::Job& job, v1::JobChunk* chunk);
+  void add_plan(const model::Job& job, v1::JobChunk* chunk);
+  void add_preemption(const model::Job& job, v1::JobChunk* chunk);
   std::shared_ptr<const Picture> picture_;
   Time now_;
   std::optional<sched::PriorityScale> scale_;  // from the first job that is not held on
   model::Caller caller_;
   bool with_script_, unknown_ = false, first_ = true;
+  wire::JobFields fields_;
   std::vector<model::JobPtr> jobs_;
   std::size_t at_ = 0;
   std::set<std::uint32_t> named_;
   // Specifications that were sent, by what they say: most jobs of a long queue say the same as others.
   std::uint32_t number_of(const wire::SpecPtr& spec, v1::JobChunk* chunk);
   std::unordered_map<std::string, std::uint32_t> specs_;
+  std::string spec_bytes_;
   wire::SpecPtr last_spec_;
   std::uint32_t last_number_ = 0;
 };

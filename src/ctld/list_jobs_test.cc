@@ -155,6 +155,34 @@ TEST_F(ListJobsTest, ManyChunksAreOneTable) {
   EXPECT_EQ(table.as_of, world_.view().as_of);
 }
 
+TEST_F(ListJobsTest, WhatIsNotAskedForIsLeftOut) {
+  using J = wire::JobField;
+  submit([](auto& s) { s.name = "seventh", s.account = "red"; });
+  JobFilter filter;
+  filter.fields = wire::JobFields{J::id, J::state, wire::SpecField::name};
+  JobChunks chunks(picture(), filter, {});
+  v1::JobChunk chunk;
+  ASSERT_TRUE(chunks.next(&chunk));
+  EXPECT_EQ(chunk.nodes_size() + chunk.expected_starts_us_size() + chunk.planned_size(), 0);
+  // Jobs that differ in nothing that is asked for share a specification.
+  EXPECT_EQ(chunk.specs_size(), 4);
+  wire::JobTable table;
+  ASSERT_TRUE(wire::JobListDecoder(filter.fields).take_chunk(chunk.SerializeAsString(), &table));
+  ASSERT_EQ(table.jobs.size(), 6u);
+  for (const model::JobPtr& job : table.jobs) {
+    const model::Job& whole = world_.job(job->id.value);
+    EXPECT_EQ(job->state, whole.state);
+    EXPECT_EQ(job->spec->name, whole.spec->name);
+    EXPECT_EQ(job->spec->account + job->batch_host, "");
+    EXPECT_FALSE(job->allocation || job->array_pending || is_set(job->submitted) || job->spec->uid.value != 0);
+  }
+  filter.fields.add(J::allocation);
+  JobChunks with_nodes(picture(), filter, {});
+  chunk.Clear();
+  ASSERT_TRUE(with_nodes.next(&chunk));
+  EXPECT_EQ(chunk.nodes_size(), 2);
+}
+
 TEST_F(ListJobsTest, AnEmptyAnswerIsAnAnswer) {
   JobFilter filter;
   filter.jobs = {state::target(99)};
@@ -176,6 +204,7 @@ TEST(ListJobs, TheQuestionComesThrough) {
   filter.nodes = {"n1"};
   filter.states = {*model::parse_state("CG")};
   filter.all_states = filter.with_script = true;
+  filter.fields = {wire::JobField::hold, wire::SpecField::hold, wire::SpecField::array};
   v1::ListJobsRequest request;
   wire::to_proto(filter, &request);
   JobFilter back;
@@ -189,6 +218,13 @@ TEST(ListJobs, TheQuestionComesThrough) {
   ASSERT_EQ(back.states.size(), 1u);
   EXPECT_EQ(back.states[0].flag, filter.states[0].flag);
   EXPECT_TRUE(back.all_states && back.with_script);
+  EXPECT_EQ(back.fields, filter.fields);
+  request.add_fields("of_a_later_version");
+  ASSERT_TRUE(wire::from_proto(request, &back));
+  EXPECT_EQ(back.fields, filter.fields);
+  request.clear_fields();
+  ASSERT_TRUE(wire::from_proto(request, &back));
+  EXPECT_EQ(back.fields, wire::JobFields::everything());
 }
 
 }  // namespace

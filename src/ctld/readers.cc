@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace spur::ctld {
+namespace {
+
+thread_local const Readers* this_thread_reads_for = nullptr;
+
+}  // namespace
 
 Readers::Readers(unsigned threads, const std::function<void()>& prelude) {
   for (unsigned i = 0; i < threads; ++i)
@@ -18,6 +23,9 @@ void Readers::post(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     queue_.push_back(std::move(work));
+    // A reader looks for more when it is through with what it does; to wake another for its next piece would cost more
+    // than the piece. With more than that in the queue, another helps.
+    if (this_thread_reads_for == this && queue_.size() == 1) return;
   }
   wake_.notify_one();
 }
@@ -33,6 +41,7 @@ void Readers::stop() {
 }
 
 void Readers::run() {
+  this_thread_reads_for = this;
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });

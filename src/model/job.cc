@@ -9,7 +9,7 @@ namespace spur::model {
 
 std::string display_id(const Job& job) {
   if (job.het_job) return fmt::format("{}+{}", job.het_job.value, job.het_offset);
-  if (!job.array_job) return fmt::format("{}", job.id.value);
+  if (!job.array_job) return std::to_string(job.id.value);
   if (job.array_task) return fmt::format("{}_{}", job.array_job.value, *job.array_task);
   std::string tasks = job.array_pending ? job.array_pending->to_string() : std::string();
   if (job.array_max_running) tasks += fmt::format("%{}", job.array_max_running);

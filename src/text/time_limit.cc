@@ -69,6 +69,7 @@ Result<TimeLimit> parse_time_limit(std::string_view text) {
 
 std::string format_elapsed(seconds span) {
   if (span.count() < 0) return "INVALID";
+  if (span.count() == 0) return "0:00";  // of all that wait
   const Clock c = split_clock(span);
   if (c.days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", c.days, c.hours, c.minutes, c.seconds);
   if (c.hours > 0) return fmt::format("{}:{:02}:{:02}", c.hours, c.minutes, c.seconds);

@@ -92,15 +92,33 @@ Result<JobExplanation> ControllerClient::explain(JobId job, std::optional<std::u
   return out;
 }
 
-Result<JobTable> ControllerClient::jobs(const JobFilter& filter) {
+Status ControllerClient::list_jobs(const JobFilter& filter, JobTable* table, const OnJobs& on_chunk) {
   v1::ListJobsRequest request;
   to_proto(filter, &request);
   request.set_at_us(to_micros(then_));
-  JobListDecoder decoder;
+  JobListDecoder decoder(filter.fields);
+  return channel_->stream("ListJobs", request, channel_->options.timeout, [&](std::string_view bytes) -> Status {
+    SPUR_TRY(decoder.take_chunk(bytes, table));
+    return on_chunk ? on_chunk(*table) : Status{};
+  });
+}
+
+Result<JobTable> ControllerClient::jobs(const JobFilter& filter) {
   JobTable table;
-  SPUR_TRY(channel_->stream("ListJobs", request, channel_->options.timeout,
-                            [&](std::string_view bytes) { return decoder.take_chunk(bytes, &table); }));
+  SPUR_TRY(list_jobs(filter, &table, nullptr));
   return table;
+}
+
+Status ControllerClient::jobs_in_pieces(const JobFilter& filter, const OnJobs& on_jobs) {
+  JobTable piece;
+  return list_jobs(filter, &piece, [&](const JobTable&) -> Status {
+    SPUR_TRY(on_jobs(piece));
+    piece.jobs.clear();
+    piece.expected_starts.clear();
+    piece.preemptable.clear();
+    piece.planned_nodes.clear();
+    return {};
+  });
 }
 
 Result<JobEventTable> ControllerClient::job_events(const state::JobTarget& target) {

@@ -21,6 +21,7 @@
 #include "state/command.h"
 #include "wire/controller_statistics.h"
 #include "wire/follower_note.h"
+#include "wire/job_fields.h"
 
 namespace spur::wire {
 
@@ -47,6 +48,7 @@ struct JobFilter {                     // empty: all
   bool hide = false;                  // jobs of partitions that are hidden from the caller are left out
   std::vector<std::string> hidden{};  // ... these; the controller fills it in
   bool with_script = false;           // also scripts and environments; only of own jobs, or as admin
+  JobFields fields = JobFields::everything();  // that are looked at; the others may have their defaults
 };
 struct JobTable {
   Time as_of;
@@ -59,6 +61,7 @@ struct JobTable {
   std::vector<Time> preemptable;             // likewise: from when on a running job may be preempted
   std::vector<std::string> planned_nodes{};  // likewise: where a waiting job is expected to start; empty: not known
 };
+using OnJobs = std::function<Status(const JobTable& piece)>;
 // What a watcher of jobs is told; proto/spur/v1/controller.proto has the meaning of each.
 struct JobChanges {
   bool resync = false;   // what was told before is void
@@ -229,6 +232,8 @@ class ControllerClient {
   void look_at(Time then) { then_ = then; }
   Result<JobEventTable> job_events(const state::JobTarget& target);
   Result<JobTable> jobs(const JobFilter& filter);
+  // The same as it comes: each piece has some of the jobs, and may not be kept. There is always a first one.
+  Status jobs_in_pieces(const JobFilter& filter, const OnJobs& on_jobs);
   // Returns when on_changes has enough, or with the error of the first attempt to begin.
   Status watch_jobs(const JobWatch& watch);
   Result<ClusterTable> cluster();
@@ -289,6 +294,7 @@ class ControllerClient {
   Result<StepTicket> step_ticket(JobId job);
 
  private:
+  Status list_jobs(const JobFilter& filter, JobTable* table, const OnJobs& on_chunk);
   struct Channel;
   std::unique_ptr<Channel> channel_;
   Time then_;  // not set: now

@@ -4,6 +4,7 @@
 #include "spur/v1/types.pb.h"
 #include "wire/fields.h"
 #include "wire/id_codec.h"
+#include "wire/job_field_lists.h"
 #include "wire/spec_codec.h"
 
 namespace spur::wire {
@@ -45,28 +46,20 @@ std::uint32_t SpecWriter::number_of(const SpecPtr& spec) {
   return last_number_ = at->second;
 }
 
-// clang-format off
-#define SPUR_JOB_FIELDS(F) \
-  F(ID, id) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_max_running) \
-  F(ENUM, state) F(PLAIN, flags) F(ENUM, reason) F(PLAIN, reason_detail) F(ENUM, hold) F(ENUM, after_completing) \
-  F(PLAIN, restarts) F(DEF, priority) F(PLAIN, priority_by_hand) F(MSGS, dependencies_left) \
-  F(PLAIN, dependency_never) \
-  F(TIME, submitted) F(TIME, eligible) F(TIME, accrue) F(TIME, started) F(TIME, ended) F(TIME, last_eval) \
-  F(TIME, suspended_at) F(LIMIT, time_limit) F(TIME, kill_began) \
-  F(RUNS, nodes_left) F(PLAIN, last_nodes) F(PLAIN, batch_host) F(PLAIN, cpus_allocated) F(MSG, exit) \
-  F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token) F(PLAIN, association) F(TIME, counted_from) \
-  F(ID, het_job) F(PLAIN, het_offset) F(PLAIN, het_size) F(PLAIN, site_factor) F(TIME, preempt_at) \
-  F(ENUM, preempt_how) F(ID, preempted_for) F(TIME, claimed_from)
-// clang-format on
+#define SPUR_TO_WANTED(kind, f) \
+  if (wanted.has(JobField::f)) { SPUR_TO_##kind(f) }
+#define SPUR_FROM_WANTED(kind, f) \
+  if (wanted.has(JobField::f)) { SPUR_FROM_##kind(f) }
 
-void record_to_proto(const model::Job& m, v1::Job* p) {
-  SPUR_JOB_FIELDS(SPUR_TO)
-  if (m.epoch != Epoch{1}) p->set_epoch(m.epoch.value);
-  p->set_suspended_total_us(m.suspended_total.count());
-  if (m.array_pending) to_proto(*m.array_pending, p->mutable_array_pending());
-  if (m.allocation) to_proto(*m.allocation, p->mutable_allocation());
-  if (m.claim) to_proto(*m.claim, p->mutable_claim());
-  if (m.usage) to_proto(*m.usage, p->mutable_usage());
+void record_to_proto(const model::Job& m, v1::Job* p, const JobFields& wanted) {
+  using enum JobField;
+  SPUR_JOB_FIELDS(SPUR_TO_WANTED)
+  if (wanted.has(epoch) && m.epoch != Epoch{1}) p->set_epoch(m.epoch.value);
+  if (wanted.has(suspended_total)) p->set_suspended_total_us(m.suspended_total.count());
+  if (wanted.has(array_pending) && m.array_pending) to_proto(*m.array_pending, p->mutable_array_pending());
+  if (wanted.has(allocation) && m.allocation) to_proto(*m.allocation, p->mutable_allocation());
+  if (wanted.has(claim) && m.claim) to_proto(*m.claim, p->mutable_claim());
+  if (wanted.has(usage) && m.usage) to_proto(*m.usage, p->mutable_usage());
 }
 
 void to_proto(const model::Job& m, v1::Job* p) {
@@ -74,8 +67,8 @@ void to_proto(const model::Job& m, v1::Job* p) {
   if (m.spec) to_proto(*m.spec, p->mutable_spec());
 }
 
-Status from_proto(const v1::Job& p, model::Job* m, const SpecList* specs) {
-  SPUR_JOB_FIELDS(SPUR_FROM)
+Status from_proto(const v1::Job& p, model::Job* m, const SpecList* specs, const JobFields& wanted) {
+  SPUR_JOB_FIELDS(SPUR_FROM_WANTED)
   if (p.has_epoch()) m->epoch = Epoch(p.epoch());
   m->suspended_total = Duration(p.suspended_total_us());
   if (p.has_array_pending()) {

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/job.h"
+#include "wire/job_fields.h"
 
 namespace spur::v1 {
 class Allocation;
@@ -36,11 +37,12 @@ class SpecWriter {
   std::uint32_t count_ = 0, last_number_ = 0;
 };
 
-// All of a job but its specification.
-void record_to_proto(const model::Job& from, v1::Job* to);
+// All of a job but its specification, or what is wanted of it.
+void record_to_proto(const model::Job& from, v1::Job* to, const JobFields& wanted = JobFields::everything());
 // The specification comes from `specs` where the message has a reference, else from the message itself; one is
-// required.
-Status from_proto(const v1::Job& from, model::Job* to, const SpecList* specs = nullptr);
+// required. What is not wanted is not looked at.
+Status from_proto(const v1::Job& from, model::Job* to, const SpecList* specs = nullptr,
+                  const JobFields& wanted = JobFields::everything());
 // With the specification inside.
 void to_proto(const model::Job& from, v1::Job* to);
 

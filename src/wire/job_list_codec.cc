@@ -13,9 +13,13 @@ namespace spur::wire {
   F(MSGS, jobs) F(IDS, users) F(TEXTS, partitions) F(TEXTS, accounts) F(TEXTS, names) F(TEXTS, nodes) \
   F(MSGS, states) F(PLAIN, all_states) F(PLAIN, with_script) F(PLAIN, hide)
 // clang-format on
-void to_proto(const JobFilter& m, v1::ListJobsRequest* p){SPUR_JOB_FILTER_FIELDS(SPUR_TO)} Status
-    from_proto(const v1::ListJobsRequest& p, JobFilter* m) {
+void to_proto(const JobFilter& m, v1::ListJobsRequest* p) {
+  SPUR_JOB_FILTER_FIELDS(SPUR_TO)
+  for (std::string& name : field_names(m.fields)) p->add_fields(std::move(name));
+}
+Status from_proto(const v1::ListJobsRequest& p, JobFilter* m) {
   SPUR_JOB_FILTER_FIELDS(SPUR_FROM)
+  m->fields = parse_field_names({p.fields().begin(), p.fields().end()});
   return {};
 }
 
@@ -24,7 +28,7 @@ struct JobListDecoder::Memory {
   v1::JobChunk chunk;
 };
 
-JobListDecoder::JobListDecoder() : memory_(std::make_unique<Memory>()) {}
+JobListDecoder::JobListDecoder(const JobFields& fields) : memory_(std::make_unique<Memory>()), fields_(fields) {}
 JobListDecoder::~JobListDecoder() = default;
 
 Status JobListDecoder::take_chunk(std::string_view bytes, JobTable* table) {
@@ -57,7 +61,7 @@ Status JobListDecoder::take_chunk(v1::JobChunk* chunk, JobTable* table) {
   const auto jobs = std::make_shared<std::vector<model::Job>>(static_cast<std::size_t>(chunk->jobs_size()));
   for (int i = 0; i < chunk->jobs_size(); ++i) {
     model::Job& job = (*jobs)[static_cast<std::size_t>(i)];
-    SPUR_TRY(from_proto(chunk->jobs(i), &job, &specs_));
+    SPUR_TRY(from_proto(chunk->jobs(i), &job, &specs_, fields_));
     table->jobs.emplace_back(jobs, &job);
   }
   for (const auto start : chunk->expected_starts_us()) table->expected_starts.push_back(from_micros(start));

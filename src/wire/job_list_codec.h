@@ -23,7 +23,8 @@ Status from_proto(const v1::ListJobsRequest& from, JobFilter* to);
 
 class JobListDecoder {
  public:
-  JobListDecoder();
+  // `fields`: what was asked for.
+  explicit JobListDecoder(const JobFields& fields = JobFields::everything());
   ~JobListDecoder();
   // Appends the jobs of one chunk to the table and fills in what it says about the list as a whole.
   Status take_chunk(std::string_view bytes, JobTable* table);
@@ -32,6 +33,7 @@ class JobListDecoder {
  private:
   struct Memory;  // reused for each chunk
   std::unique_ptr<Memory> memory_;
+  JobFields fields_;
   SpecList specs_;
 };
 

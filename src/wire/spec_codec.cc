@@ -8,6 +8,7 @@
 #include "spur/v1/types.pb.h"
 #include "wire/fields.h"
 #include "wire/id_codec.h"
+#include "wire/job_field_lists.h"
 
 namespace spur::wire {
 
@@ -80,35 +81,6 @@ static Status from_proto(const v1::ArrayRequest& p, model::ArrayRequest* m) {
   return {};
 }
 
-// Fixed for the life of a job.
-#define SPUR_JOB_SPEC_OWNER(F) F(ENUM, kind) F(ID, uid) F(ID, gid)
-
-// Large, and of interest only to whoever runs the job; so are script and environment.
-#define SPUR_JOB_SPEC_UNLISTED(F) F(MSGS, rlimits)
-
-// All others but array.
-// clang-format off
-#define SPUR_JOB_SPEC_FIELDS(F) \
-  F(PLAIN, name) F(PLAIN, account) F(PLAIN, qos) F(PLAIN, wckey) F(PLAIN, comment) F(PLAIN, admin_comment) \
-  F(PLAIN, extra) F(TEXTS, partitions) F(PLAIN, reservation) \
-  F(TEXTS, arguments) F(PLAIN, command) F(PLAIN, work_dir) F(PLAIN, std_in) F(PLAIN, std_out) F(PLAIN, std_err) \
-  F(PLAIN, open_append) F(PLAIN, open_truncate) F(DEF, umask) F(PLAIN, submit_line) \
-  F(PLAIN, submit_host) F(PLAIN, session_id) \
-  F(DEF, min_nodes) F(OPT, max_nodes) F(PLAIN, nodes_given) F(OPT, tasks) F(PLAIN, tasks_per_node) \
-  F(DEF, cpus_per_task) F(PLAIN, cpus_per_task_given) F(OPT, min_cpus_per_node) F(OPT, memory_per_node_mib) \
-  F(OPT, memory_per_cpu_mib) F(PLAIN, tmp_disk_mib) F(MSGS, gres) F(MSGS, licenses) F(ENUM, exclusive) \
-  F(PLAIN, oversubscribe) F(PLAIN, overcommit) F(PLAIN, contiguous) F(PLAIN, features) F(PLAIN, required_nodes) \
-  F(PLAIN, excluded_nodes) F(PLAIN, tasks_per_socket) F(PLAIN, tasks_per_core) F(PLAIN, tasks_per_gpu) \
-  F(PLAIN, cpus_per_gpu) F(OPT, memory_per_gpu_mib) F(PLAIN, gres_flags) F(PLAIN, spread_nodes) \
-  F(PLAIN, fewest_nodes) F(PLAIN, sockets_per_node) F(PLAIN, cores_per_socket) F(PLAIN, threads_per_core) \
-  F(ENUM, hint) F(OPT, core_spec) F(PLAIN, core_spec_is_threads) F(MSG, distribution) F(PLAIN, switches) \
-  F(OPT, switch_wait_seconds) F(PLAIN, segment) F(PLAIN, prefer) F(PLAIN, batch_features) F(PLAIN, burst_buffer) \
-  F(LIMIT, time_limit) F(LIMIT, time_min) F(TIME, begin) F(TIME, deadline) F(MSGS, dependencies) \
-  F(PLAIN, dependencies_any) F(OPT, kill_on_invalid_dependency) F(PLAIN, nice) F(OPT, priority) F(PLAIN, hold) \
-  F(OPT, requeue) F(MSG, signal) F(PLAIN, immediate_seconds) F(PLAIN, mail_types) F(PLAIN, mail_user) \
-  F(MSG, container)
-// clang-format on
-
 std::uint32_t BlobWriter::number_of(const model::Blob& blob) {
   if (!blob || blob->empty()) return 0;
   auto [at, fresh] = by_address_.try_emplace(blob.get(), 0);
@@ -119,10 +91,20 @@ std::uint32_t BlobWriter::number_of(const model::Blob& blob) {
   return at->second = text->second;
 }
 
-void listed_to_proto(const model::JobSpec& m, v1::JobSpec* p) {
-  SPUR_JOB_SPEC_OWNER(SPUR_TO)
-  SPUR_JOB_SPEC_FIELDS(SPUR_TO)
-  if (m.array) to_proto(*m.array, p->mutable_array());
+#define SPUR_TO_WANTED(kind, f) \
+  if (wanted.has(SpecField::f)) { SPUR_TO_##kind(f) }
+void listed_to_proto(const model::JobSpec& m, v1::JobSpec* p, const JobFields& wanted) {
+  SPUR_JOB_SPEC_OWNER(SPUR_TO_WANTED)
+  SPUR_JOB_SPEC_FIELDS(SPUR_TO_WANTED)
+  if (wanted.has(SpecField::array) && m.array) to_proto(*m.array, p->mutable_array());
+}
+
+#define SPUR_DIFFERS(kind, f) \
+  if (wanted.has(SpecField::f) && !(a.f == b.f)) return false;
+bool listed_alike(const model::JobSpec& a, const model::JobSpec& b, const JobFields& wanted) {
+  SPUR_JOB_SPEC_OWNER(SPUR_DIFFERS)
+  SPUR_JOB_SPEC_FIELDS(SPUR_DIFFERS)
+  return !wanted.has(SpecField::array) || a.array == b.array;
 }
 
 void to_proto(const model::JobSpec& m, v1::JobSpec* p, BlobWriter* blobs) {

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "model/job_spec.h"
+#include "wire/job_fields.h"
 
 namespace spur::v1 {
 class ContainerRequest;
@@ -43,8 +44,10 @@ using BlobList = std::vector<model::Blob>;  // number n is at n - 1
 
 // Without `blobs`, script and environment are inside the message.
 void to_proto(const model::JobSpec& from, v1::JobSpec* to, BlobWriter* blobs = nullptr);
-// What lists of jobs show: without script, environment and rlimits.
-void listed_to_proto(const model::JobSpec& from, v1::JobSpec* to);
+// What lists of jobs show: without script, environment and rlimits, and of the rest what is wanted.
+void listed_to_proto(const model::JobSpec& from, v1::JobSpec* to, const JobFields& wanted = JobFields::everything());
+// Whether that is the same of both.
+bool listed_alike(const model::JobSpec& a, const model::JobSpec& b, const JobFields& wanted);
 // With `blobs` null a reference is refused.
 Status from_proto(const v1::JobSpec& from, model::JobSpec* to, const BlobList* blobs = nullptr);
 

@@ -61,19 +61,13 @@ void Applier::wait_for_next_time(JobId id) {
   put(std::move(job));
 }
 
-// Those that wait go; those that run may end their run, and then are over.
+// Those that wait go; those that run may end their run, and are over then, as no entry brings them back.
 void Applier::drop_cron_jobs(const model::Crontab& crontab) {
   const auto entries = crontab.entries;
   cluster.crontabs_[crontab.user].entries.clear();
   for (const auto& entry : entries) {
     const Job* job = model::find_job(view, entry.job);
-    if (!job || model::is_final(job->state)) continue;
-    if (!is_waiting(*job)) {
-      Job runs = *job;
-      runs.flags &= ~static_cast<std::uint32_t>(model::kCronJob | model::kCronWaits);
-      put(std::move(runs));
-      continue;
-    }
+    if (!job || !is_waiting(*job)) continue;
     cancel_record(*job, CancelJob{.target = {.id = entry.job, .tasks = {}},
                                   .final_state = model::JobState::Cancelled,
                                   .reason = model::Reason::None,

@@ -109,7 +109,11 @@ TEST(Crontabs, WhatIsRefused) {
 
 TEST(Crontabs, AnImageHasThemAll) {
   World w(1);
-  w.must(table(w, {"@daily"}, "x\ny\n"));
+  const auto job = w.must(table(w, {"@daily"}, "x\ny\n")).jobs.at(0).value;
+  w.now += seconds(100);
+  w.start(job, World::on(0));
+  w.done(job, "n1");
+  w.must(ScheduleCron{JobId{job}, w.now + seconds(30)});
   const auto again = Cluster::from_image(w.cluster.image());
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ((*again)->crontabs(), w.cluster.crontabs());

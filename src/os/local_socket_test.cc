@@ -81,7 +81,7 @@ TEST_F(LocalSocketTest, AnswersFromOtherThreads) {
 TEST_F(LocalSocketTest, LongAnswersArePulledAsTheyAreRead) {
   std::atomic<int> pulled{0};
   const auto socket = open({.path = {}, .stall_limit = seconds(60)},
-                           [&](std::string request, std::shared_ptr<LocalSocket::Line> line) {
+                           [&](const std::string& request, std::shared_ptr<LocalSocket::Line> line) {
                              if (request == "short") {
                                line->send("here");
                                return line->finish();

@@ -87,8 +87,7 @@ TEST(PriorityKeys, SchedulerParametersAreSorted) {
       warnings,
       (std::vector<std::string>{
           "slurm.conf:1: SchedulerParameters: bf_window=1440 (no effect: scheduling follows events and looks at every job); "
-          "bf_continue (no effect: scheduling follows events and looks at every job); "
-          "enable_user_top (not in force yet: scontrol top is for administrators)"}));
+          "bf_continue (no effect: scheduling follows events and looks at every job)"}));
   const auto delayed =
       load_text("SchedulerParameters=batch_sched_delay=20\n" + std::string(kNodes), "slurm.conf", Want::All);
   ASSERT_TRUE(delayed);

@@ -165,7 +165,7 @@ TEST_F(ListJobsTest, WhatIsNotAskedForIsLeftOut) {
   ASSERT_TRUE(chunks.next(&chunk));
   EXPECT_EQ(chunk.nodes_size() + chunk.expected_starts_us_size() + chunk.planned_size(), 0);
   // Jobs that differ in nothing that is asked for share a specification.
-  EXPECT_EQ(chunk.specs_size(), 4);
+  EXPECT_EQ(chunk.specs_size(), 5);
   wire::JobTable table;
   ASSERT_TRUE(wire::JobListDecoder(filter.fields).take_chunk(chunk.SerializeAsString(), &table));
   ASSERT_EQ(table.jobs.size(), 6u);

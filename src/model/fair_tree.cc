@@ -82,10 +82,16 @@ class Tree {
       if (of_parent(row))
         row.level = Rounded::endless();
       else if (row.of->shares > 0)
-        row.level = row.usage == 0 ? Rounded::endless()
-                                   : Rounded::of(row.of->shares, sum, 53) / Rounded::of(row.usage, usage_above(row), 64);
+        row.level = level_of(row);
       if (!row.of->is_user() && !of_parent(row)) level_below(i);
     }
+  }
+
+  // An account that was moved may have used more than the one above it, which may have used nothing.
+  Rounded level_of(const Row& row) const {
+    const Wide all = usage_above(row);
+    if (row.usage == 0 || all == 0) return Rounded::endless();
+    return Rounded::of(row.of->shares, row.level_shares, 53) / Rounded::of(row.usage, all, 64);
   }
 
   // Those that are ranked below an account.

@@ -99,6 +99,21 @@ TEST(FairTree, WhoHasUsedNothingComesFirstAndWhoHasNoSharesLast) {
   EXPECT_NEAR(factors.at("x/none"), 1.0 / 3, 1e-9);
 }
 
+// The random runs of state/ found it: the account above had used nothing, and was divided by.
+TEST(FairTree, AnAccountMovedBelowOneThatUsedNothingCountsAsUnused) {
+  Tree tree;
+  tree.add("", "root", "", 1);
+  tree.add("root", "fresh", "", 1);
+  tree.add("fresh", "moved", "", 1);
+  tree.add("moved", "moved", "ada", 1, 100);
+  tree.add("root", "busy", "", 1);
+  tree.add("busy", "busy", "bob", 1, 100);
+  tree.usage[tree.ids.at("fresh")] = 0;
+  const auto factors = tree.factors(tree.view());
+  EXPECT_DOUBLE_EQ(factors.at("moved/ada"), 1.0);
+  EXPECT_DOUBLE_EQ(factors.at("busy/bob"), 0.5);
+}
+
 TEST(FairTree, StandingsAreWhatPeopleRead) {
   Tree tree;
   tree.add("", "root", "", 1);

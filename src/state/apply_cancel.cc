@@ -51,7 +51,8 @@ void mark_cancelled(Job& job, const CancelJob& command, Time now) {
 }  // namespace
 
 void Applier::cancel_record(Job job, const CancelJob& command) {
-  if (command.by_user || is_waiting(job)) disable_cron(job);
+  // What ends a run of scrontab's leaves the next one; what takes the job out of the queue, or off its way there, does not.
+  if (command.by_user || is_waiting(job) || (job.flags & model::kCompleting)) disable_cron(job);
   if (is_waiting(job)) {
     mark_cancelled(job, command, now);
     const JobId id = job.id;

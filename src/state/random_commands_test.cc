@@ -354,8 +354,46 @@ Command RandomCommands::some_reservation(const model::View& view) {
   return CreateReservation{r};
 }
 
+Command RandomCommands::some_crontab(const model::View& view) {
+  JobId waits{0};
+  view.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
+    if (job->flags & model::kCronWaits) waits = job->id;
+  });
+  if (waits && chance(70)) return ScheduleCron{waits, view.as_of + seconds(below(60))};
+  if (chance(10)) return ScheduleCron{some_job(view.pending), view.as_of};
+  if (chance(20)) return RemoveCrontab{Uid{1000 + below(3)}};
+  SetCrontab command;
+  command.crontab.user = Uid{1000 + below(2)};
+  for (std::uint32_t i = 0, count = below(3); i < count; ++i) {
+    model::JobSpec spec = some_spec(view);
+    if (!chance(5)) spec.uid = command.crontab.user;
+    if (!chance(5)) spec.array.reset();
+    if (!chance(5)) spec.dependencies = {};
+    command.crontab.text += "* * * * * true\n";
+    command.crontab.entries.push_back({"* * * * *", i + 1, i + 1, {}});
+    command.specs.push_back(std::make_shared<const model::JobSpec>(std::move(spec)));
+  }
+  return command;
+}
+
+Command RandomCommands::some_trigger(const model::View& view) {
+  const std::uint32_t recent = triggers_ - std::min(triggers_, below(4));
+  if (chance(25)) return TriggerSeen{seen_ = recent, view.as_of + seconds(below(60)), some_node()};
+  if (chance(30)) return TriggersRan{{chance(90) ? seen_ : recent}};
+  if (chance(20)) return ClearTriggers{chance(80) ? recent : 0, {}, {}, Uid{1000 + below(2)}, chance(50)};
+  model::Trigger trigger;
+  trigger.user = Uid{1000 + below(2)};
+  trigger.source = chance(60) ? model::TriggerSource::Node : model::TriggerSource::Job;
+  trigger.events = trigger.source == model::TriggerSource::Node ? model::kTriggerDown : model::kTriggerFini;
+  if (trigger.source == model::TriggerSource::Job) trigger.job = some_job(view.jobs);
+  trigger.permanent = chance(30);
+  if (!chance(5)) trigger.program = "/bin/true";
+  ++triggers_;
+  return SetTrigger{trigger};
+}
+
 Command RandomCommands::next(const model::View& view) {
-  const std::uint32_t dice = below(1000);
+  const std::uint32_t dice = below(1030);
   const bool full = view.pending.size() > 40;
   if (dice < 220 && !full) return some_submit(view);
   if (dice < 505) return some_start(view);
@@ -372,7 +410,8 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
   if (dice < 960) return some_node_command(view);
   if (dice < 988) return some_reservation(view);
-  return some_purge(view);
+  if (dice < 1000) return some_purge(view);
+  return chance(50) ? some_crontab(view) : some_trigger(view);
 }
 
 namespace {

@@ -224,19 +224,19 @@ class FakeController : public Controller {
     return {};
   }
   Result<wire::CrontabOutcome> set_crontab(const model::Crontab& table,
-                                           const std::vector<model::JobSpec>& specs) override {
+                                           const std::vector<model::JobSpec>& jobs) override {
     if (down) return unreachable();
     if (no_crontabs) return fail(ErrorCode::RequestDisabled);
     std::string call = "crontab:";
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      call += fmt::format(" [{}-{} '{}' {} {}]", table.entries[i].first_line, table.entries[i].last_line,
-                          table.entries[i].schedule, specs[i].name, *specs[i].script);
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      call += fmt::format(" [{}-{} '{}' {}]", table.entries[i].first_line, table.entries[i].last_line,
+                          table.entries[i].schedule, jobs[i].name);
     calls.push_back(std::move(call));
-    cron_specs = specs;
+    cron_specs = jobs;
     if (crontab_refusal.first_line > 0) return std::exchange(crontab_refusal, {});
     crontabs[table.user] = table;
     wire::CrontabOutcome outcome;
-    for (std::uint32_t i = 0; i < specs.size(); ++i) outcome.jobs.emplace_back(700 + i);
+    for (std::uint32_t i = 0; i < jobs.size(); ++i) outcome.jobs.emplace_back(700 + i);
     return outcome;
   }
   Result<std::optional<model::Crontab>> crontab(Uid user) override {

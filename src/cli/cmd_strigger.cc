@@ -279,7 +279,10 @@ int cmd_strigger(Context& context) {
     return 0;
   }
   if (const std::string_view fault = fault_of(s); !fault.empty()) {
-    context.error("{}", fault);
+    const std::size_t end = std::min(fault.find('\n'), fault.size());
+    context.error("{}", fault.substr(0, end));
+    if (end < fault.size())
+      for (const std::string_view line : text::split(fault.substr(end + 1), '\n')) context.plain("{}", line);
     return 1;
   }
   const auto controller = context.controller();

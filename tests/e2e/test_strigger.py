@@ -130,7 +130,9 @@ class Strigger(unittest.TestCase):
                 r = self.c.run("strigger", *words, check=False)
                 self.assertEqual((r.returncode, r.stderr), (1, message))
         r = self.c.run("strigger", "--set", "-p", "/bin/true", check=False)
-        self.assertTrue(r.stderr.startswith("strigger: error: You must specify a trigger (--down, --up, --reconfig,"))
+        lines = r.stderr.split("\n")
+        self.assertEqual(lines[0], "strigger: error: You must specify a trigger (--down, --up, --reconfig, --time, --fini, --burst_buffer,")
+        self.assertEqual(lines[-4:], ["--primary_database_failure, or ", "--primary_database_resumed_operation)", "", ""])
         r = self.c.run("strigger", "--set", "-g", "-p", "/bin/true", check=False)
         self.assertEqual((r.returncode, r.stderr),
                          (1, "strigger: error: triggers for primary_slurmdbd_failure are not supported yet\n"))

@@ -248,35 +248,19 @@ class FakeController : public Controller {
     return {};
   }
   Result<wire::CrontabOutcome> set_crontab(const model::Crontab& table,
-<<<<<<< HEAD
                                            const std::vector<model::JobSpec>& wanted) override {
     if (down) return unreachable();
     if (no_crontabs) return fail(ErrorCode::RequestDisabled);
     std::string call = "crontab:";
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      call += fmt::format(" [{}-{} '{}' {} {}]", table.entries[i].first_line, table.entries[i].last_line,
-                          table.entries[i].schedule, wanted[i].name, *wanted[i].script);
+      call += fmt::format(" [{}-{} '{}' {}]", table.entries[i].first_line, table.entries[i].last_line,
+                          table.entries[i].schedule, wanted[i].name);
     calls.push_back(std::move(call));
     cron_specs = wanted;
     if (crontab_refusal.first_line > 0) return std::exchange(crontab_refusal, {});
     crontabs[table.user] = table;
     wire::CrontabOutcome outcome;
     for (std::uint32_t i = 0; i < wanted.size(); ++i) outcome.jobs.emplace_back(700 + i);
-=======
-                                           const std::vector<model::JobSpec>& jobs) override {
-    if (down) return unreachable();
-    if (no_crontabs) return fail(ErrorCode::RequestDisabled);
-    std::string call = "crontab:";
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-      call += fmt::format(" [{}-{} '{}' {}]", table.entries[i].first_line, table.entries[i].last_line,
-                          table.entries[i].schedule, jobs[i].name);
-    calls.push_back(std::move(call));
-    cron_specs = jobs;
-    if (crontab_refusal.first_line > 0) return std::exchange(crontab_refusal, {});
-    crontabs[table.user] = table;
-    wire::CrontabOutcome outcome;
-    for (std::uint32_t i = 0; i < jobs.size(); ++i) outcome.jobs.emplace_back(700 + i);
->>>>>>> verbs
     return outcome;
   }
   Result<std::optional<model::Crontab>> crontab(Uid user) override {

@@ -214,6 +214,7 @@ void Applier::review(JobId id) {
   const bool kill =
       job.dependency_never && job.spec->kill_on_invalid_dependency.value_or(config().kill_invalid_dependency);
   if (!kill) return put(std::move(job));
+  disable_cron(job);
   job.state = JobState::Cancelled;
   job.ended = now;
   put(std::move(job));

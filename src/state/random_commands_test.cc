@@ -290,7 +290,7 @@ Command RandomCommands::some_accounts(const model::View& view) {
   }
   if (chance(15)) return OutboxAcked{below(3)};
   if (chance(30)) return DecayUsage{chance(5)};
-  if (chance(25)) return chance(80) ? ResetUsage{below(8)} : ResetUsage{0, "normal"};
+  if (chance(40)) return chance(80) ? ResetUsage{below(8)} : ResetUsage{0, "normal"};
   model::AccountsUpdate update;
   update.revision = view.accounts->revision() + 1;
   update.all = view.accounts->empty() || chance(30);

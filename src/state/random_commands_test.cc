@@ -278,16 +278,17 @@ Command RandomCommands::some_preemption(const model::View& view) {
   return command;
 }
 
+Command RandomCommands::some_steps(const model::View& view) {
+  model::StepEnd step;
+  step.step = below(5);
+  step.exit.code = static_cast<std::uint16_t>(below(3));
+  const JobId id = some_job(view.active);
+  const model::Job* job = model::find_job(view, id);
+  return StepsEnded{id, job && chance(90) ? job->epoch : Epoch{1}, {step}};
+}
+
 // A tree of two accounts and two users, parts of which come and go; sometimes one that is none.
 Command RandomCommands::some_accounts(const model::View& view) {
-  if (chance(20)) {
-    model::StepEnd step;
-    step.step = below(5);
-    step.exit.code = static_cast<std::uint16_t>(below(3));
-    const JobId id = some_job(view.active);
-    const model::Job* job = model::find_job(view, id);
-    return StepsEnded{id, job && chance(90) ? job->epoch : Epoch{1}, {step}};
-  }
   if (chance(15)) return OutboxAcked{below(3)};
   if (chance(30)) return DecayUsage{chance(5)};
   if (chance(25)) return ResetUsage{below(8)};
@@ -354,7 +355,52 @@ Command RandomCommands::some_reservation(const model::View& view) {
   return CreateReservation{r};
 }
 
+// A job of a table that waits for its next time gets one; else tables come and go.
+Command RandomCommands::some_crontab(const model::View& view) {
+  JobId waits;
+  view.pending.for_each([&](std::uint32_t id, const model::JobPtr& job) {
+    if (job->flags & model::kCronWaits) waits = JobId{id};
+  });
+  if (waits && chance(80)) return ScheduleCron{waits, view.as_of + seconds(below(60))};
+  if (chance(10)) return ScheduleCron{some_job(view.jobs), view.as_of};
+  const Uid user{1000 + below(2)};
+  if (chance(15)) return RemoveCrontab{user};
+  SetCrontab command{{user, "#SCRON\n@daily a\n@hourly b", {{"@daily", 1, 2, {}}, {"@hourly", 3, 3, {}}}}, {}};
+  for (std::size_t i = 0; i < command.crontab.entries.size(); ++i) {
+    model::JobSpec one = some_spec(view);
+    if (!chance(5)) one.uid = user;
+    if (!chance(5)) one.array.reset();
+    if (!chance(5)) one.dependencies.clear();
+    one.kind = model::JobKind::Batch;
+    one.begin = view.as_of + seconds(below(60));
+    command.specs.push_back(std::make_shared<const model::JobSpec>(std::move(one)));
+  }
+  return command;
+}
+
+Command RandomCommands::some_trigger(const model::View& view) {
+  const auto some_id = [&](std::uint32_t likely) { return chance(80) ? likely : 1 + below(triggers_ + 1); };
+  if (triggers_ == 0 || chance(30)) {
+    model::Trigger trigger;
+    trigger.user = Uid{1000 + below(2)};
+    trigger.source = chance(40) ? model::TriggerSource::Job : model::TriggerSource::Node;
+    trigger.events = chance(50) ? model::kTriggerFini : model::kTriggerDown;
+    if (trigger.source == model::TriggerSource::Job) trigger.job = some_job(view.jobs);
+    trigger.permanent = chance(30);
+    if (!chance(5)) trigger.program = "/bin/true";
+    if (!trigger.program.empty() && (!trigger.job || model::find_job(view, trigger.job))) ++triggers_;
+    return SetTrigger{std::move(trigger)};
+  }
+  if (chance(20))
+    return ClearTriggers{.id = chance(30) ? some_id(triggers_) : 0, .job = {}, .user = Uid{1000 + below(2)},
+                         .by = Uid{1000}, .by_admin = chance(80)};
+  if (chance(40)) return TriggersRan{{some_id(seen_trigger_)}};
+  seen_trigger_ = some_id(triggers_);
+  return TriggerSeen{seen_trigger_, view.as_of + seconds(below(20)), "n1"};
+}
+
 Command RandomCommands::next(const model::View& view) {
+  if (chance(2)) return chance(40) ? some_trigger(view) : some_crontab(view);
   const std::uint32_t dice = below(1000);
   const bool full = view.pending.size() > 40;
   if (dice < 220 && !full) return some_submit(view);
@@ -368,7 +414,8 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 855) return SuspendJob{chance(80) ? JobTarget{some_job(view.active), {}} : some_target(view)};
   if (dice < 880) return ResumeJob{chance(80) ? JobTarget{some_job(view.active), {}} : some_target(view)};
   if (dice < 920) return some_update(view);
-  if (dice < 930) return some_kill(view);
+  if (dice < 927) return some_kill(view);
+  if (dice < 930) return some_steps(view);
   if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
   if (dice < 960) return some_node_command(view);
   if (dice < 988) return some_reservation(view);

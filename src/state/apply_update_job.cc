@@ -34,6 +34,9 @@ JobSpec with_soft_fields(const JobSpec& spec, const JobSpec& from) {
 
 Status may_become(const Job& job, const JobSpec& spec) {
   if (spec.uid != job.spec->uid) return fail(ErrorCode::InvalidUser, "Invalid user id");
+  // Its table says what it is; a deadline or a dependency could end it for good behind the table's back.
+  if (job.flags & model::kCronJob)
+    return fail(ErrorCode::InvalidArgument, "Cannot modify scrontab jobs through scontrol");
   if (spec.array != job.spec->array) return fail(ErrorCode::InvalidArray, "the tasks of an array cannot be changed");
   if (is_waiting(job)) return {};
   if (with_soft_fields(*job.spec, spec) != spec)
@@ -73,7 +76,7 @@ Outcome Applier::apply(const UpdateJob& command) {
       if (!is_waiting(job)) return fail(ErrorCode::JobNotPending, "Job is no longer pending execution");
       SPUR_TRY(check_dependencies(job, spec ? *spec : *job.spec));
     }
-    if (command.priority.value_or(0) > 0 && is_waiting(job) && job.hold != model::Hold::None)
+    if (command.priority.value_or(0) > 0 && job.hold != model::Hold::None)  // also one that runs, for its requeue
       return fail(ErrorCode::JobHeld, "Job is in held state, pending scheduler release");
     if (command.array_max_running && !job.array_job)
       return fail(ErrorCode::InvalidArray, fmt::format("job {} is not an array", job.id.value));

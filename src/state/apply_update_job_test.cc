@@ -157,5 +157,27 @@ TEST(UpdateJob, TaskCannotWaitForItsOwnArray) {
   w.must(on_task(2));                                              // it is not
 }
 
+// Held while it runs: its priority stays 0 for when it is requeued.
+TEST(UpdateJob, NoPriorityForWhatIsHeld) {
+  World w(1);
+  const auto id = w.submit(spec());
+  w.start(id, World::on(0));
+  w.must(HoldJob{target(id), model::Hold::User});
+  UpdateJob raise;
+  raise.target = target(id);
+  raise.priority = 7;
+  EXPECT_EQ(w.refusal(raise), ErrorCode::JobHeld);
+}
+
+TEST(UpdateJob, TheTableSaysWhatAJobOfScrontabIs) {
+  World w(1);
+  SetCrontab table{{Uid{1000}, "@daily a", {{"@daily", 1, 1, {}}}}, {std::make_shared<const model::JobSpec>(spec())}};
+  const auto id = w.must(table).jobs.at(0).value;
+  UpdateJob other;
+  other.target = target(id);
+  other.spec = std::make_shared<const model::JobSpec>(spec("other"));
+  EXPECT_EQ(w.refusal(other), ErrorCode::InvalidArgument);
+}
+
 }  // namespace
 }  // namespace spur::state

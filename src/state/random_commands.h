@@ -36,12 +36,12 @@ class RandomCommands {
   Command some_preemption(const model::View& view);
   Command some_reservation(const model::View& view);
   Command some_accounts(const model::View& view);
+  Command some_steps(const model::View& view);
   Command some_crontab(const model::View& view);
   Command some_trigger(const model::View& view);
 
   std::mt19937_64 random_;
-  std::uint32_t triggers_ = 0;  // that were set, more or less: the last of them may be there
-  std::uint32_t seen_ = 0;      // the one to which something happened last
+  std::uint32_t triggers_ = 0, seen_trigger_ = 0;  // ids: the last one set, and the last of which something was told
 };
 
 }  // namespace spur::state

@@ -278,19 +278,20 @@ Command RandomCommands::some_preemption(const model::View& view) {
   return command;
 }
 
+Command RandomCommands::some_steps(const model::View& view) {
+  model::StepEnd step;
+  step.step = below(5);
+  step.exit.code = static_cast<std::uint16_t>(below(3));
+  const JobId id = some_job(view.active);
+  const model::Job* job = model::find_job(view, id);
+  return StepsEnded{id, job && chance(90) ? job->epoch : Epoch{1}, {step}};
+}
+
 // A tree of two accounts and two users, parts of which come and go; sometimes one that is none.
 Command RandomCommands::some_accounts(const model::View& view) {
-  if (chance(20)) {
-    model::StepEnd step;
-    step.step = below(5);
-    step.exit.code = static_cast<std::uint16_t>(below(3));
-    const JobId id = some_job(view.active);
-    const model::Job* job = model::find_job(view, id);
-    return StepsEnded{id, job && chance(90) ? job->epoch : Epoch{1}, {step}};
-  }
   if (chance(15)) return OutboxAcked{below(3)};
   if (chance(30)) return DecayUsage{chance(5)};
-  if (chance(40)) return chance(80) ? ResetUsage{below(8)} : ResetUsage{0, "normal"};
+  if (chance(25)) return chance(80) ? ResetUsage{below(8)} : ResetUsage{0, "normal"};
   model::AccountsUpdate update;
   update.revision = view.accounts->revision() + 1;
   update.all = view.accounts->empty() || chance(30);
@@ -354,46 +355,53 @@ Command RandomCommands::some_reservation(const model::View& view) {
   return CreateReservation{r};
 }
 
+// A job of a table that waits for its next time gets one; else tables come and go.
 Command RandomCommands::some_crontab(const model::View& view) {
-  JobId waits{0};
-  view.pending.for_each([&](std::uint32_t, const model::JobPtr& job) {
-    if (job->flags & model::kCronWaits) waits = job->id;
+  JobId waits;
+  view.pending.for_each([&](std::uint32_t id, const model::JobPtr& job) {
+    if (job->flags & model::kCronWaits) waits = JobId{id};
   });
-  if (waits && chance(70)) return ScheduleCron{waits, view.as_of + seconds(below(60))};
-  if (chance(10)) return ScheduleCron{some_job(view.pending), view.as_of};
-  if (chance(20)) return RemoveCrontab{Uid{1000 + below(3)}};
-  SetCrontab command;
-  command.crontab.user = Uid{1000 + below(2)};
-  for (std::uint32_t i = 0, count = below(3); i < count; ++i) {
-    model::JobSpec spec = some_spec(view);
-    if (!chance(5)) spec.uid = command.crontab.user;
-    if (!chance(5)) spec.array.reset();
-    if (!chance(5)) spec.dependencies = {};
-    command.crontab.text += "* * * * * true\n";
-    command.crontab.entries.push_back({"* * * * *", i + 1, i + 1, {}});
-    command.specs.push_back(std::make_shared<const model::JobSpec>(std::move(spec)));
+  if (waits && chance(80)) return ScheduleCron{waits, view.as_of + seconds(below(60))};
+  if (chance(10)) return ScheduleCron{some_job(view.jobs), view.as_of};
+  const Uid user{1000 + below(2)};
+  if (chance(15)) return RemoveCrontab{user};
+  SetCrontab command{{user, "#SCRON\n@daily a\n@hourly b", {{"@daily", 1, 2, {}}, {"@hourly", 3, 3, {}}}}, {}};
+  for (std::size_t i = 0; i < command.crontab.entries.size(); ++i) {
+    model::JobSpec one = some_spec(view);
+    if (!chance(5)) one.uid = user;
+    if (!chance(5)) one.array.reset();
+    if (!chance(5)) one.dependencies.clear();
+    one.kind = model::JobKind::Batch;
+    one.begin = view.as_of + seconds(below(60));
+    command.specs.push_back(std::make_shared<const model::JobSpec>(std::move(one)));
   }
   return command;
 }
 
 Command RandomCommands::some_trigger(const model::View& view) {
-  const std::uint32_t recent = triggers_ - std::min(triggers_, below(4));
-  if (chance(25)) return TriggerSeen{seen_ = recent, view.as_of + seconds(below(60)), some_node()};
-  if (chance(30)) return TriggersRan{{chance(90) ? seen_ : recent}};
-  if (chance(20)) return ClearTriggers{chance(80) ? recent : 0, {}, {}, Uid{1000 + below(2)}, chance(50)};
-  model::Trigger trigger;
-  trigger.user = Uid{1000 + below(2)};
-  trigger.source = chance(60) ? model::TriggerSource::Node : model::TriggerSource::Job;
-  trigger.events = trigger.source == model::TriggerSource::Node ? model::kTriggerDown : model::kTriggerFini;
-  if (trigger.source == model::TriggerSource::Job) trigger.job = some_job(view.jobs);
-  trigger.permanent = chance(30);
-  if (!chance(5)) trigger.program = "/bin/true";
-  ++triggers_;
-  return SetTrigger{trigger};
+  const auto some_id = [&](std::uint32_t likely) { return chance(80) ? likely : 1 + below(triggers_ + 1); };
+  if (triggers_ == 0 || chance(30)) {
+    model::Trigger trigger;
+    trigger.user = Uid{1000 + below(2)};
+    trigger.source = chance(40) ? model::TriggerSource::Job : model::TriggerSource::Node;
+    trigger.events = chance(50) ? model::kTriggerFini : model::kTriggerDown;
+    if (trigger.source == model::TriggerSource::Job) trigger.job = some_job(view.jobs);
+    trigger.permanent = chance(30);
+    if (!chance(5)) trigger.program = "/bin/true";
+    if (!trigger.program.empty() && (!trigger.job || model::find_job(view, trigger.job))) ++triggers_;
+    return SetTrigger{std::move(trigger)};
+  }
+  if (chance(20))
+    return ClearTriggers{.id = chance(30) ? some_id(triggers_) : 0, .job = {}, .user = Uid{1000 + below(2)},
+                         .by = Uid{1000}, .by_admin = chance(80)};
+  if (chance(40)) return TriggersRan{{some_id(seen_trigger_)}};
+  seen_trigger_ = some_id(triggers_);
+  return TriggerSeen{seen_trigger_, view.as_of + seconds(below(20)), "n1"};
 }
 
 Command RandomCommands::next(const model::View& view) {
-  const std::uint32_t dice = below(1030);
+  if (chance(2)) return chance(40) ? some_trigger(view) : some_crontab(view);
+  const std::uint32_t dice = below(1000);
   const bool full = view.pending.size() > 40;
   if (dice < 220 && !full) return some_submit(view);
   if (dice < 505) return some_start(view);
@@ -406,12 +414,12 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 855) return SuspendJob{chance(80) ? JobTarget{some_job(view.active), {}} : some_target(view)};
   if (dice < 880) return ResumeJob{chance(80) ? JobTarget{some_job(view.active), {}} : some_target(view)};
   if (dice < 920) return some_update(view);
-  if (dice < 930) return some_kill(view);
+  if (dice < 927) return some_kill(view);
+  if (dice < 930) return some_steps(view);
   if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
   if (dice < 960) return some_node_command(view);
   if (dice < 988) return some_reservation(view);
-  if (dice < 1000) return some_purge(view);
-  return chance(50) ? some_crontab(view) : some_trigger(view);
+  return some_purge(view);
 }
 
 namespace {

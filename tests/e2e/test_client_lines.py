@@ -99,7 +99,8 @@ def submitted(text, words):
 LINES = [
     # launchers of AI jobs
     Line("submitit", "sacct -o JobID,State,NodeList --parsable2 -j {done} -j {array}", header(["JobID", "State", "NodeList"])),
-    Line("submitit", "scontrol requeue {array}_0", nothing, before="scontrol release {array}_0"),
+    Line("submitit", "scontrol requeue {array}_0", nothing,
+         before="scontrol release {array}_0; for i in $(seq 300); do squeue -h -t R -o %i -j {array}_0 | grep -q . && break; sleep 0.1; done"),
     Line("submitit", "sbatch --wrap=\"srun --unbuffered --output %j_%t_log.out --error %j_%t_log.err true\"", submitted),
     Line("torchx", "sacct --parsable2 -j {done}", header(["JobID", "JobName", "Partition", "Account", "AllocCPUS", "State", "ExitCode"])),
     Line("torchx", "sacct --json -S1970-01-01-00:00:01", is_json("jobs.0.job_id", "jobs.0.state.current.0")),

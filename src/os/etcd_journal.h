@@ -119,7 +119,7 @@ class EtcdJournal final : public io::Journal {
 
   mutable std::mutex mutex_;
   std::unique_ptr<io::Threads::Signal> wake_;
-  std::deque<Append> queue_;  // guarded by mutex_, as all up to given_
+  std::deque<Append> queue_;  // guarded by mutex_, as all up to looked_
   Role role_ = Role::Idle;
   bool stop_ = false, retired_ = false;
   Roles roles_;
@@ -129,6 +129,7 @@ class EtcdJournal final : public io::Journal {
   std::deque<Asked> asked_;
   std::int64_t wanted_ = 0;   // revision of etcd up to which somebody waits for the log
   std::int64_t given_ = 0;    // ... up to which we have given it, since we follow
+  Duration looked_{0};        // when the log was last asked for news, with or without success
 
   // The journal thread's own.
   std::int64_t seen_term_ = 0, seen_tick_ = 0;  // revisions

@@ -18,10 +18,13 @@ constexpr Duration kStale = seconds(1);  // after so long a silence commands war
 }  // namespace
 
 // The leader: nobody can have taken over within `failover` of the beginning of a write that got through. One that
-// follows: after so long a silence those who look are told how old the answer is.
+// follows: after so long a silence those who look are told how old the answer is. It must have listened, though: one
+// that stood still has heard nothing either, and is about to.
 bool EtcdJournal::is_current_locked() const {
-  const Duration silence = clock_.monotonic() - standing_.silence;
-  return role_ == Role::Leading ? silence < options_.failover : silence >= std::max(kStale, options_.failover);
+  const Duration now = clock_.monotonic(), silence = now - standing_.silence;
+  if (role_ == Role::Leading) return silence < options_.failover;
+  const Duration patience = std::max(kStale, options_.failover);
+  return silence >= patience && now - looked_ < patience / 2;
 }
 
 bool EtcdJournal::is_current() const {

@@ -97,6 +97,10 @@ Result<bool> EtcdJournal::read_log() {
 
 void EtcdJournal::follow_once() {
   const auto more = read_log();
+  {
+    const std::lock_guard lock(mutex_);
+    looked_ = clock_.monotonic();
+  }
   if (more && *more) return;
   if (!more) {
     const ErrorCode code = more.error().code;

@@ -114,7 +114,7 @@ Ended attend(Context& context, const JobRequest& request, JobId job, pid_t comma
     int status = 0;
     const pid_t child = ::waitpid(-1, &status, WUNTRACED);
     while (const auto signal = SignalWatch::take())
-      if (*signal != SIGWINCH) ::kill(-command, *signal);
+      if (*signal != SIGWINCH && *signal != SIGPIPE) ::kill(-command, *signal);
     if (child == watcher) {
       out.revoked = true;
       context.info("Job allocation {} has been revoked.", job.value);

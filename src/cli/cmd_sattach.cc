@@ -113,7 +113,8 @@ class Attached {
       exits_.report(context_);
       // What the terminal sends ends the looking on, not the step.
       while (const auto signal = SignalWatch::take())
-        if (*signal == SIGINT || *signal == SIGTERM || *signal == SIGHUP || *signal == SIGQUIT) return leave();
+        if (*signal != SIGWINCH && *signal != SIGCONT && *signal != SIGUSR1 && *signal != SIGUSR2 && *signal != SIGALRM)
+          return leave();
     }
     leave();
     if (options_.layout && out_) return 0;

@@ -9,7 +9,8 @@
 namespace spur::cli {
 namespace {
 
-constexpr int kWatched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH};
+constexpr int kWatched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH,
+                           SIGPIPE};
 volatile std::sig_atomic_t noted[65];
 
 void note(int signal) {

@@ -7,8 +7,8 @@
 
 namespace spur::cli {
 
-// From now on INT, TERM, HUP, QUIT, USR1, USR2, CONT, ALRM and WINCH are noted instead of ending the process; undone
-// when it is destroyed.
+// From now on INT, TERM, HUP, QUIT, USR1, USR2, CONT, ALRM, WINCH and PIPE are noted instead of ending the process (which
+// would leave its allocation behind); undone when it is destroyed.
 class SignalWatch {
  public:
   SignalWatch();

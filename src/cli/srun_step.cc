@@ -222,6 +222,8 @@ class StepLoop {
       case SIGHUP:
       case SIGQUIT:
         return force_end();
+      case SIGPIPE:  // nobody reads any more: the tasks end, as they would behind a pipe of their own
+        return runner_.send_signal(SIGKILL);
       default:
         return runner_.send_signal(signal);
     }

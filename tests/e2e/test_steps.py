@@ -101,6 +101,12 @@ rm on-?
 """, "-N2", "--ntasks-per-node=1")
         self.assertEqual(sorted(text.split()), ["n1", "n2"])
 
+    def test_who_reads_srun_may_go(self):
+        """srun outlives the reader of its output or of its messages: else the allocation would be left behind."""
+        for line in ("srun -n1 yes | head -1", "srun -n1 sh -c 'kill -TERM $$' 2>&1 | head -1"):
+            self.c.run("sh", "-c", line, timeout=60)
+            wait_until(lambda: not self.c.out("squeue", "-h", "-o", "%i").split(), 30, f"nothing is left of {line}")
+
     def test_immediate_and_interrupted(self):
         job, text = self.job("""
 srun -n1 sh -c 'while [ ! -e done ]; do sleep 0.05; done' &

@@ -395,6 +395,8 @@ void Dispatcher::check_leases(Duration now) {
           links_[node].loss_proposed = false;
           return;
         }
+        // Again: it may have said hello and been welcomed while this was on its way to the journal.
+        links_[node].welcomed = false;
         hooks_.log(fmt::format("error: node {} has not answered for {} s, setting it DOWN", node,
                                std::chrono::duration_cast<seconds>(silent).count()));
       });
@@ -402,7 +404,10 @@ void Dispatcher::check_leases(Duration now) {
       link.told_silent = true;
       link.welcomed = false;
       hooks_.propose_repeated(state::NodeResponding{name, false}, [this, node = name](const state::Outcome& outcome) {
-        if (not_committed(outcome)) links_[node].told_silent = false;
+        if (not_committed(outcome))
+          links_[node].told_silent = false;
+        else
+          links_[node].welcomed = false;
       });
     }
   }

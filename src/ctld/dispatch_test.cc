@@ -436,6 +436,24 @@ TEST_F(DispatchTest, GivenUpWhileItsHelloWasOnTheWay) {
   EXPECT_EQ(answers[0].second.unknown, std::vector{run});
 }
 
+// The journal stood still: the node was welcomed and given up by what had been decided before, in this order.
+TEST_F(DispatchTest, GivenUpBehindItsOwnHello) {
+  dispatcher_->on_message("n1", hello("n1"));
+  for (seconds waited{0}; waited <= kLease + seconds(1); waited += seconds(1)) {
+    clock_.pass(seconds(1));
+    dispatcher_->on_timer();
+  }
+  commit();
+  ASSERT_TRUE(down("n1"));
+  agents_.sent.clear();
+  hear("n1", model::AgentHeartbeat{});
+  const auto asked = agents_.take<ControllerWelcome>();
+  ASSERT_EQ(asked.size(), 1u) << "else it would be down for good";
+  EXPECT_TRUE(asked[0].second.hello_again);
+  hear("n1", hello("n1"));
+  EXPECT_FALSE(down("n1"));
+}
+
 TEST_F(DispatchTest, AfterASilenceTheNodeRegistersAnew) {
   const JobRun run = start({0});
   hear("n1", model::AgentLaunched{run});

@@ -256,7 +256,13 @@ void History::at(Time then, PictureAnswer answer) {
   if (then > doors_.clock.now() + seconds(2)) return answer(fail(ErrorCode::InvalidTime, "that time is still to come"));
   const bool taken = ask([this, then, answer] {
     if (auto ok = check_gap(then); !ok) return answer(std::unexpected(ok.error()));
-    answer(past_.at(then));
+    auto found = past_.at(then);
+    if (!found && found.error().code == ErrorCode::NotFound) {
+      // The oldest may have been dropped while it was read on from there.
+      past_.forget();
+      found = past_.at(then);
+    }
+    answer(std::move(found));
   });
   if (!taken) answer(fail(ErrorCode::Busy, "too many look back at once; try again"));
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace spur::io {
 
@@ -34,6 +35,7 @@ struct KvTransaction {
   std::vector<std::pair<std::string, std::int64_t>> unchanged;
   std::vector<std::pair<std::string, std::string>> puts;
   std::vector<std::pair<std::string, std::string>> deletes;  // [from, to)
+  Duration patience{0};  // how long the caller waits for the answer; 0: the store's timeout
 };
 
 struct KvCommit {

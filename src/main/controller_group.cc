@@ -317,7 +317,8 @@ void ControllerGroup::retire() {
 
 ctld::ControllerCalls::Options::Following ControllerGroup::following() const {
   const auto standing = journal_->standing();
-  if (standing.silence >= kNoMajority)
+  // etcd may have to choose a leader first, more than once if votes are split.
+  if (standing.silence >= std::max<Duration>(kNoMajority, milliseconds(5 * loaded_.daemon.etcd.failover_ms)))
     return {
         standing.caught_up,
         {ErrorCode::Unreachable,

@@ -131,11 +131,11 @@ Result<std::unique_ptr<EtcdClient>> EtcdClient::open(const Options& options) {
 }
 
 template <class Call>
-Status EtcdClient::run(Call&& call) {
+Status EtcdClient::run(Call&& call, Duration patience) {
   const std::size_t at = state_->current.load();
   Endpoint& endpoint = state_->endpoints[at];
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + state_->timeout);
+  context.set_deadline(std::chrono::system_clock::now() + (patience > Duration{0} ? patience : state_->timeout));
   const grpc::Status status = call(endpoint, context);
   if (status.ok()) return {};
   std::size_t expected = at;
@@ -183,7 +183,7 @@ Result<EtcdCommit> EtcdClient::commit(const EtcdTransaction& transaction) {
   etcdserverpb::TxnResponse response;
   SPUR_TRY(run([&](Endpoint& endpoint, grpc::ClientContext& context) {
     return endpoint.kv->Txn(&context, request, &response);
-  }));
+  }, transaction.patience));
   return EtcdCommit{response.succeeded(), response.header().revision()};
 }
 

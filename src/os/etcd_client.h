@@ -60,7 +60,7 @@ class EtcdClient final : public io::KvStore {
   struct State;
   explicit EtcdClient(std::unique_ptr<State> state);
   template <class Call>
-  Status run(Call&& call);
+  Status run(Call&& call, Duration patience = {});
   std::unique_ptr<State> state_;
 };
 

@@ -28,6 +28,7 @@ EtcdJournal::EtcdJournal(std::unique_ptr<io::KvStore> client, io::Clock& clock, 
       clock_(clock),
       options_(with_real_doors(std::move(options))),
       keys_(options_.membership.cluster),
+      life_(fmt::format("{:x}", clock_.now().time_since_epoch().count())),
       wake_(options_.threads->signal()),
       asked_wake_(options_.threads->signal()) {
   standing_.silence = clock_.monotonic();

@@ -89,6 +89,8 @@ class EtcdJournal final : public io::Journal {
   Result<std::string> whole_entry(std::uint64_t index, const EtcdValue& value);
   void see_leader(const EtcdRange& range);
   bool take_over();
+  bool has_claimed() const;
+  Result<std::int64_t> claim();
   // ---- catching up (etcd_journal_current.cc)
   struct Asked {
     Duration since;
@@ -116,6 +118,7 @@ class EtcdJournal final : public io::Journal {
   io::Clock& clock_;
   const Options options_;
   const EtcdKeys keys_;
+  const std::string life_;  // tells our claims from those of an earlier life
 
   mutable std::mutex mutex_;
   std::unique_ptr<io::Threads::Signal> wake_;
@@ -134,6 +137,9 @@ class EtcdJournal final : public io::Journal {
   // The journal thread's own.
   std::int64_t seen_term_ = 0, seen_tick_ = 0;  // revisions
   Duration heard_{0};                           // when one of them last changed
+  bool ours_ = false;                           // the term that was seen is one that we claimed, in this life
+  std::int64_t led_ = 0;                        // the last term that we led with
+  Duration claimed_{0};                         // when we began to claim the next one; 0: we have not
   bool others_led_ = false;                     // since we began
   bool vacant_ = false;                         // nobody beats: the first controller ever, or the leader has gone
   Duration last_write_{0};                      // that got through, as leader

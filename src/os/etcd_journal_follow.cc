@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kEntriesPerRead = 200;
 constexpr Duration kComplainEvery = seconds(10);
+constexpr Duration kShortestClaim = milliseconds(50);
 
 }  // namespace
 
@@ -73,9 +74,10 @@ void EtcdJournal::see_leader(const EtcdRange& range) {
     const std::lock_guard lock(mutex_);
     standing_.silence = heard_;
     if (!term) continue;
-    const std::size_t line = value.value.find('\n');
-    standing_.leader = value.value.substr(0, line);
-    standing_.address = line == std::string::npos ? "" : value.value.substr(line + 1);
+    const auto [name, address, life] = decode_etcd_term(value.value);
+    standing_.leader = name;
+    standing_.address = address;
+    ours_ = life == life_;
   }
 }
 
@@ -123,7 +125,7 @@ void EtcdJournal::follow_once() {
       retired = retired_;
     }
     const bool silent = clock_.monotonic() - heard_ >= options_.failover;
-    if ((silent || vacant_) && !retired && take_over()) return;
+    if ((silent || vacant_ || has_claimed()) && !retired && take_over()) return;
   }
   std::unique_lock lock(mutex_);
   // Somebody waits for what our member of etcd does not know yet.
@@ -153,36 +155,53 @@ bool EtcdJournal::read_rest(std::int64_t revision) {
   }
 }
 
+// A claim whose answer was lost, or not waited for, has got through.
+bool EtcdJournal::has_claimed() const {
+  return ours_ && seen_term_ > led_;
+}
+
 // Only if nobody has led or beaten since we last looked, or changed the set of controllers since our member of etcd knew
-// it. What it does not tell us, because the answer was lost, the next look at the log will.
-bool EtcdJournal::take_over() {
+// it. The answer is not waited for long: a member of etcd passes writes on to etcd's own leader, and when that went
+// together with ours, what it passed on is lost until it has heard so. What became of the claim, the next look at the
+// log will tell.
+Result<std::int64_t> EtcdJournal::claim() {
   const auto& membership = options_.membership;
-  const bool first = !others_led_;
   // One that is no controller any more must never lead again.
-  const auto identity = read_identity(*client_, keys_, true);
-  if (!identity || !identity->may_lead(membership.member)) return false;
+  SPUR_ASSIGN(const auto identity, read_identity(*client_, keys_, true));
+  if (!identity.may_lead(membership.member)) return fail(ErrorCode::NotLeader, "this controller was removed");
+  if (claimed_ == Duration{0}) claimed_ = clock_.monotonic();
+  SPUR_ASSIGN(const auto commit,
+              client_->commit({.unchanged = {{keys_.identity(), identity.revision},
+                                             {keys_.term(), seen_term_},
+                                             {keys_.tick(), seen_tick_}},
+                               .puts = {{keys_.term(), encode_etcd_term({membership.member, options_.address, life_})},
+                                        {keys_.tick(), "0"}},
+                               .deletes = {},
+                               .patience = std::max(options_.failover / 3, kShortestClaim)}));
+  if (!commit.done) return fail(ErrorCode::NotLeader, "another controller leads now");
+  return commit.revision;
+}
+
+bool EtcdJournal::take_over() {
+  const bool first = !others_led_;
   const Duration before = clock_.monotonic();
-  const auto commit =
-      client_->commit({.unchanged = {{keys_.identity(), identity->revision},
-                                     {keys_.term(), seen_term_},
-                                     {keys_.tick(), seen_tick_}},
-                       .puts = {{keys_.term(), membership.member + "\n" + options_.address}, {keys_.tick(), "0"}},
-                       .deletes = {}});
-  if (!commit || !commit->done) return false;
-  const Duration began = clock_.monotonic();
-  if (!read_rest(commit->revision)) return false;
+  const bool late = has_claimed();
+  const auto term = late ? Result<std::int64_t>(seen_term_) : claim();
+  if (!term || !read_rest(*term)) return false;
   const auto last = last_entry();
   if (!last) return false;
   last_entry_ = *last;
-  last_write_ = began;
+  // After a claim of unknown age the first beat is due.
+  last_write_ = late ? clock_.monotonic() - options_.failover / 3 : before;
   {
     const std::lock_guard lock(mutex_);
-    if (seen_term_ != commit->revision) return false;  // another one already
-    term_ = commit->revision;
+    if (seen_term_ != *term) return false;  // another one already
+    term_ = led_ = *term;
     role_ = Role::Leading;
-    standing_.silence = before;
+    standing_.silence = late ? claimed_ : before;
   }
-  say(fmt::format("{} leads now, from entry {} on", membership.member, next_));
+  claimed_ = Duration{0};
+  say(fmt::format("{} leads now, from entry {} on", options_.membership.member, next_));
   roles_.on_lead(first);
   return true;
 }

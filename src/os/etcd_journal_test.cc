@@ -248,6 +248,51 @@ TEST(EtcdJournal, ADeposedLeaderCannotWrite) {
   EXPECT_EQ(a.entries(), (std::vector<std::string>{"one", "three"}));
 }
 
+// Loses the answers to claims, which are writes of the term.
+class Forgetful final : public io::KvStore {
+ public:
+  Forgetful(std::unique_ptr<io::KvStore> store, std::atomic<int>* claims) : store_(std::move(store)), claims_(claims) {}
+  Result<io::KvRange> range(const std::string& from, const std::string& to, std::int64_t limit, bool local) override {
+    return store_->range(from, to, limit, local);
+  }
+  Result<io::KvCommit> commit(const io::KvTransaction& transaction) override {
+    auto commit = store_->commit(transaction);
+    if (transaction.puts.empty() || transaction.puts.front().first != EtcdKeys("test").term()) return commit;
+    ++*claims_;
+    return fail(ErrorCode::TimedOut, "lost");
+  }
+
+ private:
+  std::unique_ptr<io::KvStore> store_;
+  std::atomic<int>* claims_;
+};
+
+TEST(EtcdJournal, AClaimWhoseAnswerWasLostCounts) {
+  const EtcdTestServer server;
+  TestDirectory directory;
+  SystemClock clock;
+  EtcdJournal::Options options = patient();
+  options.membership = {.cluster = "test", .member = "a", .members = {{"a", ""}}, .directory = directory.path()};
+  std::atomic<int> claims = 0;
+  for (int life = 1; life <= 2; ++life) {
+    auto client = server.client();
+    ASSERT_TRUE(join_cluster(*client, EtcdKeys("test"), options.membership));
+    EtcdJournal journal(std::make_unique<Forgetful>(std::move(client), &claims), clock, options);
+    const auto recovery = journal.recover();
+    ASSERT_TRUE(recovery);
+    std::promise<void> leads;
+    journal.follow(life == 1 ? 0 : 1, {.on_entry = [](std::uint64_t, const std::string&) {},
+                                       .on_lead = [&](bool) { leads.set_value(); },
+                                       .on_follow = [](const Error&) {},
+                                       .on_failed = [](const Error&) {}});
+    leads.get_future().get();
+    EXPECT_EQ(claims, 2 * life - 1);  // resigning writes the term as well
+    std::promise<Status> done;
+    journal.append(static_cast<std::uint64_t>(life), "x", [&](Status status) { done.set_value(std::move(status)); });
+    EXPECT_TRUE(done.get_future().get());
+  }
+}
+
 // etcd stands still for longer than a leader may be silent: what was under way is there afterwards, or it is not, and
 // the next entry comes after it either way.
 TEST(EtcdJournal, AnAppendOfUnknownOutcomeIsResolvedByTheLog) {
@@ -456,6 +501,9 @@ TEST(EtcdKeys, EntriesComeBackAsTheyWere) {
   EXPECT_EQ(entry->last, "rest");
   EXPECT_FALSE(decode_etcd_entry(value.substr(0, 19)));
   EXPECT_FALSE(decode_etcd_entry("SPJ2" + value.substr(4)));
+  const auto term = decode_etcd_term(encode_etcd_term({"c1", "host:1", "5f"}));
+  EXPECT_EQ(term.member + " " + term.address + " " + term.life, "c1 host:1 5f");
+  EXPECT_EQ(decode_etcd_term("\n").member, "");
   const EtcdKeys keys("c");
   EXPECT_EQ(keys.log_index(keys.log(255)), 255u);
   EXPECT_FALSE(keys.log_index(keys.term()));

@@ -71,4 +71,22 @@ std::optional<EtcdEntry> decode_etcd_entry(std::string_view value) {
                    .last = value.substr(kHeaderBytes)};
 }
 
+std::string encode_etcd_term(const EtcdTerm& term) {
+  return fmt::format("{}\n{}\n{}", term.member, term.address, term.life);
+}
+
+EtcdTerm decode_etcd_term(std::string_view value) {
+  const auto line = [&value] {
+    const std::size_t end = value.find('\n');
+    const std::string out(value.substr(0, end));
+    value.remove_prefix(end == std::string_view::npos ? value.size() : end + 1);
+    return out;
+  };
+  EtcdTerm out;
+  out.member = line();
+  out.address = line();
+  out.life = line();
+  return out;
+}
+
 }  // namespace spur::os

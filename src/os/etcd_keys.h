@@ -48,4 +48,12 @@ std::string encode_etcd_entry(const EtcdEntry& entry);
 // Views into `value`.
 std::optional<EtcdEntry> decode_etcd_entry(std::string_view value);
 
+// The value under r/term, a line each: who leads, where clients reach it, and in which of its lives it claimed that.
+// Empty: the last one has gone.
+struct EtcdTerm {
+  std::string member, address, life;
+};
+std::string encode_etcd_term(const EtcdTerm& term);
+EtcdTerm decode_etcd_term(std::string_view value);
+
 }  // namespace spur::os

@@ -108,28 +108,29 @@ class SimEtcd::Client final : public io::KvStore {
       etcd.catch_up(own, etcd.in_majority(member));
       return SimEtcd::range(own.keys, from, to, limit, own.revision);
     };
-    return call<io::KvRange>(local, look);
+    return call<io::KvRange>(local, etcd_.timeout_, look);
   }
   Result<io::KvCommit> commit(const io::KvTransaction& transaction) override {
     return call<io::KvCommit>(
-        false, [&etcd = etcd_, member = member_, transaction] { return etcd.commit(member, transaction); });
+        false, transaction.patience > Duration{0} ? transaction.patience : etcd_.timeout_,
+        [&etcd = etcd_, member = member_, transaction] { return etcd.commit(member, transaction); });
   }
 
  private:
   template <class Answer>
-  Result<Answer> call(bool local, std::function<Result<Answer>()> work) {
+  Result<Answer> call(bool local, Duration patience, std::function<Result<Answer>()> work) {
     auto answer = std::make_shared<std::optional<Result<Answer>>>();
-    fibers_.block([&](Process::Action resume) { send(local, std::move(work), answer, std::move(resume)); });
+    fibers_.block([&](Process::Action resume) { send(local, patience, std::move(work), answer, std::move(resume)); });
     if (!*answer) return fail(ErrorCode::TimedOut, "etcd does not answer");
     return std::move(**answer);
   }
 
   template <class Answer>
-  void send(bool local, std::function<Result<Answer>()> work, std::shared_ptr<std::optional<Result<Answer>>> answer,
-            Process::Action resume) {
+  void send(bool local, Duration patience, std::function<Result<Answer>()> work,
+            std::shared_ptr<std::optional<Result<Answer>>> answer, Process::Action resume) {
     auto& events = etcd_.events_;
     auto& random = etcd_.random_;
-    const Duration give_up = events.now() + etcd_.timeout_;
+    const Duration give_up = events.now() + patience;
     Duration arrives = events.now() + etcd_.way(etcd_.members_[member_]);
     if (!local && etcd_.trouble_.late > 0 && random.chance(etcd_.trouble_.late))
       arrives += etcd_.timeout_ + Duration(random.between(0, static_cast<std::uint64_t>(etcd_.timeout_.count())));

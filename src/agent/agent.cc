@@ -9,6 +9,7 @@ namespace {
 
 constexpr Duration kRepeat = std::chrono::seconds(5);
 constexpr std::size_t kRememberOver = 20'000;
+constexpr std::size_t kRememberSaid = 64;
 // So many ended steps are not kept until the end of the run.
 constexpr std::size_t kStepsAtOnce = 500;
 
@@ -32,7 +33,7 @@ Status Agent::start() {
 
 void Agent::on_connected() {
   connected_ = true;
-  welcomed_ = doubtful_ = false;  // what comes now comes over a new connection
+  welcomed_ = false;  // what comes now comes over a new connection
   cleaning_.clear();
   say_hello();
 }
@@ -53,23 +54,29 @@ void Agent::say_hello() {
                           .found = identity_.found,
                           .boot_time = identity_.boot_time,
                           .started = started_,
-                          .holding = {}};
+                          .holding = {},
+                          .sequence = next_sequence()};
   for (const auto& [run, state] : runs_) hello.holding.push_back(run);
   controller_.send(std::move(hello));
 }
 
-// Stopped, or the machine slept, through several heartbeats: what lies in the socket may be from before the controller
-// gave this node up, and a launch may have a successor elsewhere. The controller sends again what still holds.
-void Agent::notice_standstill() {
-  const Duration enough = std::max<Duration>(2 * heartbeat_every_, seconds(2));
-  if (!welcomed_ || clock_.monotonic() < next_heartbeat_ + enough) return;
-  doubtful_ = true;
-  welcomed_ = false;
-  say_hello();
+std::uint64_t Agent::next_sequence() {
+  said_.emplace_back(++sequence_, clock_.monotonic());
+  if (said_.size() > kRememberSaid) said_.pop_front();
+  return sequence_;
+}
+
+// The controller may have given this node up, and started the job elsewhere, since it sent this: the message was long on its
+// way, or this process stood still with the message in its socket. A lease begins when something of ours is heard, which
+// is after it was said. What still holds is sent again.
+bool Agent::is_fresh(const model::ControllerLaunch& launch) const {
+  if (!welcomed_) return false;
+  if (lease_ == Duration{0}) return true;
+  const auto said = std::ranges::lower_bound(said_, launch.heard, {}, &std::pair<std::uint64_t, Duration>::first);
+  return said != said_.end() && said->first == launch.heard && clock_.monotonic() - said->second < lease_ * 3 / 4;
 }
 
 void Agent::on_message(const model::ControllerMessage& message) {
-  notice_standstill();
   std::visit([&](const auto& m) { on(m); }, message);
 }
 
@@ -78,7 +85,9 @@ void Agent::on(const model::ControllerWelcome& welcome) {
   controller_public_key_ = welcome.controller_public_key;
   cluster_name_ = welcome.cluster_name;
   heartbeat_every_ = welcome.heartbeat;
-  next_heartbeat_ = clock_.monotonic() + heartbeat_every_;
+  lease_ = welcome.lease;
+  // Due at once if the hello was said long ago.
+  next_heartbeat_ = (said_.empty() ? clock_.monotonic() : said_.back().second) + heartbeat_every_;
   cleaning_.clear();
   for (const auto& run : welcome.unknown) {
     const auto it = runs_.find(run);
@@ -96,7 +105,6 @@ void Agent::on(const model::ControllerWelcome& welcome) {
     if (cleaning_.empty()) say_hello();
     return;
   }
-  doubtful_ = false;
   for (auto& [run, state] : runs_)
     if (!state.running) report(run, state);
 }
@@ -116,7 +124,7 @@ void Agent::on(const model::ControllerLaunch& launch) {
       report(run, it->second);
     return;
   }
-  if (doubtful_) return;
+  if (!is_fresh(launch)) return;
   if (is_over(run)) return;  // late: it ran here, ended, and the controller has that on record
   const auto newer = runs_.lower_bound({run.job, Epoch{run.epoch.value + 1}});
   if (newer != runs_.end() && newer->first.job == run.job) return;  // an older epoch is never started
@@ -292,7 +300,6 @@ std::uint32_t Agent::cpus_held() const {
 
 void Agent::on_timer() {
   if (!connected_) return;
-  notice_standstill();
   const Duration now = clock_.monotonic();
   if (!welcomed_) {
     if (now >= next_hello_) say_hello();
@@ -300,7 +307,7 @@ void Agent::on_timer() {
   }
   if (now >= next_heartbeat_) {
     next_heartbeat_ = now + heartbeat_every_;
-    model::AgentHeartbeat beat{.sequence = ++sequence_};
+    model::AgentHeartbeat beat{.sequence = next_sequence()};
     if (measure) measure(beat);
     controller_.send(beat);
   }

@@ -86,7 +86,8 @@ class Agent {
   void tell_steps(const model::JobRun& run, Run& state);
   void on(const model::ControllerShutdown& shutdown);
   void say_hello();
-  void notice_standstill();
+  std::uint64_t next_sequence();
+  bool is_fresh(const model::ControllerLaunch& launch) const;
   void report(const model::JobRun& run, Run& state);
   void forget(const model::JobRun& run);
   bool is_over(const model::JobRun& run) const;
@@ -103,10 +104,11 @@ class Agent {
   std::deque<JobId> over_order_;
   std::set<model::JobRun> cleaning_;  // the controller knows nothing of them: being ended, then forgotten
   bool connected_ = false, welcomed_ = false;
-  bool doubtful_ = false;  // stood still for so long that the node may have been given up meanwhile
   Time started_;
   Duration heartbeat_every_{std::chrono::seconds(30)}, next_heartbeat_{0}, next_hello_{0};
+  Duration lease_{0};  // after this silence the controller gives the node up; 0: never
   std::uint64_t sequence_ = 0;
+  std::deque<std::pair<std::uint64_t, Duration>> said_;  // the last hellos and heartbeats, and when
   std::string controller_public_key_, cluster_name_;
 };
 

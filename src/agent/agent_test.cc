@@ -49,7 +49,12 @@ struct TestLauncher final : io::Launcher {
 
 struct TestController final : io::ControllerPort {
   std::vector<model::AgentMessage> sent;
-  void send(model::AgentMessage message) override { sent.push_back(std::move(message)); }
+  std::uint64_t heard = 0;
+  void send(model::AgentMessage message) override {
+    if (const auto* hello = std::get_if<model::AgentHello>(&message)) heard = hello->sequence;
+    if (const auto* beat = std::get_if<model::AgentHeartbeat>(&message)) heard = beat->sequence;
+    sent.push_back(std::move(message));
+  }
 };
 
 using Words = std::vector<std::string>;
@@ -76,9 +81,11 @@ class AgentTest : public testing::Test {
     said();
   }
   static JobRun run(std::uint32_t job, std::uint32_t epoch = 1) { return {JobId{job}, Epoch{epoch}}; }
-  void launch(JobRun id) {
+  // By a controller that has heard all that was said so far, or only up to `heard`.
+  void launch(JobRun id, std::optional<std::uint64_t> heard = {}) {
     model::ControllerLaunch launch;
     launch.run = id;
+    launch.heard = heard.value_or(controller_.heard);
     launch.spec = std::make_shared<model::JobSpec>();
     launch.parts.resize(1);
     agent_->on_message(launch);
@@ -173,28 +180,43 @@ TEST_F(AgentTest, AFailedLaunchStaysFailed) {
   EXPECT_EQ(did(), (Words{"forget 1.1", "launch 1.2"}));
 }
 
-// SIGSTOP for longer than a lease: the node was given up, and the job runs elsewhere when its launch is read from the
-// socket.
-TEST_F(AgentTest, WhatLayInTheSocketWhileItStoodStillIsNotStarted) {
+// SIGSTOP for longer than a lease, or a message that was as long on its way: the node was given up, and the job runs
+// elsewhere when its launch is read from the socket.
+TEST_F(AgentTest, ALaunchFromBeforeTheNodeMayHaveBeenGivenUpIsNotStarted) {
   agent_->on_connected();
   model::ControllerWelcome welcome;
+  welcome.lease = seconds(20);
   welcome.heartbeat = seconds(5);
+  launch(run(1));
+  EXPECT_EQ(did(), Words{}) << "not welcome yet";
   agent_->on_message(welcome);
-  said();
   clock_.mono += seconds(14);
   launch(run(1));
-  EXPECT_EQ(launcher_.asked, (Words{"launch 1.1"})) << "late, but not for so long";
-  launcher_.asked.clear();
-  said();
+  EXPECT_EQ(did(), (Words{"launch 1.1"})) << "late, but not for so long";
+  const std::uint64_t before = controller_.heard;
+  pass(seconds(1));
+  launch(run(2), before);
+  EXPECT_EQ(did(), Words{}) << "it has been awake, the message was long on its way";
+  launch(run(2));
+  EXPECT_EQ(did(), (Words{"launch 2.1"}));
+  launch(run(3), controller_.heard + 1);
+  EXPECT_EQ(did(), Words{}) << "that was never said";
+}
+
+// Between its hello and the welcome.
+TEST_F(AgentTest, AWelcomeMakesAnOldLaunchNoYounger) {
+  agent_->on_connected();
   clock_.mono += seconds(60);
-  launch(run(2));
-  EXPECT_TRUE(launcher_.asked.empty());
-  EXPECT_EQ(said(), (Words{"hello 1.1"}));
-  launch(run(2));
-  EXPECT_TRUE(launcher_.asked.empty()) << "not before it is welcome again";
+  model::ControllerWelcome welcome;
+  welcome.lease = seconds(20);
   agent_->on_message(welcome);
-  launch(run(2));
-  EXPECT_EQ(launcher_.asked, (Words{"launch 2.1"}));
+  launch(run(1));
+  EXPECT_EQ(did(), Words{});
+  agent_->on_timer();
+  welcome.lease = seconds(0);
+  agent_->on_message(welcome);
+  launch(run(1), 0);
+  EXPECT_EQ(did(), (Words{"launch 1.1"})) << "without a lease no node is given up";
 }
 
 TEST_F(AgentTest, OlderRunsGiveWay) {

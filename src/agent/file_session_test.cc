@@ -66,6 +66,9 @@ class FileSessionTest : public testing::Test {
  protected:
   FileSessionTest() {
     EXPECT_TRUE(agent_.start());
+    model::ControllerWelcome welcome;
+    welcome.lease = seconds(0);
+    agent_.on_message(welcome);
     auto spec = std::make_shared<model::JobSpec>();
     spec->uid = Uid{1000};
     model::ControllerLaunch launch;

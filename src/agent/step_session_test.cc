@@ -84,6 +84,9 @@ class StepSessionTest : public testing::Test {
     };
     context_.call_after = [this](Duration, std::function<void()> f) { later_.push_back(std::move(f)); };
     EXPECT_TRUE(agent_.start());
+    model::ControllerWelcome welcome;
+    welcome.lease = seconds(0);
+    agent_.on_message(welcome);
     auto spec = std::make_shared<model::JobSpec>();
     spec->uid = Uid{1000};
     model::ControllerLaunch launch;

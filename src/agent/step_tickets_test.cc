@@ -29,6 +29,9 @@ class StepTicketsTest : public testing::Test {
   StepTicketsTest() {
     agent_.set_address("n1:9");
     EXPECT_TRUE(agent_.start());
+    model::ControllerWelcome welcome;
+    welcome.lease = seconds(0);
+    agent_.on_message(welcome);
     auto spec = std::make_shared<model::JobSpec>();
     spec->uid = Uid{1000};
     model::ControllerLaunch launch;

@@ -194,7 +194,9 @@ void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Wo
     const auto& grants = job->allocation->nodes;
     const auto at = std::ranges::lower_bound(grants, found->index, {}, &model::NodeGrant::node);
     SPUR_CHECK(at != grants.end() && at->node == found->index);
-    agents_.send(node, launches_.make(hooks_.view(), *job, static_cast<std::uint32_t>(at - grants.begin())));
+    auto launch = launches_.make(hooks_.view(), *job, static_cast<std::uint32_t>(at - grants.begin()));
+    launch.heard = links_[node].sequence;
+    agents_.send(node, std::move(launch));
   }
   if (work.suspend || work.resume) {
     agents_.send(node, model::ControllerSuspend{run, work.resume});
@@ -228,6 +230,7 @@ void Dispatcher::on_message(const std::string& node, const model::AgentMessage& 
 
 void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
   links_[node].connected = true;
+  links_[node].sequence = hello.sequence;
   state::RegisterNode command{.name = node,
                               .address = hello.address,
                               .hostname = hello.hostname,
@@ -314,6 +317,7 @@ void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRu
 // A node that was silent for long is not simply there again: what it runs may have been given up meanwhile. It
 // registers anew, and the state decides.
 void Dispatcher::on(const std::string& node, const model::AgentHeartbeat& heartbeat) {
+  links_[node].sequence = heartbeat.sequence;
   if (!links_[node].welcomed) ask_for_hello(node, {});
   const auto* found = model::find_node(hooks_.view(), node);
   if (heartbeat.problem.empty() || !found || (found->flags & model::kNodeDrain)) return;

@@ -69,6 +69,7 @@ class Dispatcher {
     bool loss_proposed = false;
     bool leased = false;  // in service when last looked at: its lease runs
     Duration heard{0};    // monotonic
+    std::uint64_t sequence = 0;  // ... of the last hello or heartbeat
     std::string refusal;  // why its last hello was; said once
   };
   struct Work {  // what a node still has to confirm about a run

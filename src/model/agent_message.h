@@ -38,6 +38,7 @@ struct AgentHello {
   NodeHardware found;
   Time boot_time, started;
   std::vector<JobRun> holding;  // running or not yet acknowledged as done
+  std::uint64_t sequence = 0;   // hellos and heartbeats are counted together
 };
 struct AgentHeartbeat {
   std::uint64_t sequence = 0;
@@ -109,6 +110,9 @@ struct HetComponent {
 // script: in a job of ten thousand nodes all others need not read of each other.
 struct ControllerLaunch {
   JobRun run;
+  // The agent's last hello or heartbeat that the controller had heard when it sent this: if that was said long ago, the node
+  // may have been given up since, and the job may run elsewhere.
+  std::uint64_t heard = 0;
   std::shared_ptr<const JobSpec> spec;
   JobId array_job;
   std::optional<std::uint32_t> array_task;

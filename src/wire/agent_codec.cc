@@ -13,7 +13,7 @@ namespace spur::wire {
 // clang-format off
 #define SPUR_HELLO_FIELDS(F) \
   F(PLAIN, node) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) \
-  F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, started) F(MSGS, holding)
+  F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, started) F(MSGS, holding) F(PLAIN, sequence)
 // clang-format on
 static void to_proto(const model::AgentHello& m, v1::AgentHello* p) {
   SPUR_HELLO_FIELDS(SPUR_TO)
@@ -119,7 +119,7 @@ static Status from_proto(const v1::HetComponent& p, model::HetComponent* m) {
   F(MSG, run) F(ID, array_job) F(OPT, array_task) F(PLAIN, array_count) F(PLAIN, array_min) F(PLAIN, array_max) \
   F(PLAIN, array_step) F(PLAIN, partition) F(PLAIN, cluster_name) F(PLAIN, restarts) F(LIMIT, time_limit) \
   F(TIME, started) F(MSGS, parts) F(TEXTS, addresses) F(PLAIN, this_part) F(MSG, whole) \
-  F(MSGS, het) F(PLAIN, het_offset)
+  F(MSGS, het) F(PLAIN, het_offset) F(PLAIN, heard)
 // clang-format on
 void to_proto(const model::ControllerLaunch& m, v1::ControllerLaunch* p) {
   SPUR_LAUNCH_FIELDS(SPUR_TO)

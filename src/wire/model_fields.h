@@ -138,7 +138,7 @@ SPUR_STRUCT(model::PastUsage, association, qos, amounts)
 SPUR_STRUCT(model::FairShare, account, user, partition, factor, priority)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
-            holding)
+            holding, sequence)
 SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib, problem)
 SPUR_STRUCT(model::AgentLaunched, run)
 SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error, prolog_failed,
@@ -150,7 +150,7 @@ SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices, sockets, 
 SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
 SPUR_STRUCT(model::HetComponent, job, name, partition, nodes, node_count, cpus_per_node, tasks_per_node, tasks,
             cpus_per_task, memory_per_node_mib, memory_per_cpu_mib)
-SPUR_STRUCT(model::ControllerLaunch, run, spec, array_job, array_task, array_count, array_min, array_max, array_step,
+SPUR_STRUCT(model::ControllerLaunch, run, heard, spec, array_job, array_task, array_count, array_min, array_max, array_step,
             partition, cluster_name, restarts, time_limit, started, parts, addresses, this_part, whole, kill_wait,
             het, het_offset)
 SPUR_STRUCT(model::ControllerEnd, run, kill, why)

@@ -64,7 +64,7 @@ constexpr Key kKeys[] = {
     {Top, "controller.listen_addr", "", kAddress, set_listen_address, Now, "Where the controller listens; its port is also the one that others dial."},
     {Top, "", "SlurmctldPort", kText, set_controller_ports, Now, "The controller's port, or a range of ports."},
     {Top, "controller.state_dir", "StateSaveLocation", kPath, into<&DaemonConfig::state_dir>, Now, "Directory of the journal, the controller's socket and other state."},
-    {Top, "controller.snapshot_mb", "", number(1, 4096), into<&DaemonConfig::snapshot_mib>, Now, "Size of the journal after which the whole state is written and the journal cut (64)."},
+    {Top, "controller.snapshot_mb", "", number(1, 4096), into<&DaemonConfig::snapshot_mib>, Now, "Size of the journal after which the whole state is written and the journal cut, at most; earlier where the state is small (64)."},
     {Top, "controller.history_days", "", number(0, 3650), into<&DaemonConfig::history_days>, Now, "How many days back `--at` and `spur history --events` can look (7); 0: no history is kept."},
     {Top, "controller.history_max_mb", "", number(0, 10'000'000), into<&DaemonConfig::history_max_mib>, Now, "Disk that the history may use; the oldest of it goes first (2048). 0: no history is kept."},
     {Top, "controller.etcd", "", kList, into<&EtcdConfig::endpoints>, Now, "Addresses of an etcd for several controllers, \"https://host:port\"; without it they run their own."},

@@ -67,6 +67,7 @@ Status Controller::start(model::ClusterConfig config, std::function<void(Status)
   if (!recovery.notice.empty()) doors_.log("warning: " + recovery.notice);
   if (recovery.snapshot_index > 0) {
     SPUR_ASSIGN(auto image, wire::decode_image(recovery.snapshot));
+    image_bytes_ = recovery.snapshot.size();
     SPUR_ASSIGN(cluster_, state::Cluster::from_image(std::move(image)));
     if (doors_.outbox_begins) doors_.outbox_begins(cluster_->outbox());
   }
@@ -365,8 +366,15 @@ Duration Controller::next_timer() const {
 
 // ---- snapshots: encoded elsewhere from shared, immutable records; stored by the journal.
 
+// Applying an entry costs several times what its part of a snapshot does, so that the log is kept short against the snapshot:
+// it is what a controller that starts has to go through.
+std::uint64_t Controller::longest_log() const {
+  constexpr std::uint64_t kShortest = std::uint64_t{8} << 20, kPartOfImage = 8;
+  return std::min(doors_.snapshot_bytes, std::max(kShortest, image_bytes_.load() / kPartOfImage));
+}
+
 void Controller::maybe_snapshot() {
-  const bool log_is_long = commits_.bytes_since_snapshot() + followed_bytes_ >= doors_.snapshot_bytes;
+  const bool log_is_long = commits_.bytes_since_snapshot() + followed_bytes_ >= longest_log();
   const bool for_history = doors_.history && doors_.history->wants_image();
   if (snapshotting_ || (!log_is_long && !for_history)) return;
   snapshotting_ = true;
@@ -379,6 +387,7 @@ void Controller::maybe_snapshot() {
   const Time shown = std::max(doors_.clock.now(), image->as_of);
   doors_.in_background([this, image, shown, log_is_long] {
     auto bytes = std::make_shared<std::string>(wire::encode_image(*image));
+    image_bytes_ = bytes->size();
     const std::uint64_t index = image->index;
     if (doors_.history) doors_.history->add_image({index, shown, *bytes});
     if (!log_is_long) return doors_.post([this] { snapshotting_ = false; });

@@ -8,6 +8,7 @@
 // journal (commit_queue.h). Acknowledged therefore means durable.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ctld/arrived_entries.h"
 #include "ctld/commit_queue.h"
 #include "ctld/dispatch.h"
 #include "ctld/job_clocks.h"
@@ -192,7 +194,7 @@ class Controller {
  private:
   // ---- roles (controller_roles.cc)
   void follow();
-  void on_entry(std::uint64_t index, const std::string& entry);
+  void take_entries();
   void lead(bool with_own_config, const std::function<void(Status)>& ready);
   void step_down(const Error& why);
   void on_applied(const std::vector<state::Effect>& effects);
@@ -219,6 +221,7 @@ class Controller {
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;
   void replay(std::uint64_t index, const std::string& entry, const state::Batch& batch);
+  std::uint64_t longest_log() const;
   void maybe_snapshot();
   using IfFull = CommitQueue::IfFull;
   void propose(state::Command command, CommitQueue::Then then = {}, IfFull if_full = IfFull::Wait,
@@ -250,6 +253,8 @@ class Controller {
   bool plan_asked_ = false;          // the planner has not answered yet
   std::uint32_t void_plans_ = 0;     // answers to come that were asked for before another led
   std::uint64_t followed_bytes_ = 0; // of log since the last snapshot, while another leads
+  std::atomic<std::uint64_t> image_bytes_{0};  // of the last snapshot
+  ArrivedEntries arrived_;
   PlanPace pace_;
   SubmitBurst burst_;
   std::set<std::string> nodes_of_host_;  // agents on this host that have a link

@@ -152,7 +152,7 @@ std::string ControllerCalls::leader_address() const {
 }
 
 void ControllerCalls::change(const Caller& caller, Answer<v1::Done> answer, Act act) {
-  core_.post([caller, answer = std::move(answer), act = std::move(act)](Controller& controller) {
+  core_.request([caller, answer = std::move(answer), act = std::move(act)](Controller& controller) {
     act(controller, caller, [answer](Status status) {
       status ? answer(v1::Done{}) : answer(std::unexpected(std::move(status.error())));
     });
@@ -180,8 +180,8 @@ void ControllerCalls::submit_job(const Caller& caller, const v1::SubmitJobReques
     return answer(std::unexpected(std::move(ok.error())));
   auto more = take_more(request.more(), caller);
   if (!more) return answer(std::unexpected(std::move(more.error())));
-  core_.post([caller, spec = std::move(*spec), more = std::move(*more), &request,
-              answer = std::move(answer)](Controller& controller) {
+  core_.request([caller, spec = std::move(*spec), more = std::move(*more), &request,
+                 answer = std::move(answer)](Controller& controller) {
     const auto done = [answer](Result<SubmitReply> result) {
       if (!result) return answer(std::unexpected(std::move(result.error())));
       v1::SubmitJobReply reply;

@@ -17,7 +17,7 @@ void Controller::follow() {
       cluster_->index(),
       {.on_entry =
            [this, on_core](std::uint64_t index, std::string entry) {
-             on_core([this, index, bytes = std::move(entry)] { on_entry(index, bytes); });
+             if (arrived_.add(index, std::move(entry))) on_core([this] { take_entries(); });
            },
        .on_lead =
            [this, on_core](bool first) {
@@ -31,15 +31,21 @@ void Controller::follow() {
        .on_failed = [this, on_core](const Error& why) { on_core([this, why] { doors_.fatal(why); }); }});
 }
 
-void Controller::on_entry(std::uint64_t index, const std::string& entry) {
-  SPUR_CHECK_MSG(!ready_ && index == cluster_->index() + 1, "entries come in order, to those who follow");
-  const auto batch = wire::decode_batch(entry);
-  if (!batch) return doors_.fatal(batch.error());
-  replay(index, entry, *batch);
-  (void)cluster_->take_changes();
-  followed_bytes_ += entry.size();
+// All that are at hand, with one new picture at their end: after a start there are many. Those who look know them only by
+// the picture, and come after what was at hand when they asked.
+void Controller::take_entries() {
+  const auto entries = arrived_.take();
+  for (const auto& [index, entry] : entries) {
+    SPUR_CHECK_MSG(!ready_ && index == cluster_->index() + 1, "entries come in order, to those who follow");
+    const auto batch = wire::decode_batch(entry);
+    if (!batch) return doors_.fatal(batch.error());
+    replay(index, entry, *batch);
+    (void)cluster_->take_changes();
+    followed_bytes_ += entry.size();
+    maybe_snapshot();
+    doors_.journal.applied(index);
+  }
   publish();
-  maybe_snapshot();
 }
 
 // `with_own_config`: this controller's files count. One that takes over from another keeps what is in force, with the

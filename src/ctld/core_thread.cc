@@ -177,10 +177,34 @@ void CoreThread::post(std::function<void(Controller&)> work) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_ && !thread_.joinable()) return;
-    first = queue_.empty();
+    first = queue_.empty() && !running_;  // who runs looks again
     queue_.push_back(std::move(work));
   }
   if (first) wake_.notify_one();
+}
+
+void CoreThread::request(std::function<void(Controller&)> work) {
+  // What the journal has made durable comes in the second round, and what others brought meanwhile; then it is the core
+  // thread's turn, for this one has its own callers.
+  constexpr int kRounds = 3;
+  std::unique_lock lock(mutex_);
+  if (running_ || !queue_.empty() || stopping_ || !thread_.joinable()) {
+    lock.unlock();
+    return post(std::move(work));
+  }
+  running_ = true;
+  std::vector<std::function<void(Controller&)>> events;
+  events.push_back(std::move(work));
+  for (int round = 0; round < kRounds && !events.empty(); ++round) {
+    lock.unlock();
+    run_events(std::exchange(events, {}));
+    lock.lock();
+    if (round + 1 < kRounds) events = std::exchange(queue_, {});
+  }
+  running_ = false;
+  const bool wake = !queue_.empty() || stopping_ || controller_->next_timer() <= sleeps_until_;
+  lock.unlock();
+  if (wake) wake_.notify_one();
 }
 
 std::shared_ptr<const Picture> CoreThread::picture() const {
@@ -188,24 +212,41 @@ std::shared_ptr<const Picture> CoreThread::picture() const {
   return picture_;
 }
 
+void CoreThread::run_events(std::vector<std::function<void(Controller&)>> work) {
+  controller_->begin_events();
+  for (auto& f : work) f(*controller_);
+  controller_->end_events();
+}
+
 void CoreThread::run() {
   std::unique_lock lock(mutex_);
   while (true) {
+    if (running_) {
+      sleeps_until_ = Duration::max();
+      wake_.wait(lock, [this] { return !running_; });
+      sleeps_until_ = Duration{0};
+      continue;
+    }
     if (queue_.empty()) {
       if (stopping_) return;
       const Duration next = controller_->next_timer();
       const Duration now = doors_.clock.monotonic();
       // Bounded, so that a step of the wall clock is noticed within a second.
       const Duration wait = std::clamp(next - std::min(next, now), Duration{0}, Duration(std::chrono::seconds(1)));
-      if (wait > Duration{0}) wake_.wait_for(lock, wait, [this] { return !queue_.empty() || stopping_; });
+      if (wait > Duration{0}) {
+        sleeps_until_ = now + wait;
+        wake_.wait_for(lock, wait);
+        sleeps_until_ = Duration{0};
+        if (running_ || (queue_.empty() && !stopping_ && doors_.clock.monotonic() < controller_->next_timer())) continue;
+      }
     }
+    running_ = true;
     auto work = std::exchange(queue_, {});
     lock.unlock();
-    controller_->begin_events();
-    for (auto& f : work) f(*controller_);
-    controller_->end_events();
+    run_events(std::move(work));
     if (doors_.clock.monotonic() >= controller_->next_timer()) controller_->on_timer();
     lock.lock();
+    running_ = false;
   }
 }
 

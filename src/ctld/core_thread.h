@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Controller on one thread with a queue in front, the scheduler on a second and snapshots on a third. gRPC
-// threads hand work in with post() and never touch the Controller; queries read picture(), which never waits for
-// anybody.
+// Runs a Controller with a queue in front, by one thread at a time: its own, or, while that one has nothing to do, the thread
+// that brings a request (docs/decisions/0018). The scheduler has a second thread and snapshots a third. Who hands work in
+// with post() never touches the Controller; queries read picture(), which never waits for anybody.
 #pragma once
 
 #include <atomic>
@@ -49,6 +49,9 @@ class CoreThread {
 
   // Runs `work` on the core thread.
   void post(std::function<void(Controller&)> work);
+  // Runs `work`, a request, on this thread if the core has nothing else to do, and with it what comes of it at once; otherwise
+  // on the core thread.
+  void request(std::function<void(Controller&)> work);
   // Runs `work`, the answer to a question that takes long, on a thread where it holds nothing up, one after another.
   // False: too many wait already.
   bool ponder(std::function<void()> work);
@@ -79,6 +82,7 @@ class CoreThread {
     std::thread thread_;
   };
   void run();
+  void run_events(std::vector<std::function<void(Controller&)>> work);
   void plan(const Picture& picture, Time now, PlanKind kind);
 
   Doors doors_;
@@ -87,6 +91,8 @@ class CoreThread {
   std::condition_variable wake_;
   std::vector<std::function<void(Controller&)>> queue_;
   bool stopping_ = false;
+  bool running_ = false;                   // somebody is at the Controller
+  Duration sleeps_until_ = Duration{0};    // the core thread, if it waits for a timer
   mutable std::mutex picture_mutex_;
   std::shared_ptr<const Picture> picture_;
   sched::Engine engine_{{.as_configured = true}};  // the planner's alone

@@ -59,6 +59,10 @@ class Journal {
   // From now on the entries after `after`: once after recover(), and again after every on_follow.
   virtual void follow(std::uint64_t after, Roles roles) { static_cast<void>(after), static_cast<void>(roles); }
 
+  // How far the entries that were given have been applied. A controller that is far behind, because it has just started, does
+  // not try to lead. From any thread.
+  virtual void applied(std::uint64_t index) { static_cast<void>(index); }
+
   // For those who look, while another controller may lead. From any thread.
   // Whether nothing is durable that this controller has not been given; or nobody has led for so long that what it has
   // is all that can be had.

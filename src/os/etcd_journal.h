@@ -8,6 +8,7 @@
 // decide when to try.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -62,6 +63,7 @@ class EtcdJournal final : public io::Journal {
   void save_snapshot(std::uint64_t index, std::string snapshot, Done done) override;
   bool shared() const override { return true; }
   void follow(std::uint64_t after, Roles roles) override;
+  void applied(std::uint64_t index) override { applied_ = index; }
   bool is_current() const override;
   void catch_up(Done done) override;
 
@@ -133,6 +135,8 @@ class EtcdJournal final : public io::Journal {
   std::int64_t wanted_ = 0;   // revision of etcd up to which somebody waits for the log
   std::int64_t given_ = 0;    // ... up to which we have given it, since we follow
   Duration looked_{0};        // when the log was last asked for news, with or without success
+
+  std::atomic<std::uint64_t> applied_{0};
 
   // The journal thread's own.
   std::int64_t seen_term_ = 0, seen_tick_ = 0;  // revisions

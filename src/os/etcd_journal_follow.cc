@@ -12,6 +12,7 @@ namespace spur::os {
 namespace {
 
 constexpr std::int64_t kEntriesPerRead = 200;
+constexpr std::uint64_t kMayBeBehind = 200;
 constexpr Duration kComplainEvery = seconds(10);
 constexpr Duration kShortestClaim = milliseconds(50);
 
@@ -125,7 +126,9 @@ void EtcdJournal::follow_once() {
       retired = retired_;
     }
     const bool silent = clock_.monotonic() - heard_ >= options_.failover;
-    if ((silent || vacant_ || has_claimed()) && !retired && take_over()) return;
+    // Nobody is served by a leader that has yet to apply what it was given.
+    const bool ready = next_ - 1 - std::min(next_ - 1, applied_.load()) <= kMayBeBehind;
+    if ((silent || vacant_ || has_claimed()) && ready && !retired && take_over()) return;
   }
   std::unique_lock lock(mutex_);
   // Somebody waits for what our member of etcd does not know yet.

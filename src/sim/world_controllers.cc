@@ -59,6 +59,7 @@ struct World::WatchedJournal final : io::Journal {
   }
   bool shared() const override { return real.shared(); }
   void follow(std::uint64_t after, Roles roles) override { real.follow(after, std::move(roles)); }
+  void applied(std::uint64_t index) override { real.applied(index); }
 };
 
 World::ControllerProcess::~ControllerProcess() {

@@ -58,6 +58,7 @@ Controller::Controller(Doors doors)
                    .propose_repeated = [this](state::Command c,
                                               auto then) { propose(std::move(c), std::move(then), IfFull::Refuse); },
                    .log = [this](std::string line) { doors_.log(std::move(line)); },
+                   .surely_leads = [this] { return doors_.journal.is_current(); },
                    .programs = doors_.programs,
                    .prolog_done = [this](JobId job) { answer_waiters(job); }}),
       expected_starts_(std::make_shared<ExpectedStarts>()) {}

@@ -13,6 +13,7 @@ namespace spur::ctld {
 namespace {
 
 constexpr Duration kRepeat = std::chrono::seconds(5);
+constexpr Duration kAskAgain = milliseconds(100);  // whether we lead
 // Leases and repeats are looked at this often: a walk over what is unconfirmed, not a timer each.
 constexpr Duration kTick = std::chrono::milliseconds(250);
 // A tick that comes later than this: the process was stopped, or its host slept.
@@ -184,12 +185,16 @@ void Dispatcher::on_config() {
 
 void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Work& work) {
   work.repeat_at = clock_.monotonic() + kRepeat;
-  // Only to a node that is taken in: the commit that took it in shows that this controller leads and that the node
-  // has not been given up. A launch that comes too late would start beside its successor.
+  // Only to a node that is taken in: the commit that took it in shows that the node has not been given up. A launch that
+  // comes too late would start beside its successor.
   if (!links_[node].welcomed) return;
   const model::Job* job = job_on_node(run, node);
   if (!job) return;
-  if (work.launch) {
+  // The news of that commit may itself be late: by now another controller may lead, and have given up the node. Who leads
+  // beats several times in that time.
+  if (work.launch && !hooks_.surely_leads()) {
+    work.repeat_at = clock_.monotonic() + kAskAgain;
+  } else if (work.launch) {
     const auto* found = model::find_node(hooks_.view(), node);
     const auto& grants = job->allocation->nodes;
     const auto at = std::ranges::lower_bound(grants, found->index, {}, &model::NodeGrant::node);

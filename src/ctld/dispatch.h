@@ -31,6 +31,7 @@ class Dispatcher {
     // The same for what is said again until it is answered: OutOfSpace, and forgotten, while the journal is full.
     std::function<void(state::Command, std::function<void(const state::Outcome&)>)> propose_repeated;
     std::function<void(std::string)> log;
+    std::function<bool()> surely_leads;        // nobody else can have taken over by now
     io::ControllerHooks* programs = nullptr;   // of the site, before and after each job; null: none
     std::function<void(JobId)> prolog_done{};  // the job goes to its nodes now
   };

@@ -65,6 +65,7 @@ class DispatchTest : public testing::Test {
             .propose = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
             .propose_repeated = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
             .log = [](const std::string&) {},
+            .surely_leads = [this] { return surely_leads_; },
             .programs = &programs_});
     dispatcher_->resume_all(world_.cluster.pending_effects());
   }
@@ -130,6 +131,7 @@ class DispatchTest : public testing::Test {
 
   World world_{2, 4, 0, config()};
   TestPrograms programs_;
+  bool surely_leads_ = true;
   TestClock clock_;
   TestAgents agents_;
   std::deque<std::pair<state::Command, std::function<void(const state::Outcome&)>>> proposed_;
@@ -214,6 +216,21 @@ TEST_F(DispatchTest, LaunchIsRepeatedUntilConfirmed) {
   hear("n2", model::AgentLaunched{run});
   pass(seconds(30));
   EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+}
+
+// What the journal says may be old when it is heard: another controller may lead by then.
+TEST_F(DispatchTest, NothingIsLaunchedByOneThatMayLeadNoMore) {
+  agents_.sent.clear();
+  surely_leads_ = false;
+  const JobRun run = start({0});
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+  pass(seconds(7));
+  EXPECT_TRUE(agents_.take<ControllerLaunch>().empty());
+  surely_leads_ = true;
+  pass(seconds(1));
+  const auto said = agents_.take<ControllerLaunch>();
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0].second.run, run);
 }
 
 TEST_F(DispatchTest, LaunchWaitsForTheLink) {

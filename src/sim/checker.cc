@@ -86,8 +86,8 @@ void Checker::on_durable(std::size_t author, std::uint64_t index, const std::str
     records_.push_back(digest(record));
   }
   if (index % kHashEvery == 0) hashes_.push_back(truth_.state_hash());
-  if (const Duration lease = truth_.view().config->node_timeout; lease != lease_)
-    lease_before_ = std::exchange(lease_, lease), lease_changed_ = now;
+  if (const Duration lease = truth_.view().config->node_timeout; leases_.empty() || lease != leases_.back().second)
+    leases_.emplace_back(now, lease);
   check_lost_nodes(leaders_[author], now);
   const auto& view = truth_.view();
   check_preempted(view);
@@ -122,8 +122,11 @@ Duration Checker::Leader::awake(Duration from, Duration to) const {
 }
 
 void Checker::check_lost_nodes(const Leader& leader, Duration now) {
-  // One that was in force when this was decided.
-  const Duration lease = now - lease_changed_ < seconds(10) ? std::min(lease_, lease_before_) : lease_;
+  // The shortest that was in force when this may have been decided.
+  const Duration decided = std::min(leader.decided_since, now - seconds(10));
+  Duration lease = leases_.back().second;
+  for (std::size_t i = 0; i + 1 < leases_.size(); ++i)
+    if (leases_[i + 1].first >= decided) lease = std::min(lease, leases_[i].second);
   truth_.view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     const bool lost = node->registered && node->down;
     if (lost && !down_.contains(node->name)) {

@@ -78,6 +78,7 @@ class Checker final : public Witness {
   void on_plan(const model::View& view, const sched::Plan& plan);
   // Independent replay of a lone controller's disk up to the index that was applied.
   void on_crash(const state::Cluster& cluster, const Disk& disk);
+  bool anything_runs() const;  // on any node
   void at_end(std::size_t controller, const state::Cluster& cluster);
 
   const state::Cluster& truth() const { return truth_; }
@@ -121,8 +122,7 @@ class Checker final : public Witness {
   std::set<model::JobRun> preempted_;
   std::map<JobId, model::JobPtr> last_seen_;
   Time as_of_;
-  Duration lease_{0}, lease_before_{0};
-  Duration lease_changed_{0};
+  std::vector<std::pair<Duration, Duration>> leases_;  // since when, and how long
   std::vector<Leader> leaders_;
   struct Spool {
     std::uint64_t last = 0;  // 0: begins with whatever comes

@@ -113,6 +113,10 @@ void Checker::on_crash(const state::Cluster& cluster, const Disk& disk) {
     violate(fmt::format("replay: index {} replays to another state", cluster.index()));
 }
 
+bool Checker::anything_runs() const {
+  return std::ranges::any_of(running_, [](const auto& node) { return !node.second.empty(); });
+}
+
 void Checker::at_end(std::size_t controller, const state::Cluster& cluster) {
   if (cluster.index() != truth_.index() || cluster.state_hash() != truth_.state_hash())
     violate(fmt::format("replica: c{} ends with another state than the log", controller));

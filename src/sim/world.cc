@@ -161,7 +161,7 @@ bool World::settled() const {
   const auto first = leader();
   if (!first || !hosts_[*first].process->logic->idle()) return false;
   const auto& cluster = hosts_[*first].process->logic->cluster();
-  if (!cluster.view().pending.empty() || !cluster.view().active.empty()) return false;
+  if (!cluster.view().pending.empty() || !cluster.view().active.empty() || checker_.anything_runs()) return false;
   return std::ranges::all_of(hosts_, [&](const Host& host) {
     return host.process && host.process->ready && host.process->logic->cluster().index() == checker_.truth().index();
   });

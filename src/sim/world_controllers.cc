@@ -60,6 +60,8 @@ struct World::WatchedJournal final : io::Journal {
   bool shared() const override { return real.shared(); }
   void follow(std::uint64_t after, Roles roles) override { real.follow(after, std::move(roles)); }
   void applied(std::uint64_t index) override { real.applied(index); }
+  bool is_current() const override { return real.is_current(); }
+  void catch_up(Done done) override { real.catch_up(std::move(done)); }
 };
 
 World::ControllerProcess::~ControllerProcess() {

@@ -8,6 +8,7 @@
 
 #include "ctld/authorization.h"
 #include "ctld/update_request.h"
+#include "model/shown_config.h"
 #include "sched/explain.h"
 #include "sched/plan.h"
 #include "sched/request.h"
@@ -36,6 +37,15 @@ void default_memory(const model::View& view, model::JobSpec* spec) {
     return spec->memory_per_node_mib || spec->memory_per_cpu_mib;
   };
   if (!choose(part->config)) choose(*view.config);
+}
+
+// Where the site has a domain, the mail of whoever does not say where it goes; a new domain is for new jobs only.
+void address_mail(const model::View& view, const std::function<std::string(Uid)>& name_of, model::JobSpec* spec) {
+  if (spec->mail_types == 0 || !spec->mail_user.empty()) return;
+  const std::string_view domain = model::shown_value(*view.config, "MailDomain");
+  if (domain.empty() || domain == "(null)") return;
+  const std::string name = name_of(spec->uid);
+  if (!name.empty()) spec->mail_user = fmt::format("{}@{}", name, domain);
 }
 
 // A specification as a client sent it, with what only the controller may say about it.
@@ -178,6 +188,7 @@ void ControllerCalls::submit_job(const Caller& caller, const v1::SubmitJobReques
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
   if (auto ok = check_access(core_.picture()->view, **spec, options_.groups_of); !ok)
     return answer(std::unexpected(std::move(ok.error())));
+  if (options_.name_of_user) address_mail(core_.picture()->view, options_.name_of_user, spec->get());
   auto more = take_more(request.more(), caller);
   if (!more) return answer(std::unexpected(std::move(more.error())));
   core_.post([caller, spec = std::move(*spec), more = std::move(*more), &request,

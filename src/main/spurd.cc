@@ -77,7 +77,9 @@ os::StepLauncher::Options::Hooks hooks_of(const config::HookConfig& hooks) {
           .timeout = hooks.timeout,
           .alloc = hooks.alloc,
           .contain = hooks.contain,
-          .serial = hooks.serial};
+          .serial = hooks.serial,
+          .task_prolog = hooks.task_prolog,
+          .task_epilog = hooks.task_epilog};
 }
 
 class Spurd {

@@ -59,6 +59,7 @@ class StepLauncher final : public io::Launcher {
       std::vector<std::string> prolog{}, epilog{};
       Duration timeout{0};
       bool alloc = false, contain = false, serial = false;
+      std::string task_prolog{}, task_epilog{};  // by spurstepd, as the user, around each task
     } hooks{};
     // What a job's GPUs are doing right now. Step daemons cannot ask the makers' libraries, so the agent does; empty:
     // nobody knows.

@@ -201,7 +201,8 @@ Result<StepPlan> plan_step(const StepSource& source) {
   TaskPlan common;
   common.identity = source.identity;
   common.node = plan.node;
-  common.task_prolog = start.task_prolog();
+  if (!source.hooks.prolog.empty()) common.task_prologs.emplace_back(HookOf::Site, source.hooks.prolog);
+  if (!start.task_prolog().empty()) common.task_prologs.emplace_back(HookOf::User, start.task_prolog());
   common.work_dir = start.cwd().empty() ? launch.spec->work_dir : start.cwd();
   common.umask = start.umask() >= 0 ? static_cast<std::uint32_t>(start.umask()) : launch.spec->umask;
   common.message_prefix = message_prefix(plan.node);

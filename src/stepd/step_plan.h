@@ -26,6 +26,7 @@ struct StepSource {
   const std::vector<std::string>& of_node;
   std::string token;  // entry that marks the job's processes
   const os::CpuMap& cpus;
+  const TaskHooks& hooks;  // of the site
 };
 struct StepPlan {
   StepLayout layout;

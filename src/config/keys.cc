@@ -92,6 +92,7 @@ constexpr Key kKeys[] = {
     {Top, "controller.mpi_default", "MpiDefault", word("none|pmi2|pmix|pmix_v4"), into<&DaemonConfig::mpi_default>, Now, "What srun serves MPI programs with, unless --mpi says otherwise."},
     {Top, "controller.message_timeout_secs", "MessageTimeout", number(1, k16), into<&DaemonConfig::message_timeout>, Now, "How long a command waits for an answer."},
     {Top, "", "SlurmctldParameters", kList, set_controller_parameters, Now, "enable_configless: agents may get their configuration from the controller (spurd --conf-server)."},
+    {Top, "controller.private_data", "PrivateData", kList, set_private_data, Now, "What the controller keeps from users who are no operators: jobs, nodes, partitions, reservations, usage."},
     {Top, "controller.scron", "ScronParameters", kList, set_scron_parameters, Now, "enable: users may have jobs that come back at set times (scrontab). explicit_scancel: who cancels one has to say --cron."},
     {Top, "", "CommunicationParameters", kList, set_communication, Now, "NoCtldInAddrAny and NoInAddrAny: listen on the configured addresses only."},
     {Top, "controller.rest_addr", "", kAddress, nullptr, Later, "Where the REST API listens."},
@@ -196,6 +197,7 @@ constexpr Key kKeys[] = {
     {Top, "accounting.database_url", "", kText, into<&DaemonConfig::accounting_url>, Now, "Database of spurdbd: sqlite:/path or postgresql://user@host/name; a SQLite file in state_dir unless given."},
     {Top, "accounting.pid_file", "", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "The pid file of spurdbd."},
     {Top, "accounting.log_file", "", kText, set_accounting_log, Now, "The log file of spurdbd."},
+    {Top, "accounting.private_data", "", kList, set_accounting_private, Now, "What spurdbd keeps from users who are no operators: jobs, usage, users, accounts, events, reservations."},
     {Top, "accounting.keep_days", "", number(0, 36500), into<&DaemonConfig::accounting_keep_days>, Now, "How long spurdbd keeps jobs that ended, with their steps; 0: for ever."},
     {Top, "accounting.keep_step_days", "", number(0, 36500), into<&DaemonConfig::accounting_keep_step_days>, Now, "How long spurdbd keeps the steps of jobs that ended; 0: as long as the jobs."},
     {Top, "accounting.keep_event_days", "", number(0, 36500), into<&DaemonConfig::accounting_keep_event_days>, Now, "How long spurdbd keeps times in which nodes were out of order; 0: for ever."},
@@ -430,6 +432,7 @@ constexpr Key kKeys[] = {
     // ---- slurmdbd.conf, read by spurdbd
     {Dbd, "", "DbdHost", kText, into<&DaemonConfig::accounting_host>, Now, "Host of spurdbd."},
     {Dbd, "", "DbdPort", number(1, 65535), set_dbd_port, Now, "Port of spurdbd."},
+    {Dbd, "", "PrivateData", kList, set_accounting_private, Now, "What it keeps from users who are no operators: jobs, usage, users, accounts, events, reservations."},
     {Dbd, "", "LogFile", kText, set_accounting_log, Now, "Its log file."},
     {Dbd, "", "DebugLevel", kText, set_dbd_log_level, Now, "How much it logs."},
     {Dbd, "", "PidFile", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "Its pid file."},

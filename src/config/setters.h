@@ -156,6 +156,8 @@ Status add_prolog(Target& target, const Value& value);
 Status add_epilog(Target& target, const Value& value);
 Status add_prolog_slurmctld(Target& target, const Value& value);
 Status add_epilog_slurmctld(Target& target, const Value& value);
+Status set_private_data(Target& target, const Value& value);
+Status set_accounting_private(Target& target, const Value& value);
 Status set_mail_program(Target& target, const Value& value);
 Status set_mail_domain(Target& target, const Value& value);
 Status set_task_prolog(Target& target, const Value& value);

@@ -27,6 +27,7 @@ struct StepSource {
   std::string token;  // entry that marks the job's processes
   const os::CpuMap& cpus;
   const TaskHooks& hooks;  // of the site
+  std::string_view gpu_cores;  // os/gpu_places.h
 };
 struct StepPlan {
   StepLayout layout;

@@ -241,7 +241,8 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .of_node = input_.of_node,
                                     .token = os::run_token(input_.token, launch_.run),
                                     .cpus = input_.cpus,
-                                    .hooks = input_.hooks}));
+                                    .hooks = input_.hooks,
+                                    .gpu_cores = input_.gpu_cores}));
   const model::LaunchPart& part = launch_.parts.front();
   auto limits = os::limits_of_step(input_.limits, part.memory_mib, start.grant().memory_mib(), plan.devices);
   // A task that unbinds itself stays within its step all the same.

@@ -33,7 +33,8 @@ struct StepRunInput {
   std::string token;
   std::string containers;  // os::encode_container_settings
   TaskHooks hooks{};       // of the site
-  os::CpuMap cpus;         // of this machine
+  std::string gpu_cores{};  // os/gpu_places.h
+  os::CpuMap cpus;          // of this machine
 };
 
 // Returns when nothing of the step is left.

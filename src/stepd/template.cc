@@ -27,7 +27,7 @@ namespace {
 void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
   os::RunFile record{std::move(request.fds[0])};
   if (request.kind == os::StepRequest::Kind::Batch && !record.note_started(::getpid())) return;
-  std::string identity_text, token, limits_text, containers;
+  std::string identity_text, token, limits_text, containers, gpu_cores;
   TaskHooks hooks;
   Duration sample_every{0};
   std::vector<std::string> of_node;
@@ -42,6 +42,8 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
       limits_text = entry.substr(17);
     else if (entry.starts_with("SPURSTEPD_CONTAINERS="))
       containers = entry.substr(21);
+    else if (entry.starts_with("SPURSTEPD_GPU_CORES="))
+      gpu_cores = entry.substr(20);
     else if (entry.starts_with("SPURSTEPD_TASK_PROLOG="))
       hooks.prolog = entry.substr(22);
     else if (entry.starts_with("SPURSTEPD_TASK_EPILOG="))
@@ -82,6 +84,7 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
               .token = std::move(token),
               .containers = std::move(containers),
               .hooks = std::move(hooks),
+              .gpu_cores = std::move(gpu_cores),
               .cpus = cpus});
 }
 

@@ -178,6 +178,30 @@ task_epilog = "{d}/tepilog"
                       "slurmstepd-n1: error: TaskEpilog failed status=-1\n", r.stderr)
 
 
+def plain_cores():
+    """Whether the first two CPUs are two cores, as the test below has it."""
+    siblings = [pathlib.Path(f"/sys/devices/system/cpu/cpu{i}/topology/thread_siblings_list") for i in (0, 1)]
+    return os.sched_getaffinity(0) >= {0, 1} and all(p.exists() and p.read_text().strip() == str(i) for i, p in enumerate(siblings))
+
+
+@unittest.skipUnless(plain_cores(), "needs two cores of one thread")
+class GpusNearTasks(unittest.TestCase):
+    def test_gpu_bind(self):
+        gpus = "".join(f'[[devices.gres]]\nname = "gpu"\ncount = 1\ncores = "{core}"\n' for core in (0, 1))
+        with SpurCluster(nodes=1, cpus=2, node='sockets = 1\ncores_per_socket = 2\nthreads_per_core = 1\ngres = ["gpu:2"]', extra=gpus) as c:
+            def seen(bind, cpus="0,1"):
+                out = c.out("srun", "-n2", "--gpus=2", f"--cpu-bind=map_cpu:{cpus}", f"--gpu-bind={bind}",
+                            "sh", "-c", "echo $SLURM_PROCID $GPU_DEVICE_ORDINAL")
+                return sorted(out.splitlines())
+            self.assertEqual(seen("closest"), ["0 0", "1 1"])
+            self.assertEqual(seen("closest", "1,0"), ["0 1", "1 0"])
+            self.assertEqual(seen("single:1", "1,0"), ["0 1", "1 0"])
+            self.assertEqual(seen("none"), ["0 0,1", "1 0,1"])
+            self.assertEqual(seen("map_gpu:1,0"), ["0 1", "1 0"])
+            self.assertEqual(seen("mask_gpu:0x3,0x2"), ["0 0,1", "1 1"])
+            self.assertEqual(seen("per_task:1"), ["0 0", "1 1"])
+
+
 class Usage(unittest.TestCase):
     def test_sstat_tells_what_running_steps_use(self):
         with SpurCluster(nodes=2, cpus=2, extra="[usage]\nsample_secs = 1\n") as c:

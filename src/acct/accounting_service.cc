@@ -9,6 +9,7 @@
 
 #include "acct/job_edit.h"
 #include "acct/usage_report.h"
+#include "text/private_data.h"
 #include "wire/accounting_query.h"
 #include "wire/error_map.h"
 
@@ -16,6 +17,10 @@ namespace spur::acct {
 namespace {
 
 constexpr std::size_t kRowsPerMessage = 500;
+
+Error denied() {
+  return {ErrorCode::PermissionDenied, "Access/permission denied"};
+}
 
 // Rows that matched, sent in messages of some hundred, each with its steps.
 class RowSender {
@@ -140,13 +145,15 @@ grpc::Status AccountingService::QueryJobs(grpc::ServerContext* context, const v1
   if (!wanted) return rpc_status(context, wanted.error());
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
+  const Viewer sight = viewer(*caller);
   for (const auto& cluster : *clusters) {
     RowSender sender(doors_.store, *query, *caller, cluster, writer);
     bool torn = false;
     const Status status = doors_.store.jobs(wanted->wish(cluster), [&](const io::AcctJobRow& row) {
       v1::AcctJob job;
       if (!job.ParseFromString(row.record)) return torn = true, false;
-      return !wanted->matches(job) || sender.take(row, std::move(job));
+      if (!wanted->matches(job) || !sight.sees_job(cluster, job.uid(), job.account())) return true;
+      return sender.take(row, std::move(job));
     });
     if (torn) return rpc_status(context, {ErrorCode::Corrupt, "a job's record in the database cannot be read"});
     if (!status) return rpc_status(context, status.error());
@@ -161,6 +168,7 @@ grpc::Status AccountingService::QueryEvents(grpc::ServerContext* context, const 
   const auto caller = admit(doors_.identify, *context, "QueryEvents");
   if (!caller) return rpc_status(context, caller.error());
   const CallStatistics::Timer timer(doors_.statistics, "QueryEvents", caller->uid);
+  if (viewer(*caller).lacks(text::kPrivateEvents)) return rpc_status(context, denied());
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
   v1::AcctEventRows message;
@@ -208,6 +216,14 @@ grpc::Status AccountingService::QueryUsage(grpc::ServerContext* context, const v
                                     from_micros(query->until_us()), doors_.clock.now(), reply);
     if (!status) return rpc_status(context, status.error());
   }
+  if (const Viewer sight = viewer(*caller); sight.lacks(text::kPrivateUsage)) {
+    auto& rows = *reply->mutable_rows();
+    rows.erase(std::remove_if(rows.begin(), rows.end(),
+                              [&](const v1::AcctUsageRow& row) {
+                                return !sight.sees_usage(row.cluster(), row.uid(), row.account());
+                              }),
+               rows.end());
+  }
   reply->set_from_us(query->from_us());
   reply->set_until_us(query->until_us());
   return grpc::Status::OK;
@@ -218,6 +234,7 @@ grpc::Status AccountingService::QueryReservations(grpc::ServerContext* context, 
   const auto caller = admit(doors_.identify, *context, "QueryReservations");
   if (!caller) return rpc_status(context, caller.error());
   const CallStatistics::Timer timer(doors_.statistics, "QueryReservations", caller->uid);
+  if (viewer(*caller).lacks(text::kPrivateReservations)) return rpc_status(context, denied());
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
   v1::AcctReservationRows message;

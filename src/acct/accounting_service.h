@@ -14,6 +14,7 @@
 #include "acct/authorization.h"
 #include "acct/call_statistics.h"
 #include "acct/catalog_feed.h"
+#include "acct/viewer.h"
 #include "io/accounting_store.h"
 #include "io/clock.h"
 #include "spur/v1/accounting.grpc.pb.h"
@@ -37,6 +38,7 @@ class AccountingService final : public v1::Accounting::Service {
     std::function<void(const std::vector<std::string>& node_keys)> trust_nodes = {};
     std::function<Result<v1::AcctArchiveReply>(const v1::AcctArchiveRequest&)> archive = {};
     CallStatistics* statistics = nullptr;  // null: nothing is counted
+    std::function<Viewer(const model::Caller&)> viewer = {};  // empty: everybody sees all
   };
   explicit AccountingService(Doors doors) : doors_(std::move(doors)) {}
 
@@ -68,6 +70,7 @@ class AccountingService final : public v1::Accounting::Service {
   Result<std::vector<std::string>> clusters_of(const google::protobuf::RepeatedPtrField<std::string>& asked);
 
   void count(const std::string& cluster, int change);
+  Viewer viewer(const model::Caller& caller) const { return doors_.viewer ? doors_.viewer(caller) : Viewer{}; }
 
   Doors doors_;
   std::atomic<bool> stopping_{false};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "spur/v1/accounting.pb.h"
+#include "text/private_data.h"
 #include "wire/account_records_codec.h"
 #include "wire/accounts_codec.h"
 
@@ -108,6 +109,16 @@ std::vector<std::string> AccountsService::active_jobs(const InUse& question) {
   return lines;
 }
 
+Viewer AccountsService::viewer_now(const model::Caller& caller) const {
+  if (doors_.hidden == 0 || caller.is_admin()) return {};
+  return viewer_of(catalog_, doors_.hidden, doors_.user_name(caller.uid), caller.uid, false);
+}
+
+Viewer AccountsService::viewer(const model::Caller& caller) {
+  const std::lock_guard lock(mutex_);
+  return viewer_now(caller);
+}
+
 grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1::GetAccountsRequest*,
                                           v1::AccountRecords* reply) {
   const auto caller = admit(doors_.identify, *context, "GetAccounts");
@@ -115,7 +126,7 @@ grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1
   const CallStatistics::Timer timer(doors_.statistics, "GetAccounts", caller->uid);
   const std::lock_guard lock(mutex_);
   if (const Status fresh = refresh(); !fresh) return rpc_status(context, fresh.error());
-  wire::to_proto(catalog_.records(), reply);
+  wire::to_proto(visible_records(catalog_.records(), viewer_now(*caller)), reply);
   return grpc::Status::OK;
 }
 
@@ -149,8 +160,10 @@ grpc::Status AccountsService::GetTransactions(grpc::ServerContext* context, cons
   const CallStatistics::Timer timer(doors_.statistics, "GetTransactions", caller->uid);
   const Time until = request->until_us() != 0 ? from_micros(request->until_us()) : doors_.clock.now() + hours(1);
   v1::TransactionRecords message;
+  const Viewer sight = viewer(*caller);
   const Status asked =
       doors_.store.transactions(from_micros(request->from_us()), until, [&](const io::AcctTransaction& t) {
+        if (sight.lacks(text::kPrivateUsers | text::kPrivateAccounts) && t.actor != sight.name) return true;
         wire::to_proto(model::TransactionRecord{t.id, t.at, t.action, t.actor, t.cluster, t.target, t.info},
                        message.add_transactions());
         if (message.transactions_size() < kTransactionsPerMessage) return true;

@@ -30,6 +30,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
     std::function<void(std::string)> log;
     std::function<std::string(Uid)> user_name;
     CallStatistics* statistics = nullptr;  // null: nothing is counted
+    std::uint32_t hidden = 0;              // what is kept from users, text/private_data.h
   };
   // Loads the catalogue; a database without one gets a fresh one.
   static Result<std::unique_ptr<AccountsService>> open(Doors doors);
@@ -39,6 +40,9 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
   grpc::Status ChangeAccounts(grpc::ServerContext*, const v1::AccountsChange*, v1::AccountsChangeReply*) override;
   grpc::Status GetTransactions(grpc::ServerContext*, const v1::GetTransactionsRequest*,
                                grpc::ServerWriter<v1::TransactionRecords>*) override;
+
+  // What the caller may see.
+  Viewer viewer(const model::Caller& caller);
 
   // CatalogFeed. A cluster that is not known yet is registered.
   std::uint64_t watch(const std::string& cluster, Push push) override;
@@ -57,6 +61,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
   AccountsService(Doors doors, Catalog catalog) : doors_(std::move(doors)), catalog_(std::move(catalog)) {}
   // Takes in what clusters have said of themselves since. The lock is held.
   Status refresh();
+  Viewer viewer_now(const model::Caller& caller) const;  // the lock is held
   Status write(Catalog::Step step);
   void feed(Watcher& watcher);
   std::vector<std::string> active_jobs(const InUse& question);

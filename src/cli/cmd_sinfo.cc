@@ -277,6 +277,11 @@ int show_once(Context& context, Controller& controller, const Sinfo& options) {
     context.plain("slurm_load_partitions: {}", words(table.error()));
     return 1;
   }
+  if (table->partitions_denied || table->nodes_denied) {
+    context.plain("{}: {}", table->partitions_denied ? "slurm_load_partitions" : "slurm_load_node",
+                  slurm_message(ErrorCode::PermissionDenied));
+    return 1;
+  }
   if (options.document) return show_document(context, *table, options);
   if (!options.no_header) print_cluster_line(context, options.clusters, table->cluster_name);
   if (options.long_form || options.iterate) context.out.print("{}\n", date_line(context.now()));

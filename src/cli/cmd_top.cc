@@ -62,6 +62,8 @@ class TopView {
   void ask_nodes() {
     nodes_at_ = state_.now;
     if (auto cluster = asked_.cluster()) state_.cluster = *std::move(cluster);
+    // Nothing is known of what they do.
+    if (state_.cluster && state_.cluster->nodes_denied) state_.cluster->nodes.clear();
   }
 
   // False: quit.

@@ -441,7 +441,6 @@ OptionStatus set_mem_bind(Request& r, Value v) {
 OptionStatus set_gpu_bind(Request& r, Value v) {
   const auto parsed = text::parse_gpu_bind(v);
   if (!parsed) return bad_option(parsed.error(), 255);
-  if (parsed->kind == text::GpuBind::Kind::Closest) return unsupported("--gpu-bind=closest");
   r.gpu_bind = std::string(v);
   return {};
 }

@@ -84,7 +84,7 @@ constexpr JobOption kOptions[] = {
     {{{"get-user-env", 0, M, "secs", "use the environment that the user has after logging in"}, set_get_user_env}, kSbatch, "SBATCH_GET_USER_ENV"},
     {{{"gid", 0, V, "group_id", "group ID to run job as (user root only)"}, set_gid}},
     {{{"gpu-bind", 0, V, "type", "binding of tasks to GPUs in the job's steps"}, set_gpu_bind}, kSbatch | kSalloc, "SBATCH_GPU_BIND"},
-    {{{"gpu-bind", 0, V, "type", "bind tasks to GPUs: none, single:<tasks>,\nper_task:<gpus>, map_gpu:<list>, mask_gpu:<list>"}, set_gpu_bind}, kSrun, nullptr, "SLURM_GPU_BIND"},
+    {{{"gpu-bind", 0, V, "type", "bind tasks to GPUs: closest, none, single:<tasks>,\nper_task:<gpus>, map_gpu:<list>, mask_gpu:<list>"}, set_gpu_bind}, kSrun, nullptr, "SLURM_GPU_BIND"},
     {{{"gpu-freq", 0, V, "level", "frequency of GPUs and their memory (checked; none is\nset)"}, set_gpu_freq}, kBoth, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ"},
     {{{"gpus", 'G', V, "n", "count of GPUs required for the job"}, set_gpus}, kBoth, "SBATCH_GPUS", "SLURM_GPUS"},
     {{{"gpus-per-node", 0, V, "n", "number of GPUs required per allocated node"}, set_gpus_per_node}, kBoth, "SBATCH_GPUS_PER_NODE", "SLURM_GPUS_PER_NODE"},

@@ -144,6 +144,8 @@ void show_node(Scontrol& run, const std::string& list) {
   if (controller == nullptr) return;
   const auto table = controller->cluster();
   if (!table) return run.fail("slurm_load_node error: {}", words(table.error()));
+  if (table->nodes_denied)
+    return run.fail("slurm_load_node error: {}", slurm_message(ErrorCode::PermissionDenied));
   std::vector<const model::Node*> nodes;
   if (list.empty())
     for (const model::NodePtr& node : table->nodes) nodes.push_back(node.get());
@@ -173,6 +175,8 @@ void show_partition(Scontrol& run, const std::string& name) {
   if (controller == nullptr) return;
   const auto table = controller->cluster();
   if (!table) return run.fail("slurm_load_partitions error: {}", words(table.error()));
+  if (table->partitions_denied)
+    return run.fail("slurm_load_partitions error: {}", slurm_message(ErrorCode::PermissionDenied));
   std::vector<const model::Partition*> shown;
   for (const model::Partition& partition : table->partitions) {
     if ((!run.all && !run.context.is_root && !is_visible(partition)) ||
@@ -243,6 +247,8 @@ void show_aliases(Scontrol& run, const std::string& host) {
   if (controller == nullptr) return;
   const auto table = controller->cluster();
   if (!table) return run.fail("slurm_load_node error: {}", words(table.error()));
+  if (table->nodes_denied)
+    return run.fail("slurm_load_node error: {}", slurm_message(ErrorCode::PermissionDenied));
   std::string names;
   for (const model::NodePtr& node : table->nodes)
     if (node->hostname == host) names.append(names.empty() ? "" : " ").append(node->name);

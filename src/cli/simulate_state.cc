@@ -22,6 +22,8 @@ using replay::WhatIf;
 
 Result<model::View> live_state(Controller& controller, Time& as_of) {
   SPUR_ASSIGN(const auto cluster, controller.cluster());
+  if (cluster.nodes_denied || cluster.partitions_denied)  // what would come of it is not true
+    return fail(ErrorCode::PermissionDenied, std::string(slurm_message(ErrorCode::PermissionDenied)));
   SPUR_ASSIGN(const auto jobs, controller.jobs({}));
   SPUR_ASSIGN(const auto config, controller.config());
   as_of = jobs.as_of;

@@ -5,6 +5,7 @@
 #include "config/setter_parts.h"
 #include "config/setters.h"
 #include "text/decimal.h"
+#include "text/private_data.h"
 #include "text/words.h"
 
 namespace spur::config {
@@ -40,6 +41,18 @@ Status set_accounting_enforce(Target& target, const Value& value) {
   }
   target.draft.cluster.accounting = std::move(next);
   keep(target, "AccountingStorageEnforce", value);
+  return {};
+}
+
+// The controller looks at what `scontrol show config` says.
+Status set_private_data(Target& target, const Value& value) {
+  keep(target, "PrivateData", value);
+  warn_of_options(target, "PrivateData", value);
+  return {};
+}
+Status set_accounting_private(Target& target, const Value& value) {
+  target.draft.daemon.accounting_private = text::parse_private_data(fmt::format("{}", fmt::join(value.list, ",")));
+  warn_of_options(target, "PrivateData", value);
   return {};
 }
 

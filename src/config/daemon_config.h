@@ -122,6 +122,7 @@ struct DaemonConfig {
   std::string accounting_url;              // of spurdbd's database; empty: see accounting_database()
   StorageConfig storage;                   // of slurmdbd.conf
   // How many days spurdbd keeps things; 0: for ever.
+  std::uint32_t accounting_private = 0;    // text/private_data.h
   std::uint32_t accounting_keep_days = 0;  // jobs that ended, with their steps
   std::uint32_t accounting_keep_step_days = 0, accounting_keep_event_days = 0, accounting_keep_reservation_days = 0,
                 accounting_keep_transaction_days = 0;

@@ -37,6 +37,7 @@ struct DetectRule {
 struct HookConfig {
   std::vector<std::string> prolog, epilog;  // paths or patterns of file names, run in order
   std::vector<std::string> prolog_slurmctld, epilog_slurmctld;
+  std::string task_prolog, task_epilog;  // as the user, around each task; empty: none
   seconds timeout{0};    // 0: none
   bool alloc = false;    // the prolog runs when the node gets the job, not when something is started there
   bool contain = false;  // it runs in the job's cgroup

@@ -114,6 +114,27 @@ Status add_epilog_slurmctld(Target& target, const Value& value) {
   return {};
 }
 
+// The controller looks at what `scontrol show config` says, so that a new configuration counts at once.
+Status set_mail_program(Target& target, const Value& value) {
+  keep(target, "MailProg", value);
+  return {};
+}
+Status set_mail_domain(Target& target, const Value& value) {
+  keep(target, "MailDomain", value);
+  return {};
+}
+
+Status set_task_prolog(Target& target, const Value& value) {
+  target.draft.daemon.hooks.task_prolog = value.text;
+  keep(target, "TaskProlog", value);
+  return {};
+}
+Status set_task_epilog(Target& target, const Value& value) {
+  target.draft.daemon.hooks.task_epilog = value.text;
+  keep(target, "TaskEpilog", value);
+  return {};
+}
+
 Status set_hook_timeout(Target& target, const Value& value) {
   target.draft.daemon.hooks.timeout = seconds(value.number >= 0xfffe ? 0 : static_cast<std::int64_t>(value.number));
   keep(target, "PrologEpilogTimeout", value);

@@ -194,7 +194,7 @@ TEST(SlurmConf, Good) {
        }},
       {"GresTypes=gpu\nNodeName=n1 Gres=gpu:tesla:2",
        [&](const Loaded& l) { return node(l, 0).gres.at(0).count == 2; }},
-      {"MailProg=a\\#b", [](const Loaded& l) { return *l.daemon.find_kept("mailprog") == "a#b"; }},
+      {"JobCompLoc=a\\#b", [](const Loaded& l) { return *l.daemon.find_kept("jobcomploc") == "a#b"; }},
       {"Prolog=/a\nProlog=/b",
        [](const Loaded& l) { return l.daemon.hooks.prolog == std::vector<std::string>{"/a", "/b"}; }},
       {"NodeName=n1 CPUSpecList=0 MemSpecLimit=1\nNodeName=n2 CPUSpecList=1",

@@ -148,10 +148,13 @@ void Controller::on_applied(const std::vector<state::Effect>& effects) {
 void Controller::note_changes() {
   const auto changes = cluster_->take_changes();
   const auto before = std::exchange(before_, nullptr);
+  const Time now = std::max(doors_.clock.now(), cluster_->view().as_of);
+  MailWatch::Mails mails;
   for (const JobId id : changes.jobs) {
     if (doors_.statistics && before)
       doors_.statistics->job_changed(model::find_job(before->view, id), model::find_job(cluster_->view(), id));
     clocks_.update(cluster_->view(), id);
+    if (ready_ && before && doors_.programs) mails_.on_change(before->view, cluster_->view(), id, now, &mails);
     if (const model::Job* over = model::find_job(cluster_->view(), id);
         ready_ && over && (over->flags & model::kCronWaits))
       schedule_cron(*over);
@@ -160,6 +163,7 @@ void Controller::note_changes() {
     const model::Job* job = model::find_job(cluster_->view(), id);
     if (job && job->array_job && job->array_job != id) answer_waiters(job->array_job);
   }
+  send_mail(std::move(mails));
   if (!cluster_->triggers().empty() && (!changes.jobs.empty() || !changes.nodes.empty())) watch_triggers(false);
   if (ready_ && changes.config) note_daemon_event(model::kTriggerReconfig);
   if (!cluster_->view().reservations->empty() || changes.reservations)
@@ -170,8 +174,18 @@ void Controller::note_changes() {
   dispatcher_.on_config();
 }
 
+void Controller::send_mail(MailWatch::Mails mails) {
+  for (auto& mail : mails) {
+    const std::string subject = mail.subject;
+    doors_.programs->mail(std::move(mail), [this, subject](const Status& status) {
+      if (!status) doors_.log(fmt::format("error: mail \"{}\" was not sent: {}", subject, status.error().message));
+    });
+  }
+}
+
 void Controller::publish() {
-  if (doors_.statistics && !before_) before_ = picture_;
+  // Who follows counts nothing, and would keep an old picture.
+  if (ready_ && (doors_.statistics || doors_.programs) && !before_) before_ = picture_;
   picture_ = std::make_shared<const Picture>(Picture{cluster_->view(), expected_starts_, ready_});
   doors_.publish(picture_);
 }
@@ -290,6 +304,9 @@ void Controller::propose_preemption(sched::Preemption preemption) {
 void Controller::on_timer() {
   if (!ready_) return;
   const Time now = doors_.clock.now();
+  MailWatch::Mails mails;
+  mails_.on_time(cluster_->view(), now, &mails);
+  send_mail(std::move(mails));
   auto due = clocks_.take_due(cluster_->view(), now);
   for (auto& command : due.commands) propose(std::move(command));
   for (const auto& signal : due.signals)
@@ -357,6 +374,7 @@ Duration Controller::next_timer() const {
     if (is_set(t)) next = std::min(next, mono + std::max(Duration{0}, t - now));
   };
   at_wall(clocks_.next());
+  at_wall(mails_.next());
   at_wall(usage_due_);
   at_wall(plan_wake_at_);
   if (!planning_) next = std::min(next, std::max(pace_.next(), held_until()));

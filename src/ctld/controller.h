@@ -23,6 +23,7 @@
 #include "ctld/commit_queue.h"
 #include "ctld/dispatch.h"
 #include "ctld/job_clocks.h"
+#include "ctld/mail_watch.h"
 #include "ctld/plan_pace.h"
 #include "ctld/reservation_request.h"
 #include "ctld/statistics.h"
@@ -218,6 +219,7 @@ class Controller {
   void note_new_leader();
   void run_due_triggers(Time now);
   void run_program(const model::Trigger& trigger);
+  void send_mail(MailWatch::Mails mails);
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;
   void replay(std::uint64_t index, const std::string& entry, const state::Batch& batch);
@@ -238,6 +240,7 @@ class Controller {
   CommitQueue commits_;
   Dispatcher dispatcher_;
   JobClocks clocks_;
+  MailWatch mails_;
   sched::SubmitChecker submit_check_;
   std::shared_ptr<const Picture> picture_;
   std::shared_ptr<const Picture> before_;  // the one that changes are counted against

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "ctld/authorization.h"
+#include "ctld/sight.h"
 #include "ctld/update_request.h"
+#include "model/shown_config.h"
+#include "text/private_data.h"
 #include "sched/explain.h"
 #include "sched/plan.h"
 #include "sched/request.h"
@@ -21,6 +25,15 @@
 
 namespace spur::ctld {
 namespace {
+
+// What is told of a node whose state is nobody's business: what partitions are made of.
+model::Node bare_node(const model::Node& node) {
+  model::Node out;
+  out.index = node.index;
+  out.name = node.name;
+  out.hardware = node.hardware;
+  return out;
+}
 
 // A site's default memory becomes the job's own when it is submitted: it shows, and moving the job to another
 // partition keeps it. (A default for each GPU is left to the scheduler, which knows how many there will be.)
@@ -36,6 +49,15 @@ void default_memory(const model::View& view, model::JobSpec* spec) {
     return spec->memory_per_node_mib || spec->memory_per_cpu_mib;
   };
   if (!choose(part->config)) choose(*view.config);
+}
+
+// Where the site has a domain, the mail of whoever does not say where it goes; a new domain is for new jobs only.
+void address_mail(const model::View& view, const std::function<std::string(Uid)>& name_of, model::JobSpec* spec) {
+  if (spec->mail_types == 0 || !spec->mail_user.empty()) return;
+  const std::string_view domain = model::shown_value(*view.config, "MailDomain");
+  if (domain.empty() || domain == "(null)") return;
+  const std::string name = name_of(spec->uid);
+  if (!name.empty()) spec->mail_user = fmt::format("{}@{}", name, domain);
 }
 
 // A specification as a client sent it, with what only the controller may say about it.
@@ -73,7 +95,13 @@ v1::WillRunReply told(const model::View& view, const sched::Forecast& found) {
   return reply;
 }
 
-void add_blocker(const model::View& view, const sched::Blocker& blocker, v1::ExplainJobReply* reply) {
+void add_blocker(const model::View& view, const Sight& sight, const sched::Blocker& blocker,
+                 v1::ExplainJobReply* reply) {
+  const bool known = std::ranges::all_of(blocker.jobs, [&](JobId id) {
+    const model::Job* job = model::find_job(view, id);
+    return !job || sight.sees(*job);
+  });
+  if (!known) return;  // that it waits is told all the same
   auto* out = reply->add_blockers();
   out->set_kind(static_cast<v1::ExplainJobReply::Blocker::Kind>(blocker.kind));
   for (const JobId job : blocker.jobs) out->add_jobs(job.value);
@@ -85,10 +113,11 @@ void add_blocker(const model::View& view, const sched::Blocker& blocker, v1::Exp
       out->set_ends_us(to_micros(model::limit_end(*job)));
 }
 
-Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::optional<std::uint32_t> task,
-                                      Time now) {
+Result<v1::ExplainJobReply> explained(const model::View& view, const Sight& sight, JobId id,
+                                      std::optional<std::uint32_t> task, Time now) {
   const model::Job* job = task ? model::find_array_task(view, id, *task) : model::find_job(view, id);
-  if (!job) return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId)));
+  if (!job || !sight.sees(*job))
+    return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId)));
   if (!view.pending.contains(job->id.value))
     return fail(ErrorCode::JobNotPending, fmt::format("job {} is not pending", model::display_id(*job)));
   if (job->het_job) return fail(ErrorCode::NotSupported, "explaining a heterogeneous job is not supported yet");
@@ -101,7 +130,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, JobId id, std::op
   reply.set_starts_now(told.starts_now);
   reply.set_impossible(told.impossible);
   reply.set_as_of_us(to_micros(now));
-  for (const auto& blocker : told.blockers) add_blocker(view, blocker, &reply);
+  for (const auto& blocker : told.blockers) add_blocker(view, sight, blocker, &reply);
   for (const auto& change : told.changes) {
     auto* out = reply.add_changes();
     out->set_option(change.option);
@@ -178,6 +207,7 @@ void ControllerCalls::submit_job(const Caller& caller, const v1::SubmitJobReques
   if (!spec) return answer(std::unexpected(std::move(spec.error())));
   if (auto ok = check_access(core_.picture()->view, **spec, options_.groups_of); !ok)
     return answer(std::unexpected(std::move(ok.error())));
+  if (options_.name_of_user) address_mail(core_.picture()->view, options_.name_of_user, spec->get());
   auto more = take_more(request.more(), caller);
   if (!more) return answer(std::unexpected(std::move(more.error())));
   core_.request([caller, spec = std::move(*spec), more = std::move(*more), &request,
@@ -222,13 +252,13 @@ void ControllerCalls::will_run(const Caller& caller, const v1::WillRunRequest& r
 }
 
 // Thousands of plans may be made for one answer, so it is given on a thread for that, one at a time.
-void ControllerCalls::explain_job(const Caller&, const v1::ExplainJobRequest& request,
+void ControllerCalls::explain_job(const Caller& caller, const v1::ExplainJobRequest& request,
                                   Answer<v1::ExplainJobReply> answer) {
   const JobId id(request.job());
   const auto task = request.has_array_task() ? std::optional(request.array_task()) : std::nullopt;
-  const bool taken = core_.ponder([this, id, task, answer] {
+  const bool taken = core_.ponder([this, caller, id, task, answer] {
     const auto picture = core_.picture();
-    answer(explained(picture->view, id, task, now(picture->view)));
+    answer(explained(picture->view, Sight(picture->view, caller), id, task, now(picture->view)));
   });
   if (!taken) answer(fail(ErrorCode::Busy, "too many jobs are being explained; try again"));
 }
@@ -240,6 +270,8 @@ Status ControllerCalls::watch_jobs(const Caller& caller, const v1::WatchJobsRequ
   if (!options_.watches) return fail(ErrorCode::NotSupported, "this controller does not let jobs be watched");
   JobWatches::Wish wish{.caller = caller, .filter = {}, .expected_starts = request.expected_starts()};
   SPUR_TRY(wire::from_proto(request.filter(), &wish.filter));
+  if (!caller.is_admin())
+    wish.sees = [caller](const model::View& view) { return Sight(view, caller).of_jobs(); };
   if (wish.filter.hide && !caller.is_admin())
     wish.hidden = [this, uid = caller.uid, gid = caller.gid](const model::View& view) {
       return hidden_partitions(view, uid, gid, options_.groups_of);
@@ -251,23 +283,33 @@ void ControllerCalls::read(std::function<void()> work) {
   options_.readers ? options_.readers->post(std::move(work)) : work();
 }
 
-void ControllerCalls::get_cluster(const Caller&, const v1::GetClusterRequest& request,
+void ControllerCalls::get_cluster(const Caller& caller, const v1::GetClusterRequest& request,
                                   Answer<v1::GetClusterReply> answer) {
-  look(request.at_us(), refusal(answer), [answer](const std::shared_ptr<const Picture>& picture, Time) {
+  look(request.at_us(), refusal(answer), [this, caller, answer](const std::shared_ptr<const Picture>& picture, Time) {
+    const Sight sight(core_.picture()->view, caller);
+    const bool no_nodes = sight.lacks(text::kPrivateNodes), no_partitions = sight.lacks(text::kPrivatePartitions);
     v1::GetClusterReply reply;
     reply.set_as_of_us(to_micros(picture->view.as_of));
     reply.set_cluster_name(picture->view.config->cluster_name);
-    picture->view.nodes.for_each(
-        [&](std::uint32_t, const model::NodePtr& node) { wire::to_proto(*node, reply.add_nodes()); });
-    for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
+    reply.set_nodes_denied(no_nodes);
+    reply.set_partitions_denied(no_partitions);
+    picture->view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+      wire::to_proto(no_nodes ? bare_node(*node) : *node, reply.add_nodes());
+    });
+    if (!no_partitions)
+      for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
     answer(std::move(reply));
   });
 }
 
-void ControllerCalls::get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply> answer) {
+void ControllerCalls::get_config(const Caller& caller, const v1::GetConfigRequest&,
+                                 Answer<v1::GetConfigReply> answer) {
   v1::GetConfigReply reply;
   const auto picture = core_.picture();
   model::ClusterConfig config = *picture->view.config;
+  const Sight sight(picture->view, caller);
+  if (sight.lacks(text::kPrivateNodes)) config.nodes.clear();
+  if (sight.lacks(text::kPrivatePartitions)) config.partitions.clear();
   const std::string debug_level = [this] {
     std::lock_guard lock(debug_mutex_);
     return debug_level_;
@@ -295,10 +337,14 @@ void ControllerCalls::ping(const Caller&, const v1::PingRequest&, Answer<v1::Pin
   answer(std::move(reply));
 }
 
-void ControllerCalls::wait_job(const Caller&, const v1::WaitJobRequest& request, Answer<v1::WaitJobReply> answer) {
+void ControllerCalls::wait_job(const Caller& caller, const v1::WaitJobRequest& request,
+                               Answer<v1::WaitJobReply> answer) {
   const JobId job{request.job()};
   const auto until = request.until_final() ? Controller::Until::Final : Controller::Until::Started;
-  core_.post([job, until, answer = std::move(answer)](Controller& controller) {
+  core_.post([caller, job, until, answer = std::move(answer)](Controller& controller) {
+    const model::View& view = controller.cluster().view();
+    if (const model::Job* found = model::find_job(view, job); found && !Sight(view, caller).sees(*found))
+      return answer(fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId))));
     controller.wait_job(job, until, [answer](Result<model::JobPtr> result) {
       if (!result) return answer(std::unexpected(std::move(result.error())));
       model::JobSpec bare = *(*result)->spec;

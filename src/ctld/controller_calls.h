@@ -38,6 +38,7 @@ class ControllerCalls {
     // The host's users and groups; asked on the thread of the call.
     NameLookup names{};
     GroupsOf groups_of{};
+    std::function<std::string(Uid)> name_of_user{};  // empty: nobody knows
     // While another controller leads: whether this one knows enough to be looked at, and what those are told who want
     // more than that. Empty: there is no other.
     struct Following {

@@ -64,6 +64,7 @@ void Controller::lead(bool with_own_config, const std::function<void(Status)>& r
     dispatcher_.resume_all(cluster_->pending_effects());
     schedule_all_crons();
     watch_triggers(true);
+    mails_.begin(cluster_->view(), std::max(doors_.clock.now(), cluster_->view().as_of));
     note_new_leader();
     publish();
     want_plan();
@@ -90,6 +91,8 @@ void Controller::step_down(const Error& why) {
   pace_ = {};
   plan_wake_at_ = reservations_due_ = usage_due_ = triggers_due_ = {};
   trigger_view_.reset();
+  mails_.reset();
+  before_.reset();
   expected_starts_ = std::make_shared<ExpectedStarts>();
   publish();
   follow();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ctld/controller.h"
+#include "model/shown_config.h"
 #include "text/hostlist.h"
 #include "text/words.h"
 
@@ -16,14 +17,8 @@ namespace {
 constexpr Duration kProgramTime = std::chrono::minutes(5);  // Slurm's
 constexpr std::size_t kLongestProgram = 4096;
 
-std::string_view shown_value(const model::ClusterConfig& config, std::string_view key) {
-  for (const auto& [name, value] : config.shown)
-    if (name == key) return value;
-  return {};
-}
-
 bool users_may_set(const model::ClusterConfig& config) {
-  for (const std::string_view word : text::split(shown_value(config, "SlurmctldParameters"), ','))
+  for (const std::string_view word : text::split(model::shown_value(config, "SlurmctldParameters"), ','))
     if (text::equal_ignoring_case(text::trim(word), "allow_user_triggers")) return true;
   return false;
 }
@@ -107,7 +102,7 @@ void Controller::note_daemon_event(std::uint32_t events) {
 
 // A controller begins to lead: the primary is the first that the configuration names.
 void Controller::note_new_leader() {
-  const std::string_view first = shown_value(config(), "SlurmctldHost[0]");
+  const std::string_view first = model::shown_value(config(), "SlurmctldHost[0]");
   const bool shared = doors_.journal.shared();
   const bool is_primary =
       !shared || doors_.host.empty() || first.empty() || first.substr(0, first.find('(')) == doors_.host;

@@ -36,6 +36,7 @@ class TestPrograms final : public io::ControllerHooks {
     running.push_back({kind, std::move(environment), std::move(done)});
   }
   void run_as(Program, std::function<void(Status)>) override {}
+  void mail(Mail, std::function<void(Status)>) override {}
   void finish(Status status = {}) {
     ASSERT_FALSE(running.empty());
     auto done = std::move(running.front().done);

@@ -8,6 +8,7 @@
 
 #include "ctld/controller_calls.h"
 #include "ctld/history.h"
+#include "ctld/sight.h"
 #include "wire/id_codec.h"
 #include "wire/job_list_codec.h"
 
@@ -73,6 +74,7 @@ void ControllerCalls::list_jobs(const Caller& caller, const v1::ListJobsRequest&
         std::ranges::move(hidden_partitions(present->view, caller.uid, caller.gid, options_.groups_of),
                           std::back_inserter(filter->hidden));
     }
+    filter->may_see = Sight(core_.picture()->view, caller).of_jobs();
     answer(std::make_shared<JobChunks>(std::move(picture), *filter, caller, at, user_jobs));
   };
   look(request.at_us(), refusal(answer), list);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PrologSlurmctld and EpilogSlurmctld are told of a job, in Slurm's variables. Pure; the user's name is added by
-// the door.
+// What programs on the controller's host are told of a job, in Slurm's variables: PrologSlurmctld, EpilogSlurmctld
+// and MailProg. Pure; the user's name is added by the door.
 #pragma once
 
 #include <string>
@@ -9,6 +9,9 @@
 #include "model/view.h"
 
 namespace spur::ctld {
+
+// What all of them get; `ended`: also how it ended.
+std::vector<std::string> job_variables(const model::View& view, const model::Job& job, bool ended);
 
 std::vector<std::string> hook_environment(const model::View& view, const model::Job& job, bool epilog);
 

@@ -121,7 +121,9 @@ bool JobWatches::serve(Watcher& watcher, const std::shared_ptr<const Picture>& n
   watcher.stuck_since = Duration{0};
   if (!watcher.list) {
     if (!watcher.told || watcher.told->view.partitions != newest->view.partitions ||
-        watcher.told->view.node_by_name != newest->view.node_by_name)
+        watcher.told->view.node_by_name != newest->view.node_by_name ||
+        (watcher.wish.sees && (watcher.told->view.config != newest->view.config ||
+                               watcher.told->view.accounts != newest->view.accounts)))
       begin_list(watcher, newest);
     else if (watcher.told != newest)
       begin_step(watcher, newest, now);
@@ -135,6 +137,7 @@ bool JobWatches::serve(Watcher& watcher, const std::shared_ptr<const Picture>& n
 
 void JobWatches::begin_list(Watcher& watcher, const std::shared_ptr<const Picture>& newest) {
   wire::JobFilter filter = watcher.wish.filter;
+  if (watcher.wish.sees) filter.may_see = watcher.wish.sees(newest->view);
   if (watcher.wish.hidden) filter.hidden = watcher.wish.hidden(newest->view);
   watcher.pick.emplace(newest->view, filter);
   watcher.list = std::make_unique<JobChunks>(newest, filter, watcher.wish.caller, age_now(*newest));

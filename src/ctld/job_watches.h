@@ -52,6 +52,9 @@ class JobWatches {
     bool expected_starts = false;
     // Which partitions the caller may not see, for as long as the partitions stay as they are.
     std::function<std::vector<std::string>(const model::View&)> hidden = {};
+    // Which jobs he may know of, for as long as configuration and accounts stay as they are; empty, or making
+    // nothing: all.
+    std::function<std::function<bool(const model::Job&)>(const model::View&)> sees = {};
   };
   explicit JobWatches(Options options) : options_(std::move(options)) {}
   ~JobWatches() { stop(); }

@@ -86,6 +86,7 @@ bool JobPick::is_asked_for(const model::Job& job) const {
 }
 
 bool JobPick::matches(const model::Job& job) const {
+  if (filter_.may_see && !filter_.may_see(job)) return false;
   return state_matches(job, filter_) && is_asked_for(job) && !is_hidden(job, filter_.hidden) &&
          ctld::matches(filter_.users, job.spec->uid) && partition_matches(job, filter_.partitions) &&
          ctld::matches(filter_.accounts, job.spec->account) && ctld::matches(filter_.names, job.spec->name) &&
@@ -103,6 +104,8 @@ std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobF
   if (!filter.jobs.empty()) {
     std::map<std::uint32_t, model::JobPtr> wanted;
     for (const auto& target : filter.jobs) add_target(view, target, wanted);
+    // What he may not know of is not there.
+    if (filter.may_see) std::erase_if(wanted, [&](const auto& row) { return !filter.may_see(*row.second); });
     *unknown = wanted.empty();
     for (const auto& [id, job] : wanted) consider(id, job);
   } else if (users && filter.users.size() == 1) {

@@ -5,6 +5,7 @@
 
 #include "base/index_set.h"
 #include "ctld/controller_calls.h"
+#include "ctld/sight.h"
 #include "sched/priority.h"
 #include "wire/config_codec.h"
 #include "wire/reservation_codec.h"
@@ -69,15 +70,17 @@ Time ControllerCalls::now(const model::View& view) const {
   return options_.now ? std::max(options_.now(), view.as_of) : view.as_of;
 }
 
-void ControllerCalls::get_reservations(const Caller&, const v1::GetReservationsRequest& request,
+void ControllerCalls::get_reservations(const Caller& caller, const v1::GetReservationsRequest& request,
                                        Answer<v1::GetReservationsReply> answer) {
-  look(request.at_us(), refusal(answer), [answer](const std::shared_ptr<const Picture>& picture, Time at) {
+  const auto tell = [this, caller, answer](const std::shared_ptr<const Picture>& picture, Time at) {
+    const Sight sight(core_.picture()->view, caller);
     v1::GetReservationsReply reply;
     reply.set_as_of_us(to_micros(at));
     for (const model::Reservation& reservation : *picture->view.reservations)
-      to_row(picture->view, reservation, reply.add_reservations());
+      if (sight.sees(reservation)) to_row(picture->view, reservation, reply.add_reservations());
     answer(std::move(reply));
-  });
+  };
+  look(request.at_us(), refusal(answer), tell);
 }
 
 void ControllerCalls::create_reservation(const Caller& caller, const v1::CreateReservationRequest& request,
@@ -118,12 +121,13 @@ void ControllerCalls::delete_reservation(const Caller& caller, const v1::DeleteR
   });
 }
 
-void ControllerCalls::get_priorities(const Caller&, const v1::GetPrioritiesRequest&,
+void ControllerCalls::get_priorities(const Caller& caller, const v1::GetPrioritiesRequest&,
                                      Answer<v1::GetPrioritiesReply> answer) {
   const auto picture = core_.picture();
   const model::View& view = picture->view;
   const model::ClusterConfig& config = *view.config;
   const sched::PriorityScale scale(view);
+  const Sight sight(view, caller);
   const Time at = now(view);
   v1::GetPrioritiesReply reply;
   reply.set_multifactor(config.priority.multifactor);
@@ -143,7 +147,7 @@ void ControllerCalls::get_priorities(const Caller&, const v1::GetPrioritiesReque
     // As Slurm: only those that could start if there were room.
     const bool waits_for_room = job->hold == model::Hold::None && job->dependencies_left.empty() &&
                                 !job->dependency_never && is_set(job->eligible) && job->eligible <= at;
-    if (!waits_for_room) return;
+    if (!waits_for_room || !sight.sees(*job)) return;
     for (const std::string& name : job->spec->partitions)
       if (const model::Partition* partition = model::find_partition(view, name))
         to_row(scale, *job, *partition, at, reply.add_rows());

@@ -4,6 +4,7 @@
 
 #include "ctld/controller_calls.h"
 #include "ctld/core_thread.h"
+#include "ctld/sight.h"
 #include "model/counting.h"
 #include "model/fair_tree.h"
 #include "spur/v1/controller.pb.h"
@@ -11,7 +12,8 @@
 
 namespace spur::ctld {
 
-void ControllerCalls::get_shares(const Caller&, const v1::GetSharesRequest&, Answer<v1::GetSharesReply> answer) {
+void ControllerCalls::get_shares(const Caller& caller, const v1::GetSharesRequest&,
+                                 Answer<v1::GetSharesReply> answer) {
   const auto picture = core_.picture();
   const model::View& view = picture->view;
   const model::PriorityConfig& rules = view.config->priority;
@@ -22,7 +24,9 @@ void ControllerCalls::get_shares(const Caller&, const v1::GetSharesRequest&, Ans
   reply.set_multifactor(rules.multifactor);
   reply.set_fair_tree(std::ranges::find(rules.flags, "NO_FAIR_TREE") == rules.flags.end());
   for (const std::string& name : view.tres->names()) reply.add_tres(name);
+  const Sight sight(view, caller);
   for (const model::Standing& standing : model::standings(view, at)) {
+    if (!sight.sees(*view.accounts->find(standing.association))) continue;
     auto* row = reply.add_rows();
     wire::to_proto(*view.accounts->find(standing.association), row->mutable_association());
     row->set_depth(standing.depth);

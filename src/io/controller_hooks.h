@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's door to programs that run on its own host: of the site, before and after each job (PrologSlurmctld,
-// EpilogSlurmctld), and of users, when something happens (strigger). Real: os/controller_hooks.h. Without one there are
-// no such programs.
+// The controller's door to programs that run on its own host: of the site, before and after each job
+// (PrologSlurmctld, EpilogSlurmctld) and to send mail, and of users, when something happens (strigger). Real:
+// os/controller_hooks.h. Without one there are no such programs.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,19 @@ class ControllerHooks {
   };
   // As that user, with nothing of the daemon's own. `done` as above.
   virtual void run_as(Program program, std::function<void(Status)> done) = 0;
+
+  struct Mail {
+    std::string program;  // of the site (MailProg)
+    std::string subject;
+    std::string to;      // empty: the job's user
+    std::string domain;  // behind the name of that user; empty: none
+    Uid user;
+    Gid group;
+    std::vector<std::string> environment;  // what it is told of the job; the names of user and group are added
+    friend bool operator==(const Mail&, const Mail&) = default;
+  };
+  // As the daemon's own user. `done` as above.
+  virtual void mail(Mail mail, std::function<void(Status)> done) = 0;
 };
 
 }  // namespace spur::io

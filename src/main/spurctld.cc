@@ -435,6 +435,7 @@ class Spurctld {
                                            },
                                        .names = {.user = os::user_by_name, .members = os::members_of_group},
                                        .groups_of = os::group_names_of,
+                                       .name_of_user = os::name_of_user,
                                        .following = following(),
                                        .is_current = is_current(),
                                        .catch_up = [this](auto done) { journal_->catch_up(std::move(done)); },

@@ -26,6 +26,7 @@
 #include "main/daemon_start.h"
 #include "main/node_side.h"
 #include "main/version.h"
+#include "model/gres_in_force.h"
 #include "os/auth_socket.h"
 #include "os/controller_link.h"
 #include "os/credentials.h"
@@ -33,6 +34,7 @@
 #include "os/device_filter.h"
 #include "os/event_loop.h"
 #include "os/files.h"
+#include "os/gpu_places.h"
 #include "os/hardware.h"
 #include "os/hook_runner.h"
 #include "os/local_socket.h"
@@ -77,7 +79,9 @@ os::StepLauncher::Options::Hooks hooks_of(const config::HookConfig& hooks) {
           .timeout = hooks.timeout,
           .alloc = hooks.alloc,
           .contain = hooks.contain,
-          .serial = hooks.serial};
+          .serial = hooks.serial,
+          .task_prolog = hooks.task_prolog,
+          .task_epilog = hooks.task_epilog};
 }
 
 class Spurd {
@@ -120,6 +124,7 @@ class Spurd {
                              .keep_users = seconds(60),
                              .hooks = hooks_of(loaded_.daemon.hooks),
                              .gpu_load = gpu_load(),
+                             .gpu_cores = gpu_cores(),
                              .containers = {.image_dir = config::image_dir(loaded_.daemon),
                                             .max_bytes = loaded_.daemon.max_image_mib << 20,
                                             .max_files = loaded_.daemon.max_image_files,
@@ -167,6 +172,11 @@ class Spurd {
   std::function<os::GpuLoad(const model::LaunchPart&)> gpu_load() const {
     if (!devices_->any_gpu()) return {};
     return [this](const model::LaunchPart& part) { return devices_->load(part.devices); };
+  }
+
+  std::string gpu_cores() const {
+    const auto& found = machine_.hardware.gres;
+    return os::encode_gpu_cores(declared() ? model::gres_in_force(declared()->gres, found) : found);
   }
 
   // Where commands inside a job find the controller and get their credentials, whatever the user's own environment

@@ -395,7 +395,8 @@ class Spurdbd {
                                                         .identify = *identify_,
                                                         .log = [this](const std::string& line) { log_line(line); },
                                                         .user_name = [](Uid uid) { return os::name_of_user(uid); },
-                                                        .statistics = &statistics_}));
+                                                        .statistics = &statistics_,
+                                                        .hidden = daemon.accounting_private}));
     service_ = std::make_unique<acct::AccountingService>(acct::AccountingService::Doors{
         .store = *store_,
         .clock = clock_,
@@ -405,7 +406,8 @@ class Spurdbd {
         .feed = accounts_.get(),
         .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); },
         .archive = [this](const v1::AcctArchiveRequest& request) { return archive(request); },
-        .statistics = &statistics_});
+        .statistics = &statistics_,
+        .viewer = [this](const model::Caller& caller) { return accounts_->viewer(caller); }});
     const std::string socket = config::accounting_socket(daemon);
     ::unlink(socket.c_str());  // the directory's lock says that nobody else serves it
     SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get(), accounts_.get()}));

@@ -6,10 +6,15 @@
 #include <cstdlib>
 #include <utility>
 
+#include "os/name_lookup.h"
 #include "os/user_lookup.h"
 
 namespace spur::os {
 namespace {
+
+constexpr int kLettersAtOnce = 8;
+constexpr Duration kLetterTime = std::chrono::minutes(5);
+constexpr const char *kMail = "/bin/mail", *kOtherMail = "/usr/bin/mail";  // Slurm's default, and its other place
 
 constexpr std::string_view kUid = "SLURM_JOB_UID=", kGid = "SLURM_JOB_GID=";
 
@@ -90,6 +95,39 @@ void ThreadedHooks::run_as(Program program, std::function<void(Status)> done) {
     }
     runner_->run(std::move(request), answer);
   });
+}
+
+void ThreadedHooks::mail(Mail mail, std::function<void(Status)> done) {
+  loop_->post([this, mail = std::move(mail), done = std::move(done)]() mutable {
+    letters_.emplace_back(std::move(mail), std::move(done));
+    send_letters();
+  });
+}
+
+void ThreadedHooks::send_letters() {
+  while (sending_ < kLettersAtOnce && !letters_.empty()) {
+    auto [mail, done] = std::move(letters_.front());
+    letters_.pop_front();
+    ++sending_;
+    const std::string user = name_of_user(mail.user);
+    std::vector<std::string> environment = std::move(mail.environment);
+    environment.insert(environment.end(), options_.environment.begin(), options_.environment.end());
+    environment.push_back("SLURM_JOB_USER=" + user);
+    environment.push_back("SLURM_JOB_GROUP=" + name_of_group(mail.group));
+    if (mail.to.empty()) mail.to = mail.domain.empty() ? user : user + "@" + mail.domain;
+    if (mail.program == kMail && ::access(kMail, X_OK) != 0) mail.program = kOtherMail;
+    runner_->run({.name = "MailProg",
+                  .programs = {std::move(mail.program)},
+                  .environment = std::move(environment),
+                  .timeout = kLetterTime,
+                  .cgroup = {},
+                  .arguments = {"-s", std::move(mail.subject), std::move(mail.to)}},
+                 [this, done = std::move(done)](Status status) mutable {
+                   --sending_;
+                   options_.post([done = std::move(done), status = std::move(status)] { done(status); });
+                   send_letters();
+                 });
+  }
 }
 
 }  // namespace spur::os

@@ -2,10 +2,12 @@
 // The real io::ControllerHooks: a thread with an event loop on which the programs are started and waited for.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/controller_hooks.h"
@@ -28,12 +30,18 @@ class ThreadedHooks final : public io::ControllerHooks {
   bool has(Kind kind) const override;
   void run(Kind kind, std::vector<std::string> environment, std::function<void(Status)> done) override;
   void run_as(Program program, std::function<void(Status)> done) override;
+  void mail(Mail mail, std::function<void(Status)> done) override;
 
  private:
   ThreadedHooks(Options options, std::unique_ptr<EventLoop> loop);
   Options options_;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<HookRunner> runner_;
+  // Of many jobs that end together not all mails are sent at once.
+  using Letter = std::pair<Mail, std::function<void(Status)>>;
+  void send_letters();
+  std::deque<Letter> letters_;
+  int sending_ = 0;
   std::thread thread_;
 };
 

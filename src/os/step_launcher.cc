@@ -191,6 +191,9 @@ std::vector<std::string> StepLauncher::stepd_environment(const Identity& identit
     out.push_back(fmt::format("SPURSTEPD_SAMPLE={}", options_.sample_every.count()));
   if (!options_.containers.image_dir.empty())
     out.push_back("SPURSTEPD_CONTAINERS=" + encode_container_settings(options_.containers));
+  if (!options_.gpu_cores.empty()) out.push_back("SPURSTEPD_GPU_CORES=" + options_.gpu_cores);
+  if (!options_.hooks.task_prolog.empty()) out.push_back("SPURSTEPD_TASK_PROLOG=" + options_.hooks.task_prolog);
+  if (!options_.hooks.task_epilog.empty()) out.push_back("SPURSTEPD_TASK_EPILOG=" + options_.hooks.task_epilog);
   if (options_.confine) out.push_back("SPURSTEPD_LIMITS=" + encode_limits(options_.confine(part)));
   return out;
 }

@@ -59,10 +59,12 @@ class StepLauncher final : public io::Launcher {
       std::vector<std::string> prolog{}, epilog{};
       Duration timeout{0};
       bool alloc = false, contain = false, serial = false;
+      std::string task_prolog{}, task_epilog{};  // by spurstepd, as the user, around each task
     } hooks{};
     // What a job's GPUs are doing right now. Step daemons cannot ask the makers' libraries, so the agent does; empty:
     // nobody knows.
     std::function<GpuLoad(const model::LaunchPart&)> gpu_load{};
+    std::string gpu_cores{};  // os/gpu_places.h
     ContainerSettings containers{};
     seconds sample_every{0};                         // the usage of running tasks; 0: never
     std::function<void(const std::string&)> warn{};  // gets single sentences; may be empty

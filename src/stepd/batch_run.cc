@@ -85,6 +85,7 @@ class BatchRun {
   void obey(const os::StepOrder& order);
   void announce(model::JobState why);
   void on_script_ended(int wait_status);
+  void on_epilog_ended(int wait_status);
   void clear();
   void note_out_of_memory();
   void record(os::EndRecord end);
@@ -94,7 +95,8 @@ class BatchRun {
   model::ControllerLaunch launch_;
   ProcessSet processes_;
   UsageMeter meter_{loop_, processes_};
-  StartedTask script_;
+  StartedTask script_, epilog_{};
+  std::optional<TaskPlan> epilog_plan_{};  // runs when the script has ended
   ContainerMaker maker_{loop_};
   std::shared_ptr<const Container> container_;
   os::UniqueFd children_, error_output_;
@@ -123,6 +125,7 @@ Status BatchRun::begin() {
                           .script_path = input_.directory + "/slurm_script",
                           .of_node = input_.of_node,
                           .token = os::run_token(input_.token, launch_.run)});
+  if (plan && !input_.hooks.prolog.empty()) plan->task_prologs = {{HookOf::Site, input_.hooks.prolog}};
   if (!plan) {
     bad_plan_ = true;  // a file name that cannot be
     return std::unexpected(plan.error());
@@ -172,6 +175,7 @@ void BatchRun::never_start(const char* why) {
 
 Status BatchRun::start(const TaskPlan& plan) {
   SPUR_ASSIGN(script_, start_task(plan));
+  if (!input_.hooks.epilog.empty()) epilog_plan_ = epilog_plan(plan, input_.hooks.epilog, HookOf::Site);
   meter_.start("batch", {{0, script_.pid}}, input_.sample_every,
                os::usage_file(input_.directory, launch_.run, "batch"));
   return {};
@@ -194,7 +198,10 @@ void BatchRun::on_children() {
   }
   int status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
-    if (pid == script_.pid) on_script_ended(status);
+    if (pid == script_.pid)
+      on_script_ended(status);
+    else if (pid == epilog_.pid)
+      on_epilog_ended(status);
 }
 
 // Not watched for: what the new process reports is needed only when it has ended or is being ended.
@@ -260,6 +267,27 @@ void BatchRun::on_script_ended(int wait_status) {
   while (take_report()) {
   }
   if (!never_ran_) end_.exit = os::exit_status_of(wait_status);
+  if (!never_ran_ && epilog_plan_) {
+    if (auto started = start_task(*epilog_plan_)) {
+      epilog_ = std::move(*started);
+      return;
+    }
+  }
+  clearing_since_ = os::EventLoop::now();
+  clear();
+}
+
+void BatchRun::on_epilog_ended(int wait_status) {
+  const auto complain = [this](const std::string& text) {
+    if (error_output_) write_as_user(input_.identity, error_output_.get(), message_prefix() + text + "\n");
+  };
+  for (auto report = next_report(epilog_.reports.get()); report; report = next_report(epilog_.reports.get()))
+    if (report->launch_failed) {
+      complain(report->error);
+      wait_status = -1;
+    }
+  if (wait_status != 0 && !announced_) complain(epilog_failed(wait_status, HookOf::Site));
+  epilog_.pid = -1;
   clearing_since_ = os::EventLoop::now();
   clear();
 }

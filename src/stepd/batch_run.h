@@ -18,6 +18,7 @@
 #include "os/privileges.h"
 #include "os/spool.h"
 #include "os/unique_fd.h"
+#include "stepd/task_prolog.h"
 
 namespace spur::stepd {
 
@@ -31,6 +32,7 @@ struct BatchInput {
   Duration sample_every{0};
   std::string token;       // of the spool, see os::run_token
   std::string containers;  // os::encode_container_settings
+  TaskHooks hooks{};       // of the site
   int agent = 0;           // its pid; while it lives, it makes the end durable
 };
 

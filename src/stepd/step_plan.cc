@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "os/gpu_places.h"
 #include "spur/v1/agent.pb.h"
 #include "stepd/batch_plan.h"
 #include "stepd/job_message.h"
@@ -140,7 +141,8 @@ std::vector<std::uint32_t> gpus_of(const std::vector<model::DeviceGrant>& device
 }
 
 // CPUs, memory and GPUs of each task.
-Status bind(const v1::StepStart& start, const os::CpuMap& map, GpuVendor vendor, StepPlan& plan) {
+Status bind(const v1::StepStart& start, const os::CpuMap& map, std::string_view gpu_cores, GpuVendor vendor,
+            StepPlan& plan) {
   const auto cpu = text::parse_cpu_bind(start.cpu_bind());
   const auto mem = text::parse_mem_bind(start.mem_bind());
   const auto gpu = text::parse_gpu_bind(start.gpu_bind());
@@ -161,7 +163,12 @@ Status bind(const v1::StepStart& start, const os::CpuMap& map, GpuVendor vendor,
     if (wish.name == "gpu" && wish.per == model::GresRequest::Per::Task)
       per_task += static_cast<std::uint32_t>(wish.count);
   }
-  SPUR_ASSIGN(const auto gpus, bind_gpus(*gpu, per_task, gpus_of(plan.layout.devices), tasks));
+  const std::vector<std::uint32_t> ours = gpus_of(plan.layout.devices);
+  const auto all_near = os::decode_gpu_cpus(gpu_cores, map);
+  std::vector<std::vector<std::uint32_t>> near;  // of ours
+  for (const std::uint32_t index : ours)
+    near.push_back(index < all_near.size() ? all_near[index] : std::vector<std::uint32_t>{});
+  SPUR_ASSIGN(const auto gpus, bind_gpus(*gpu, per_task, ours, tasks, near, bound.tasks));
   for (std::uint32_t i = 0; i < tasks; ++i) {
     TaskPlan& task = plan.tasks[i];
     task.cpus = bound.tasks[i].cpus;
@@ -201,7 +208,8 @@ Result<StepPlan> plan_step(const StepSource& source) {
   TaskPlan common;
   common.identity = source.identity;
   common.node = plan.node;
-  common.task_prolog = start.task_prolog();
+  if (!source.hooks.prolog.empty()) common.task_prologs.emplace_back(HookOf::Site, source.hooks.prolog);
+  if (!start.task_prolog().empty()) common.task_prologs.emplace_back(HookOf::User, start.task_prolog());
   common.work_dir = start.cwd().empty() ? launch.spec->work_dir : start.cwd();
   common.umask = start.umask() >= 0 ? static_cast<std::uint32_t>(start.umask()) : launch.spec->umask;
   common.message_prefix = message_prefix(plan.node);
@@ -240,7 +248,7 @@ Result<StepPlan> plan_step(const StepSource& source) {
                   });
     plan.tasks.push_back(std::move(task));
   }
-  SPUR_TRY(bind(start, source.cpus, vendor, plan));
+  SPUR_TRY(bind(start, source.cpus, source.gpu_cores, vendor, plan));
   return plan;
 }
 

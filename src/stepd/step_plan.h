@@ -26,6 +26,8 @@ struct StepSource {
   const std::vector<std::string>& of_node;
   std::string token;  // entry that marks the job's processes
   const os::CpuMap& cpus;
+  const TaskHooks& hooks;  // of the site
+  std::string_view gpu_cores;  // os/gpu_places.h
 };
 struct StepPlan {
   StepLayout layout;

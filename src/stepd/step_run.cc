@@ -42,6 +42,7 @@ constexpr std::size_t kTakenEvery = std::size_t{256} << 10;    // bytes of input
 constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
 constexpr int kFilesPatienceMs = 10'000;
 constexpr Duration kMpiPatience = seconds(2), kAbortPatience = milliseconds(200);
+constexpr Duration kUserEpilogTime = seconds(5);
 
 Time wall_clock() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
@@ -61,8 +62,9 @@ class StepRun {
     std::uint32_t rank = 0;
     StartedTask started;
     std::unique_ptr<TaskPipes> pipes;
-    std::optional<TaskPlan> epilog{};  // runs when the task has ended
-    StartedTask epilog_started{};
+    std::vector<TaskPlan> epilogs{};  // run one after the other when the task has ended
+    std::size_t epilogs_begun = 0;
+    StartedTask epilog{};  // that runs
     int wait_status = 0;
     bool ended = false, over = false;
     std::optional<int> abort_code{};  // with which it asked for the end of all, itself included
@@ -94,7 +96,8 @@ class StepRun {
   // ends
   void on_children();
   void on_task_end(Task& task, int wait_status);
-  void on_task_over(Task& task);
+  void begin_epilog(Task& task);
+  void on_epilog_end(Task& task, int wait_status);
   void clear();
   void finish();
 
@@ -237,7 +240,9 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .start = start,
                                     .of_node = input_.of_node,
                                     .token = os::run_token(input_.token, launch_.run),
-                                    .cpus = input_.cpus}));
+                                    .cpus = input_.cpus,
+                                    .hooks = input_.hooks,
+                                    .gpu_cores = input_.gpu_cores}));
   const model::LaunchPart& part = launch_.parts.front();
   auto limits = os::limits_of_step(input_.limits, part.memory_mib, start.grant().memory_mib(), plan.devices);
   // A task that unbinds itself stays within its step all the same.
@@ -380,18 +385,10 @@ Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {
     plan.out_fd = ends.out.get();
     plan.err_fd = ends.err.get();
   }
-  if (!start.task_epilog().empty()) {
-    task->epilog = plan;
-    task->epilog->program = start.task_epilog();
-    task->epilog->arguments = {start.task_epilog()};
-    task->epilog->in_fd = task->epilog->out_fd = task->epilog->err_fd = -1;
-    task->epilog->in_path = task->epilog->out_path = task->epilog->err_path = "/dev/null";
-    task->epilog->is_terminal = false;
-    task->epilog->task_prolog.clear();
-    task->epilog->container.reset();
-    task->epilog->notes.clear();
-    task->epilog->cpu_bind_word = task->epilog->mem_bind_word = {};
-  }
+  if (!start.task_epilog().empty())
+    task->epilogs.push_back(epilog_plan(plan, start.task_epilog(), HookOf::User));
+  if (!input_.hooks.epilog.empty())
+    task->epilogs.push_back(epilog_plan(plan, input_.hooks.epilog, HookOf::Site));
   os::UniqueFd mpi_end;  // the task's
   if (mpi_) {
     SPUR_ASSIGN(mpi_end, mpi_->prepare(plan.local_id, plan));
@@ -527,8 +524,8 @@ void StepRun::on_children() {
     for (auto& task : tasks_)
       if (task->started.pid == pid && !task->ended) {
         on_task_end(*task, status);
-      } else if (task->epilog_started.pid == pid) {
-        on_task_over(*task);
+      } else if (task->epilog.pid == pid) {
+        on_epilog_end(*task, status);
       }
   }
   if (!clearing_ && !tasks_.empty() && std::ranges::all_of(tasks_, [](const auto& t) { return t->over; })) clear();
@@ -544,21 +541,38 @@ void StepRun::on_task_end(Task& task, int wait_status) {
     send_error({ErrorCode::Internal, report->error});
     processes_.kill();  // a step with a task that could not be started is none
   }
-  if (task.epilog && !clearing_) {
-    if (auto started = start_task(*task.epilog)) {
-      task.epilog_started = std::move(*started);
-      return;
-    }
-  }
-  on_task_over(task);
+  begin_epilog(task);
 }
 
-void StepRun::on_task_over(Task& task) {
-  if (std::exchange(task.over, true)) return;
-  for (auto report = next_report(task.epilog_started.reports.get()); report;
-       report = next_report(task.epilog_started.reports.get()))
-    if (report->launch_failed) send_data(task.rank, message_prefix(node_) + report->error + "\n", true, false);
-  send_exit(task, task.wait_status);
+// The next of them, or, when there is none, the end of the task.
+void StepRun::begin_epilog(Task& task) {
+  while (!clearing_ && task.epilogs_begun < task.epilogs.size()) {
+    const TaskPlan& plan = task.epilogs[task.epilogs_begun++];
+    auto started = start_task(plan);
+    if (!started) continue;
+    task.epilog = std::move(*started);
+    if (plan.epilog_of == HookOf::User)  // who made the step does not keep it for long
+      loop_.call_after(kUserEpilogTime, [this, t = &task, pid = task.epilog.pid] {
+        if (t->epilog.pid == pid) ::kill(-pid, SIGKILL);
+      });
+    return;
+  }
+  if (!std::exchange(task.over, true)) send_exit(task, task.wait_status);
+}
+
+void StepRun::on_epilog_end(Task& task, int wait_status) {
+  const HookOf of = *task.epilogs[task.epilogs_begun - 1].epilog_of;
+  const auto complain = [&](const std::string& text) {
+    send_data(task.rank, message_prefix(node_) + text + "\n", true, false);
+  };
+  for (auto report = next_report(task.epilog.reports.get()); report; report = next_report(task.epilog.reports.get()))
+    if (report->launch_failed) {
+      complain(report->error);
+      wait_status = -1;
+    }
+  if (wait_status != 0 && !clearing_) complain(epilog_failed(wait_status, of));
+  task.epilog.pid = -1;
+  begin_epilog(task);
 }
 
 void StepRun::clear() {

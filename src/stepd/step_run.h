@@ -18,6 +18,7 @@
 #include "os/privileges.h"
 #include "os/spool.h"
 #include "os/unique_fd.h"
+#include "stepd/task_prolog.h"
 
 namespace spur::stepd {
 
@@ -31,7 +32,9 @@ struct StepRunInput {
   Duration sample_every{0};
   std::string token;
   std::string containers;  // os::encode_container_settings
-  os::CpuMap cpus;         // of this machine
+  TaskHooks hooks{};       // of the site
+  std::string gpu_cores{};  // os/gpu_places.h
+  os::CpuMap cpus;          // of this machine
 };
 
 // Returns when nothing of the step is left.

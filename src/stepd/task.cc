@@ -273,8 +273,13 @@ void bind_memory(const TaskPlan& plan) {
   }
   bind_cpus(plan);
   bind_memory(plan);
-  if (!plan.task_prolog.empty())
-    if (auto ran = run_task_prolog(plan.task_prolog, environment); !ran) say(plan, "error: " + ran.error().message);
+  for (const auto& [of, prolog] : plan.task_prologs) {
+    const PrologEnd ran = run_task_prolog(prolog, of, environment);
+    for (const std::string& line : ran.lines) say(plan, line);
+    if (ran.exit != 0) ::_exit(ran.exit);
+  }
+  if (plan.epilog_of && ::access(plan.program.c_str(), R_OK | X_OK) != 0)
+    give_up(channel, {ErrorCode::NotFound, epilog_denied(plan.program, *plan.epilog_of)});
   if (plan.container) {
     if (auto entered = enter_container(*plan.container); !entered) give_up(channel, entered.error());
     if (!plan.may_outlive) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // again: cleared with the credentials
@@ -303,6 +308,22 @@ pid_t clone_into(int cgroup_fd, bool* in_cgroup) {
 }
 
 }  // namespace
+
+TaskPlan epilog_plan(const TaskPlan& task, const std::string& program, HookOf of) {
+  TaskPlan out = task;
+  out.program = program;
+  out.arguments = {program};
+  out.in_fd = out.out_fd = out.err_fd = out.kept_fd = -1;
+  out.in_path = out.out_path = out.err_path = "/dev/null";
+  out.is_terminal = false;
+  out.task_prologs.clear();
+  out.epilog_of = of;
+  out.container.reset();
+  out.notes.clear();
+  out.cpu_bind_word = out.mem_bind_word = {};
+  out.own_environment.push_back("SLURM_SCRIPT_CONTEXT=epilog_task");
+  return out;
+}
 
 Result<StartedTask> start_task(const TaskPlan& plan) {
   int channel[2];

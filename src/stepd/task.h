@@ -11,12 +11,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "model/job_spec.h"
 #include "os/privileges.h"
 #include "os/unique_fd.h"
+#include "stepd/task_prolog.h"
 
 namespace spur::stepd {
 
@@ -48,7 +50,8 @@ struct TaskPlan {
   std::vector<std::uint32_t> memory_nodes{};          // the same of memory
   bool memory_preferred = false;                      // rather than bound
   std::string_view cpu_bind_word{}, mem_bind_word{};  // for a line that tells of it; empty: none
-  std::string task_prolog{};                          // a program whose output changes the environment
+  std::vector<std::pair<HookOf, std::string>> task_prologs{};  // run in order; their output changes the environment
+  std::optional<HookOf> epilog_of{};                           // this is an epilog: if it cannot be run, a report
   std::vector<std::string> own_environment{};         // of this task alone
 
   std::shared_ptr<const Container> container{};  // entered after the files are open and the task prolog has run
@@ -56,6 +59,9 @@ struct TaskPlan {
   std::vector<std::string> notes{};              // lines for the user, before the program starts
   std::string refusal{};                         // instead of running anything: why, and exit status 1
 };
+
+// The plan of a program that runs after the task, in its place: the site's or the user's epilog.
+TaskPlan epilog_plan(const TaskPlan& task, const std::string& program, HookOf of);
 
 struct StartedTask {
   pid_t pid = -1;

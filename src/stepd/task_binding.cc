@@ -283,6 +283,19 @@ void bind_memory(const BindingSource& source, StepBinding& out) {
   if (bind.prefer) out.environment.push_back("SLURM_MEM_BIND_PREFER=prefer");
 }
 
+// Positions of the GPUs that share a CPU with the task; both lists of CPUs are ascending.
+std::vector<std::uint32_t> close_gpus(std::uint32_t count, const std::vector<std::vector<std::uint32_t>>& near,
+                                      const std::vector<std::uint32_t>& cpus) {
+  std::vector<std::uint32_t> all, out;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    all.push_back(i);
+    const bool anywhere = cpus.empty() || i >= near.size() || near[i].empty();
+    const auto is_near = [&](std::uint32_t cpu) { return std::ranges::binary_search(near[i], cpu); };
+    if (anywhere || std::ranges::any_of(cpus, is_near)) out.push_back(i);
+  }
+  return out.empty() ? all : out;
+}
+
 }  // namespace
 
 Result<StepBinding> bind_tasks(const BindingSource& source) {
@@ -294,18 +307,20 @@ Result<StepBinding> bind_tasks(const BindingSource& source) {
 }
 
 Result<std::vector<std::vector<std::uint32_t>>> bind_gpus(const text::GpuBind& bind, std::uint32_t per_task,
-                                                          const std::vector<std::uint32_t>& gpus,
-                                                          std::uint32_t tasks) {
+                                                          const std::vector<std::uint32_t>& gpus, std::uint32_t tasks,
+                                                          const std::vector<std::vector<std::uint32_t>>& near,
+                                                          const std::vector<TaskBinding>& bound) {
   using GpuKind = text::GpuBind::Kind;
   std::vector<std::vector<std::uint32_t>> out;
   const auto count = static_cast<std::uint32_t>(gpus.size());
   const GpuKind kind = bind.kind == GpuKind::Unset && per_task > 0 ? GpuKind::PerTask : bind.kind;
   if (kind == GpuKind::Unset || kind == GpuKind::None || count == 0) return out;
-  if (kind == GpuKind::Closest) return fail(ErrorCode::NotSupported, "--gpu-bind=closest is not supported yet");
   const std::uint32_t each = bind.kind == GpuKind::PerTask ? bind.count : per_task;
   for (std::uint32_t i = 0; i < tasks; ++i) {
     std::vector<std::uint32_t> chosen;  // positions in gpus
-    if (kind == GpuKind::Single) chosen.push_back(i / bind.count % count);
+    const auto close = close_gpus(count, near, i < bound.size() ? bound[i].cpus : std::vector<std::uint32_t>{});
+    if (kind == GpuKind::Closest) chosen = close;
+    if (kind == GpuKind::Single) chosen.push_back(close[i / bind.count % close.size()]);
     for (std::uint32_t k = 0; kind == GpuKind::PerTask && k < std::min(each, count); ++k)
       chosen.push_back((i * each + k) % count);
     if (kind == GpuKind::MapGpu)

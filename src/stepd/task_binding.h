@@ -41,9 +41,11 @@ struct StepBinding {
 Result<StepBinding> bind_tasks(const BindingSource& source);
 
 // The GPUs of each task out of the step's here, by local id; empty: all of them see all. `per_task`: GPUs that the
-// step asked for each task, 0: it did not.
+// step asked for each task, 0: it did not. `near`: beside gpus, the kernel's CPUs that each is close to, none: all;
+// `bound`: what each task is bound to. A task of which no GPU is near has them all to choose from.
 Result<std::vector<std::vector<std::uint32_t>>> bind_gpus(const text::GpuBind& bind, std::uint32_t per_task,
-                                                          const std::vector<std::uint32_t>& gpus,
-                                                          std::uint32_t tasks);
+                                                          const std::vector<std::uint32_t>& gpus, std::uint32_t tasks,
+                                                          const std::vector<std::vector<std::uint32_t>>& near = {},
+                                                          const std::vector<TaskBinding>& bound = {});
 
 }  // namespace spur::stepd

@@ -106,7 +106,22 @@ TEST(TaskBinding, Gpus) {
   EXPECT_EQ(*bind("map_gpu:3,0"), (Lists{{7}, {1}, {7}}));
   EXPECT_EQ(*bind("mask_gpu:0x5"), (Lists{{1, 5}, {1, 5}, {1, 5}}));
   EXPECT_FALSE(bind("map_gpu:4"));
-  EXPECT_FALSE(bind("closest"));
+  EXPECT_EQ(*bind("closest"), (Lists{gpus, gpus, gpus}));  // where nobody knows what is near to what
+}
+
+TEST(TaskBinding, GpusThatAreClose) {
+  using Lists = std::vector<std::vector<std::uint32_t>>;
+  const std::vector<std::uint32_t> gpus{1, 2, 5, 7};
+  const Lists near{{0, 1}, {0, 1}, {2, 3}, {2, 3}};
+  const auto bind = [&](const char* text, const Lists& cpus) {
+    std::vector<TaskBinding> bound;
+    for (const auto& list : cpus) bound.push_back({list, {}});
+    return *bind_gpus(*text::parse_gpu_bind(text), 0, gpus, static_cast<std::uint32_t>(cpus.size()), near, bound);
+  };
+  EXPECT_EQ(bind("closest", {{0}, {3}, {1, 2}}), (Lists{{1, 2}, {5, 7}, {1, 2, 5, 7}}));
+  EXPECT_EQ(bind("closest", {{}, {9}}), (Lists{gpus, gpus}));  // not bound; near to none
+  EXPECT_EQ(bind("single:1", {{0}, {1}, {2}, {3}}), (Lists{{1}, {2}, {5}, {7}}));
+  EXPECT_EQ(bind("single:2", {{2}, {3}, {2}, {3}}), (Lists{{5}, {5}, {7}, {7}}));
 }
 
 }  // namespace

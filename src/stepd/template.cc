@@ -27,7 +27,8 @@ namespace {
 void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
   os::RunFile record{std::move(request.fds[0])};
   if (request.kind == os::StepRequest::Kind::Batch && !record.note_started(::getpid())) return;
-  std::string identity_text, token, limits_text, containers;
+  std::string identity_text, token, limits_text, containers, gpu_cores;
+  TaskHooks hooks;
   Duration sample_every{0};
   std::vector<std::string> of_node;
   for (auto& entry : request.environment) {
@@ -41,6 +42,12 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
       limits_text = entry.substr(17);
     else if (entry.starts_with("SPURSTEPD_CONTAINERS="))
       containers = entry.substr(21);
+    else if (entry.starts_with("SPURSTEPD_GPU_CORES="))
+      gpu_cores = entry.substr(20);
+    else if (entry.starts_with("SPURSTEPD_TASK_PROLOG="))
+      hooks.prolog = entry.substr(22);
+    else if (entry.starts_with("SPURSTEPD_TASK_EPILOG="))
+      hooks.epilog = entry.substr(22);
     else
       of_node.push_back(std::move(entry));
   }
@@ -57,6 +64,7 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
                .sample_every = sample_every,
                .token = std::move(token),
                .containers = std::move(containers),
+               .hooks = std::move(hooks),
                .agent = template_pid});
   else if (request.kind == os::StepRequest::Kind::Files)
     run_files({.record = std::move(record),
@@ -75,6 +83,8 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
               .sample_every = sample_every,
               .token = std::move(token),
               .containers = std::move(containers),
+              .hooks = std::move(hooks),
+              .gpu_cores = std::move(gpu_cores),
               .cpus = cpus});
 }
 

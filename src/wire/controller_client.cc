@@ -151,6 +151,8 @@ Result<ClusterTable> ControllerClient::cluster() {
   ClusterTable table;
   table.as_of = from_micros(reply->as_of_us());
   table.cluster_name = reply->cluster_name();
+  table.nodes_denied = reply->nodes_denied();
+  table.partitions_denied = reply->partitions_denied();
   table.nodes.reserve(static_cast<std::size_t>(reply->nodes_size()));
   for (const auto& proto : reply->nodes()) {
     auto node = std::make_shared<model::Node>();

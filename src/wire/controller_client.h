@@ -47,6 +47,7 @@ struct JobFilter {                     // empty: all
   bool all_states = false;
   bool hide = false;                  // jobs of partitions that are hidden from the caller are left out
   std::vector<std::string> hidden{};  // ... these; the controller fills it in
+  std::function<bool(const model::Job&)> may_see{};  // likewise: of which jobs the caller may know; empty: of all
   bool with_script = false;           // also scripts and environments; only of own jobs, or as admin
   JobFields fields = JobFields::everything();  // that are looked at; the others may have their defaults
 };
@@ -83,6 +84,8 @@ struct ClusterTable {  // nodes and partitions together: what sinfo and scontrol
   std::string cluster_name;
   std::vector<model::NodePtr> nodes;
   std::vector<model::Partition> partitions;
+  // The site keeps them to itself: of nodes only names and hardware are told, of partitions nothing.
+  bool nodes_denied = false, partitions_denied = false;
 };
 struct PingReply {
   std::string host, version, cluster_name;

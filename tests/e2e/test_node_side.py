@@ -105,6 +105,103 @@ health_check_states = ["IDLE"]
         self.assertEqual(set((self.c.dir / "health.log").read_text().split()), {"n1"})
 
 
+class TaskHooks(unittest.TestCase):
+    """TaskProlog and TaskEpilog of the site. What is said is what Slurm 22.05 says."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.c = SpurCluster(nodes=1, cpus=4)
+        cls.addClassCleanup(cls.c.stop)
+        d = cls.c.dir
+        script(d / "tprolog", f"""[ -e {d}/fails ] && exit 3
+echo "print site $SLURM_SCRIPT_CONTEXT $(id -u) $SLURM_PROCID"
+echo 'export SITE=a "b"'
+echo unset GONE
+echo noise
+echo unheard >&2
+[ -n "$SLURM_TASK_PID" ] && echo "export TOLD=$SLURM_TASK_PID"
+""")
+        script(d / "tepilog", f"echo site $SLURM_SCRIPT_CONTEXT $SLURM_PROCID $SITE >> {d}/out/epilogs\n[ -e {d}/fails ] && exit 4\nexit 0\n")
+        script(d / "own_prolog", "echo print own $SITE\necho export OWN=1\n")
+        script(d / "own_epilog", f"echo own >> {d}/out/epilogs\n")
+        cls.c.write_conf(cls.c.conf.read_text() + f"""
+[hooks]
+task_prolog = "{d}/tprolog"
+task_epilog = "{d}/tepilog"
+""")
+        cls.c.start()
+
+    def setUp(self):
+        (self.c.dir / "out/epilogs").unlink(missing_ok=True)
+        (self.c.dir / "fails").unlink(missing_ok=True)
+
+    def batch(self, text, *words, state="COMPLETED"):
+        out = self.c.dir / "out" / "batch.txt"
+        out.unlink(missing_ok=True)
+        job = self.c.sbatch("-o", out, *words, "--wrap", text)
+        self.c.wait_state(job, state)
+        return out.read_text()
+
+    def test_around_a_batch_script(self):
+        text = self.batch('echo "[$SITE][$GONE]"; [ "$TOLD" = $$ ] && echo the same', "--export=ALL,GONE=1")
+        self.assertEqual(text, f'site prolog_task {os.geteuid()} 0\n[a "b"][]\nthe same\n')
+        self.assertEqual((self.c.dir / "out/epilogs").read_text(), "site epilog_task 0\n")
+
+    def test_around_tasks_and_before_their_own(self):
+        r = self.c.run("srun", "-n2", "-l", f"--task-prolog={self.c.dir}/own_prolog", f"--task-epilog={self.c.dir}/own_epilog",
+                       "sh", "-c", "echo $OWN $SITE", check=False)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        for rank in (0, 1):
+            mine = [line for line in r.stdout.splitlines() if line.startswith(f"{rank}: ")]
+            self.assertEqual(mine, [f"{rank}: site prolog_task {os.geteuid()} {rank}", f'{rank}: own a "b"', f'{rank}: 1 a "b"'])
+        lines = (self.c.dir / "out/epilogs").read_text().splitlines()
+        self.assertEqual(sorted(lines), ["own", "own", "site epilog_task 0", "site epilog_task 1"])
+        self.assertEqual(lines[0], "own")  # the user's before the site's
+
+    def test_one_that_fails(self):
+        (self.c.dir / "fails").touch()
+        r = self.c.run("srun", "-n1", "echo", "ran", check=False)
+        self.assertEqual((r.returncode, r.stdout), (3, ""), r.stderr)
+        self.assertIn("slurmstepd-n1: error: TaskProlog failed status=3\n", r.stderr)
+        self.assertIn("slurmstepd-n1: error: --task-epilog failed status=1024\n", r.stderr)
+        self.assertIn("srun: error: n1: task 0: Exited with exit code 3\n", r.stderr)
+        text = self.batch("echo ran", state="FAILED")
+        self.assertEqual(text, "slurmstepd: error: TaskProlog failed status=3\nslurmstepd: error: --task-epilog failed status=1024\n")
+
+    def test_a_users_epilog_has_five_seconds(self):
+        slow = script(self.c.dir / "slow_epilog", "sleep 1000\n")
+        r = self.c.run("srun", "-n1", f"--task-epilog={slow}", "true", check=False)
+        self.assertEqual(r.returncode, 0)
+        self.assertIn("slurmstepd-n1: error: TaskEpilog failed status=9\n", r.stderr)
+        r = self.c.run("srun", "-n1", "--task-epilog=/nonexistent", "true", check=False)
+        self.assertIn("slurmstepd-n1: error: Could not run user task_epilog [/nonexistent]: access denied\n"
+                      "slurmstepd-n1: error: TaskEpilog failed status=-1\n", r.stderr)
+
+
+def plain_cores():
+    """Whether the first two CPUs are two cores, as the test below has it."""
+    siblings = [pathlib.Path(f"/sys/devices/system/cpu/cpu{i}/topology/thread_siblings_list") for i in (0, 1)]
+    return os.sched_getaffinity(0) >= {0, 1} and all(p.exists() and p.read_text().strip() == str(i) for i, p in enumerate(siblings))
+
+
+@unittest.skipUnless(plain_cores(), "needs two cores of one thread")
+class GpusNearTasks(unittest.TestCase):
+    def test_gpu_bind(self):
+        gpus = "".join(f'[[devices.gres]]\nname = "gpu"\ncount = 1\ncores = "{core}"\n' for core in (0, 1))
+        with SpurCluster(nodes=1, cpus=2, node='sockets = 1\ncores_per_socket = 2\nthreads_per_core = 1\ngres = ["gpu:2"]', extra=gpus) as c:
+            def seen(bind, cpus="0,1"):
+                out = c.out("srun", "-n2", "--gpus=2", f"--cpu-bind=map_cpu:{cpus}", f"--gpu-bind={bind}",
+                            "sh", "-c", "echo $SLURM_PROCID $GPU_DEVICE_ORDINAL")
+                return sorted(out.splitlines())
+            self.assertEqual(seen("closest"), ["0 0", "1 1"])
+            self.assertEqual(seen("closest", "1,0"), ["0 1", "1 0"])
+            self.assertEqual(seen("single:1", "1,0"), ["0 1", "1 0"])
+            self.assertEqual(seen("none"), ["0 0,1", "1 0,1"])
+            self.assertEqual(seen("map_gpu:1,0"), ["0 1", "1 0"])
+            self.assertEqual(seen("mask_gpu:0x3,0x2"), ["0 0,1", "1 1"])
+            self.assertEqual(seen("per_task:1"), ["0 0", "1 1"])
+
+
 class Usage(unittest.TestCase):
     def test_sstat_tells_what_running_steps_use(self):
         with SpurCluster(nodes=2, cpus=2, extra="[usage]\nsample_secs = 1\n") as c:

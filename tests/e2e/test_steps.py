@@ -184,7 +184,8 @@ srun -n1 --prolog=/nonexistent --task-prolog=/nonexistent true
 """, "-n1")
         self.assertTrue(text.startswith("here\nhello\nbar\nsrun: error: n1: task 0: Exited with exit code 3\nhere\n3\n"
                                         "epilog of 0\nsrun: Access denied for /nonexistent: No such file or directory\n"), text)
-        self.assertIn("Could not run task_prolog [/nonexistent]: No such file or directory", text)
+        self.assertIn("slurmstepd-n1: error: run_command: user task_prolog can not be executed (/nonexistent) No such file or directory\n", text)
+        self.assertIn("slurmstepd-n1: error: --task-prolog failed status=1\n", text)
 
     def test_terminal(self):
         import os

@@ -305,4 +305,26 @@ grpc::Status AccountingService::GetStatistics(grpc::ServerContext* context, cons
   return grpc::Status::OK;
 }
 
+grpc::Status AccountingService::Reconfigure(grpc::ServerContext* context, const v1::AcctReconfigureRequest*,
+                                            v1::AcctReconfigureReply*) {
+  const auto caller = admit(doors_.identify, *context, "Reconfigure");
+  if (!caller) return rpc_status(context, caller.error());
+  const CallStatistics::Timer timer(doors_.statistics, "Reconfigure", caller->uid);
+  if (!doors_.reconfigure)
+    return rpc_status(context, Error{ErrorCode::NotSupported, "this spurdbd has no configuration to read"});
+  if (const auto done = doors_.reconfigure(); !done) return rpc_status(context, done.error());
+  return grpc::Status::OK;
+}
+
+grpc::Status AccountingService::Shutdown(grpc::ServerContext* context, const v1::AcctShutdownRequest*,
+                                         v1::AcctShutdownReply*) {
+  const auto caller = admit(doors_.identify, *context, "Shutdown");
+  if (!caller) return rpc_status(context, caller.error());
+  if (!doors_.shutdown)
+    return rpc_status(context, Error{ErrorCode::NotSupported, "this spurdbd is ended by signals"});
+  doors_.log(fmt::format("uid {} ends this spurdbd", caller->uid.value));
+  doors_.shutdown();
+  return grpc::Status::OK;
+}
+
 }  // namespace spur::acct

@@ -39,6 +39,8 @@ class AccountingService final : public v1::Accounting::Service {
     std::function<Result<v1::AcctArchiveReply>(const v1::AcctArchiveRequest&)> archive = {};
     CallStatistics* statistics = nullptr;  // null: nothing is counted
     std::function<Viewer(const model::Caller&)> viewer = {};  // empty: everybody sees all
+    std::function<Status()> reconfigure = {};  // reads the configuration again
+    std::function<void()> shutdown = {};       // soon: the answer goes out first
   };
   explicit AccountingService(Doors doors) : doors_(std::move(doors)) {}
 
@@ -56,6 +58,10 @@ class AccountingService final : public v1::Accounting::Service {
 
   grpc::Status Archive(grpc::ServerContext*, const v1::AcctArchiveRequest*, v1::AcctArchiveReply*) override;
   grpc::Status GetStatistics(grpc::ServerContext*, const v1::AcctStatisticsRequest*, v1::AcctStatisticsReply*) override;
+
+  grpc::Status Reconfigure(grpc::ServerContext*, const v1::AcctReconfigureRequest*,
+                           v1::AcctReconfigureReply*) override;
+  grpc::Status Shutdown(grpc::ServerContext*, const v1::AcctShutdownRequest*, v1::AcctShutdownReply*) override;
 
   // Streams end, and what waits for the database gives up.
   void stop() { stopping_ = true; }

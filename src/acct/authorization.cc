@@ -17,6 +17,8 @@ constexpr std::array kTable = {
     Row{"EditJobs", Rule::Admin},
     Row{"Archive", Rule::Admin},
     Row{"GetStatistics", Rule::Admin},
+    Row{"Reconfigure", Rule::Admin},
+    Row{"Shutdown", Rule::Admin},
     Row{"GetAccounts", Rule::Authenticated},
     Row{"ChangeAccounts", Rule::Authenticated},  // the catalogue decides: operators, coordinators (catalog_rights.cc)
     Row{"GetTransactions", Rule::Authenticated},

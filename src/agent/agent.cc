@@ -207,6 +207,17 @@ void Agent::tell_steps(const model::JobRun& run, Run& state) {
   controller_.send(model::AgentStepsEnded{run, state.steps_told, {state.steps.begin(), state.steps.begin() + count}});
 }
 
+// A batch script has an output to write to; who holds an interactive run hears it from us.
+void Agent::on(const model::ControllerNotify& notify) {
+  const auto it = runs_.find(notify.run);
+  if (it == runs_.end() || !it->second.running) return;
+  const bool batch = !it->second.launch || it->second.launch->spec->kind == model::JobKind::Batch;
+  if (batch)
+    launcher_.notify(notify.run, notify.text);
+  else if (on_notice)
+    on_notice(notify.run, notify.text);
+}
+
 void Agent::on(const model::ControllerShutdown&) {
   if (on_shutdown) on_shutdown();
 }

@@ -49,6 +49,8 @@ class Agent {
   std::function<void(const model::JobRun&, bool over)> on_run_ends;
   // The controller has the end of the run on record: nothing of it is needed any more.
   std::function<void(const model::JobRun&)> on_forgotten;
+  // Somebody has a line for the holder of an interactive run; may stay empty.
+  std::function<void(const model::JobRun&, const std::string& text)> on_notice;
   // The controller wants this agent to end; may stay empty.
   std::function<void()> on_shutdown;
   // From the controller's last welcome; empty before it. Verifies step tickets.
@@ -85,6 +87,7 @@ class Agent {
   void on(const model::ControllerStepsAck& ack);
   void tell_steps(const model::JobRun& run, Run& state);
   void on(const model::ControllerShutdown& shutdown);
+  void on(const model::ControllerNotify& notify);
   void say_hello();
   std::uint64_t next_sequence();
   bool is_fresh(const model::ControllerLaunch& launch) const;

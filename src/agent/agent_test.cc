@@ -44,6 +44,9 @@ struct TestLauncher final : io::Launcher {
   void suspend(JobRun run, bool resume) override {
     asked.push_back((resume ? "resume " : "suspend ") + text_of(run));
   }
+  void notify(JobRun run, const std::string& text) override {
+    asked.push_back("notify " + text_of(run) + " " + text);
+  }
   void forget(JobRun run) override { asked.push_back("forget " + text_of(run)); }
 };
 
@@ -318,6 +321,26 @@ TEST_F(AgentTest, SignalsAndSuspensionsOfWhatIsHere) {
   agent_->on_message(model::ControllerSignal{run(2), 10, false, false});
   agent_->on_message(model::ControllerSuspend{run(1, 2), false});
   EXPECT_EQ(did(), (Words{"signal 10 1.1", "suspend 1.1", "resume 1.1"}));
+}
+
+TEST_F(AgentTest, ANoticeGoesToTheScriptOrToWhoHoldsTheJob) {
+  connect();
+  launch(run(1));
+  model::ControllerLaunch held;
+  held.run = run(2);
+  auto spec = std::make_shared<model::JobSpec>();
+  spec->kind = model::JobKind::Interactive;
+  held.spec = spec;
+  held.parts.resize(1);
+  held.addresses.resize(1);
+  held.heard = controller_.heard;
+  agent_->on_message(held);
+  did();
+  Words heard;
+  agent_->on_notice = [&](const JobRun& of, const std::string& text) { heard.push_back(text_of(of) + " " + text); };
+  for (const JobRun& to : {run(1), run(2), run(3), run(1, 2)}) agent_->on_message(model::ControllerNotify{to, "hi"});
+  EXPECT_EQ(did(), Words{"notify 1.1 hi"});
+  EXPECT_EQ(heard, Words{"2.1 hi"});
 }
 
 }  // namespace

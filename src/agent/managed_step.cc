@@ -209,6 +209,12 @@ void ManagedStep::tell_waiting() {
   tell(std::move(output));
 }
 
+void ManagedStep::notify(const std::string& text) {
+  v1::StepOutput output;
+  output.mutable_notice()->set_text(text);
+  tell(std::move(output));
+}
+
 void ManagedStep::tell_granted() {
   if (key_.empty()) return;
   v1::StepOutput output;

@@ -56,8 +56,10 @@ class ManagedStep {
   void pause(const StepFront* front, bool paused);          // it reads slowly
   void signal(int signal);                                  // to all tasks; 0: the step is cancelled
   void run_over();                                          // of the job, here
+  void notify(const std::string& text);                     // a line for srun
 
   bool running() const { return stage_ == Stage::Running; }
+  bool has_front() const { return front_ != nullptr; }
   const v1::StepInfo& info() const { return info_; }
   model::JobRun run() const { return run_; }
   const std::string& key() const { return key_; }

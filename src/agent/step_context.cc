@@ -42,6 +42,14 @@ void StepContext::run_ends(model::JobRun run, bool over) {
     if (step->run() == run) step->run_over();
 }
 
+void StepContext::notify(model::JobRun run, const std::string& text) const {
+  ManagedStep* first = nullptr;
+  for (const auto& [raw, step] : steps)
+    if (step->run() == run && step->has_front() && (!first || step->info().step() < first->info().step()))
+      first = step.get();
+  if (first) first->notify(text);
+}
+
 // Only the first node of a job manages its steps.
 namespace {
 

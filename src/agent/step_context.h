@@ -54,6 +54,8 @@ struct StepContext {
   ManagedStep* find(JobId job, std::uint32_t step) const;  // that runs
   void remove(const ManagedStep* step);                    // soon: it may be the caller
   void run_ends(model::JobRun run, bool over);
+  // A line for the srun that holds the run: the one with its first step.
+  void notify(model::JobRun run, const std::string& text) const;
 };
 
 }  // namespace spur::agent

@@ -301,6 +301,28 @@ TEST_F(StepSessionTest, ExactStepsRunBesideEachOther) {
   EXPECT_EQ(where, "local step 0;n2:2;");
 }
 
+TEST_F(StepSessionTest, ANoticeIsForTheFirstStepThatSomebodyLooksAt) {
+  context_.notify({JobId{7}, Epoch{1}}, "nobody is there");
+  auto start = start_of(2);
+  start.set_exact(true);
+  begin(start);
+  auto first = std::move(session_);
+  const auto heard_by_first = heard_.size();
+  open();
+  begin(start);
+  heard_.clear();
+  context_.notify({JobId{7}, Epoch{2}}, "of another run");
+  context_.notify({JobId{7}, Epoch{1}}, "hello");
+  ASSERT_EQ(heard_.size(), 1u) << heard_by_first;  // both sessions write to one list
+  EXPECT_EQ(heard_[0].notice().text(), "hello");
+  EXPECT_EQ(heard_[0].seq(), 0u);
+  first.reset();
+  heard_.clear();
+  context_.notify({JobId{7}, Epoch{1}}, "again");
+  ASSERT_EQ(heard_.size(), 1u);
+  EXPECT_EQ(heard_[0].notice().text(), "again");
+}
+
 TEST_F(StepSessionTest, StepsAreNumbered) {
   for (std::uint32_t i = 0; i < 3; ++i) {
     begin(start_of(2));

@@ -26,6 +26,7 @@ class Accounting {
  public:
   virtual ~Accounting() = default;
   virtual const std::string& cluster() const = 0;  // this one's name
+  virtual std::string host() const { return "localhost"; }
   virtual Status ping(v1::AcctPingReply* reply) = 0;
   // By cluster and job id.
   virtual Status jobs(const v1::AcctJobQuery& query, const std::function<void(v1::AcctJobRow)>& each) = 0;

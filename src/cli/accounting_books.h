@@ -27,6 +27,8 @@ class AccountingBooks {
   virtual Status edit_jobs(const v1::AcctJobEdit& edit, v1::AcctJobEditReply* reply) = 0;
   virtual Status archive(const v1::AcctArchiveRequest& request, v1::AcctArchiveReply* reply) = 0;
   virtual Status statistics(const v1::AcctStatisticsRequest& request, v1::AcctStatisticsReply* reply) = 0;
+  virtual Status reconfigure() = 0;
+  virtual Status shutdown() = 0;
 };
 
 // Of a service that keeps them; null for one that only answers.

@@ -49,7 +49,8 @@ Result<model::JobPtr> wait_for_start(Context& context, Controller& controller, J
   if (partition_cannot(job->reason)) context.info("{}", slurm_message(ErrorCode::PartitionConfigUnavailable));
   if (is_salloc(context)) context.info("Pending job allocation {}", id.value);
   context.info("job {} queued and waiting for resources", id.value);
-  SPUR_ASSIGN(job, controller.wait_job(id, false));
+  const auto show = [&](const std::string& text) { context.info("{}", text); };
+  SPUR_ASSIGN(job, controller.wait_job(id, false, show));
   if (!is_waiting(*job) && !model::is_final(job->state))
     context.info("job {} has been allocated resources", id.value);
   return job;

@@ -72,6 +72,8 @@ constexpr std::string_view kHelp =
     load <FILE> [Cluster=<NAME>] [clean]      add and change what such a file says; clean: remove all else
     archive dump [Directory=<DIR>] [Jobs] [PurgeJobAfter=<AGE>] ...   what is old leaves the database
     archive load File=<FILE>                  what left comes back
+    ping                                      whether spurdbd answers
+    reconfigure, shutdown                     let spurdbd read its configuration again, or end
     show stats, clear stats                   how often spurdbd was asked, and how long that took
     associations, oneliner, parsable, parsable2, quiet, readonly, verbose: as the options
     help, version, exit, quit, !!
@@ -94,8 +96,10 @@ struct Verb {
 void show(Sacctmgr& s, std::span<const std::string> words) {
   sacctmgr_show(s, words);
 }
-void not_supported(Sacctmgr& s, std::string_view what) {
-  s.context.error("{} is not supported yet", what);
+// Words that stand alone.
+void run_plain(Sacctmgr& s, std::span<const std::string> words, void (*run)(Sacctmgr&)) {
+  if (words.size() == 1) return run(s);
+  s.plain("too many arguments for {} keyword", words[0]);
   s.failed();
 }
 constexpr Verb kVerbs[] = {
@@ -124,7 +128,9 @@ bool run_words(Sacctmgr& s, std::span<const std::string> words) {
   if (is("quiet", 4)) return s.context.quiet = true;
   if (is("readonly", 4)) return s.read_only = true;
   if (is("verbose", 4) || is("oneliner", 1)) return true;
-  if (is("reconfigure", 4) || is("shutdown", 4)) return not_supported(s, verb), true;
+  if (is("ping", 4)) return run_plain(s, words, sacctmgr_ping), true;
+  if (is("reconfigure", 4)) return run_plain(s, words, sacctmgr_reconfigure), true;
+  if (is("shutdown", 4)) return run_plain(s, words, sacctmgr_shutdown), true;
   s.plain("invalid keyword: {}", verb);
   s.failed();
   return true;

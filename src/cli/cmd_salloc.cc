@@ -95,7 +95,8 @@ pid_t watch_job(Context& context, JobId job) {
   for (;;) {
     auto controller = context.connect();
     const auto ended =
-        controller ? (*controller)->wait_job(job, true) : Result<model::JobPtr>(std::unexpected(controller.error()));
+        controller ? (*controller)->wait_job(job, true, [&](const std::string& text) { context.info("{}", text); })
+                   : Result<model::JobPtr>(std::unexpected(controller.error()));
     if (ended && model::is_final((*ended)->state)) ::_exit(0);
     if (!ended && ended.error().code == ErrorCode::InvalidJobId) ::_exit(0);
     context.pause(seconds(1));

@@ -178,7 +178,6 @@ constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 constexpr Keyword kKeywords[] = {
     {"abort", 5, 0, 0, nullptr, nullptr},
     {"all", 3, 0, 0, do_all, "display information about all partitions,\nincluding hidden partitions"},
-    {"assoc_mgr", 4, 0, kAny, nullptr, nullptr},
     {"cancel_reboot", 3, 0, 1, scontrol_cancel_reboot, "cancel the pending reboot of nodes"},
     {"cluster", 3, 0, 1, scontrol_cluster, "cluster to issue commands to"},
     {"completing", 3, 0, 0, do_completing, "display jobs in completing state along with\ntheir completing nodes"},
@@ -196,7 +195,7 @@ constexpr Keyword kKeywords[] = {
     {"listjobs", 5, 0, 1, scontrol_listjobs, "list the jobs on this node, or on the one named"},
     {"listpids", 5, 0, 2, scontrol_listpids, "list processes of jobs: [job[.step]] [node]"},
     {"liststeps", 5, 0, 1, scontrol_liststeps, "list the steps on this node, or on the one named"},
-    {"notify", 3, 1, kAny, nullptr, nullptr},
+    {"notify", 1, 2, kAny, scontrol_notify, "send a message to the salloc, srun or output of a job"},
     {"oneliner", 3, 0, 0, do_oneliner, "report output one record per line"},
     {"pidinfo", 3, 0, 1, scontrol_pidinfo, "tell of the job that a process of this node belongs to"},
     {"ping", 3, 0, 0, scontrol_ping, "print status of controllers"},
@@ -213,18 +212,18 @@ constexpr Keyword kKeywords[] = {
     {"script", 3, 1, kAny, nullptr, nullptr},
     {"setdebug", 4, 1, kAny, scontrol_setdebug, "set the log level of the controller"},
     {"setdebugflags", 9, 1, kAny, scontrol_setdebugflags, nullptr},
-    {"show", 3, 1, 2, scontrol_show, "display state of identified entity, default\nis all records"},
+    {"show", 3, 1, kAny, scontrol_show, "display state of identified entity, default\nis all records"},
     {"shutdown", 4, 0, 1, scontrol_shutdown, "shut the daemons down, or with \"slurmctld\" the\ncontroller only"},
     {"suspend", 2, 1, kAny, scontrol_suspend, "suspend specified job (see resume)"},
     {"takeover", 4, 0, 1, scontrol_takeover, nullptr},
-    {"token", 3, 0, kAny, scontrol_token, nullptr},
+    {"token", 3, 0, kAny, scontrol_token, "print a token: [lifespan=SECONDS] [username=NAME]"},
     {"top", 3, 1, 1, scontrol_top, "put jobs in front of all others of their user"},
     {"uhold", 5, 1, kAny, scontrol_uhold, "place user hold on specified jobs (see hold)"},
     {"update", 1, 1, kAny, scontrol_update, "update job, node, partition or reservation"},
     {"verbose", 4, 0, 0, do_verbose, "enable detailed logging"},
     {"version", 4, 0, 0, do_version, "display tool version number"},
     {"wait_job", 4, 1, 1, scontrol_wait_job, "wait until the nodes of a job are ready"},
-    {"write", 5, 1, 3, scontrol_write, "write batch_script <job_id> [file]"},
+    {"write", 5, 1, 3, scontrol_write, "write batch_script <job_id> [file], or\nwrite config [file]"},
 };
 
 void help(Scontrol& run) {

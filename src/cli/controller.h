@@ -57,6 +57,8 @@ class Controller {
   virtual Status delete_reservation(const std::string& name) = 0;
   virtual Result<wire::PriorityTable> priorities() = 0;
   virtual Result<wire::ShareTable> shares() = 0;
+  virtual Result<wire::AccountBookTable> account_book() = 0;
+  virtual Result<std::string> token(const std::string& user, seconds lifespan) = 0;
   virtual Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
                                 const std::vector<std::string>& changed) = 0;
   virtual Status reconfigure() = 0;
@@ -74,7 +76,9 @@ class Controller {
   virtual Status set_trigger(const model::Trigger& trigger) = 0;
   virtual Status clear_triggers(const wire::TriggerFilter& which) = 0;
   virtual Result<std::vector<model::Trigger>> triggers() = 0;
-  virtual Result<model::JobPtr> wait_job(JobId job, bool until_final) = 0;
+  virtual Result<model::JobPtr> wait_job(JobId job, bool until_final,
+                                         const wire::ControllerClient::OnNotice& on_notice = {}) = 0;
+  virtual Status notify_job(JobId job, const std::string& text) = 0;
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;
   // Of the configuration.

@@ -201,6 +201,75 @@ inline void fill_priorities(wire::PriorityTable& table) {
   add(10, "debug", 950, 156'250'000, 1'000'000'000, {62'500'000, 25'000'000}).user = Uid(65534);
 }
 
+// Of phys, below the root, alice has a job in the QOS high.
+inline void fill_accounts(wire::AccountBookTable& book) {
+  book.shares.cluster = "test";
+  book.shares.tres = {"cpu", "mem", "billing"};
+  const auto add = [&](std::uint32_t id, std::uint32_t parent, const char* account, const char* user) {
+    wire::ShareRow& row = book.shares.rows.emplace_back();
+    row.association.id = id;
+    row.association.parent = parent;
+    row.association.account = account;
+    row.association.user = user;
+    book.holdings.push_back({.tres = {0, 0, 0}, .used_seconds = {0, 0, 0}, .run_seconds = {0, 0, 0}});
+    return book.shares.rows.size() - 1;
+  };
+  add(1, 0, "root", "");
+  const std::size_t phys = add(3, 1, "phys", ""), alice = add(5, 3, "phys", "alice"), bob = add(6, 3, "phys", "bob");
+  book.shares.rows[phys].association.group.jobs = 20;
+  book.shares.rows[phys].association.group.tres = {{"cpu", 100}};
+  book.shares.rows[phys].norm_shares = 1;
+  model::Association& hers = book.shares.rows[alice].association;
+  hers.uid = 1000;
+  hers.shares = 3;
+  hers.is_default = true;
+  hers.max_jobs = 5;
+  hers.max_wall_minutes = 60;
+  hers.max_tres_per_job = {{"cpu", 4}, {"mem", 2000}};
+  hers.comment = "of the lab";
+  book.shares.rows[alice].norm_shares = 0.75;
+  book.shares.rows[alice].factor = 0.5;
+  book.shares.rows[alice].raw_usage = 120;
+  book.shares.rows[bob].association.uid = 1001;
+  book.shares.rows[bob].association.partition = "debug";
+  const wire::Holding held{.running = 1,
+                           .submitted = 2,
+                           .accruing = 1,
+                           .tres = {2, 100, 2},
+                           .used_seconds = {120, 6000, 120},
+                           .run_seconds = {600, 30000, 600},
+                           .wall_seconds = 90,
+                           .billed = 120};
+  for (const std::size_t at : {std::size_t{0}, phys, alice}) book.holdings[at] = held;
+  book.users = {{.name = "alice",
+                 .uid = 1000,
+                 .default_account = "phys",
+                 .default_wckey = {},
+                 .coordinates = {},
+                 .wckeys = {}},
+                {.name = "bob",
+                 .uid = 1001,
+                 .admin = model::AdminLevel::Operator,
+                 .default_account = "phys",
+                 .default_wckey = "w",
+                 .coordinates = {},
+                 .wckeys = {}}};
+  wire::QosHolding& high = book.qos.emplace_back();
+  high.qos.name = "high";
+  high.qos.id = 2;
+  high.qos.priority = 50;
+  high.qos.preempt_mode = model::PreemptHow::Requeue;
+  high.qos.max_jobs_per_user = 3;
+  high.qos.max_tres_per_user = {{"cpu", 6}};
+  high.holding = held;
+  high.accounts = {{"phys", held}};
+  high.users = {{Uid{0}, held}};
+  wire::QosHolding& normal = book.qos.emplace_back();
+  normal.qos.name = "normal";
+  normal.qos.id = 1;
+  normal.holding = book.holdings[bob];
+}
+
 inline void fill(FakeController& controller) {
   wire::ClusterTable& cluster = controller.cluster_table;
   cluster.as_of = kTestNow;
@@ -232,6 +301,7 @@ inline void fill(FakeController& controller) {
 
   fill_reservations(controller.reservation_table);
   fill_priorities(controller.priority_table);
+  fill_accounts(controller.book);
 
   wire::JobTable& table = controller.job_table;
   table.as_of = kTestNow;

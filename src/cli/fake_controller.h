@@ -202,6 +202,22 @@ class FakeController : public Controller {
     if (down) return unreachable();
     return priority_table;
   }
+  wire::AccountBookTable book;
+  Result<wire::AccountBookTable> account_book() override {
+    if (down) return unreachable();
+    return book;
+  }
+  Result<std::string> token(const std::string& user, seconds lifespan) override {
+    calls.push_back(fmt::format("token {} {}", user, lifespan.count()));
+    if (!refuse_token) return "a.b.c";
+    return fail(*refuse_token);
+  }
+  std::optional<ErrorCode> refuse_token;
+  Status notify_job(JobId id, const std::string& text) override {
+    calls.push_back(fmt::format("notify {} {}", id.value, text));
+    if (const auto refused = refuse_job.find(id.value); refused != refuse_job.end()) return fail(refused->second);
+    return {};
+  }
   Result<wire::ShareTable> shares() override {
     if (down) return unreachable();
     return share_table;
@@ -301,13 +317,17 @@ class FakeController : public Controller {
     calls.push_back(std::move(call));
     return {};
   }
-  Result<model::JobPtr> wait_job(JobId id, bool until_final) override {
+  Result<model::JobPtr> wait_job(JobId id, bool until_final,
+                                 const wire::ControllerClient::OnNotice& on_notice) override {
+    for (const std::string& text : notices)
+      if (on_notice) on_notice(text);
     calls.push_back(fmt::format("wait {} {}", id.value, until_final ? "end" : "start"));
     if (on_wait) on_wait(*this);
     for (const model::JobPtr& job : job_table.jobs)
       if (job->id == id) return job;
     return fail(ErrorCode::InvalidJobId);
   }
+  std::vector<std::string> notices;
   Status complete_allocation(JobId id, model::ExitStatus exit) override {
     calls.push_back(fmt::format("complete {} {}:{}", id.value, exit.code, exit.signal));
     return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sacctmgr archive, show stats and clear stats: what is asked of spurdbd itself.
+// sacctmgr archive, show stats, clear stats, ping, reconfigure and shutdown: what is asked of spurdbd itself.
 #include "cli/sacctmgr_archive.h"
 
 #include <fmt/format.h>
@@ -190,6 +190,33 @@ void sacctmgr_clear(Sacctmgr& s, std::span<const std::string> words_given) {
   if (!words_given.empty() && matches(words_given[0], "Stats", 1)) return show_statistics(s, true);
   s.plain("No valid entity in list command\nInput line must include \"Stats\"");
   s.failed();
+}
+
+void sacctmgr_ping(Sacctmgr& s) {
+  auto accounting = s.context.connect_accounting();
+  if (!accounting) return s.context.error("{}", words(accounting.error())), void(s.failed());
+  v1::AcctPingReply reply;
+  const bool up = (*accounting)->ping(&reply).has_value();
+  s.context.out.print("slurmdbd(primary) at {} is {}\n", (*accounting)->host(), up ? "UP" : "DOWN");
+  if (!up) s.failed();
+}
+
+void sacctmgr_reconfigure(Sacctmgr& s) {
+  std::unique_ptr<Accounting> keep;
+  AccountingBooks* to = books(s, keep);
+  if (!to) return;
+  if (const Status done = to->reconfigure(); !done)
+    s.plain(" Problem reconfiguring server: {}",
+            done.error().message.empty() ? words(done.error()) : done.error().message),
+        s.failed();
+}
+
+void sacctmgr_shutdown(Sacctmgr& s) {
+  std::unique_ptr<Accounting> keep;
+  AccountingBooks* to = books(s, keep);
+  if (!to) return;
+  if (const Status done = to->shutdown(); !done)
+    s.plain(" Problem shutting down server: {}", words(done.error())), s.failed();
 }
 
 }  // namespace spur::cli

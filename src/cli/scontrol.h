@@ -64,6 +64,9 @@ void scontrol_reboot(Scontrol& run, const Words& words);
 void scontrol_cancel_reboot(Scontrol& run, const Words& words);
 void scontrol_power(Scontrol& run, const Words& words);
 void scontrol_token(Scontrol& run, const Words& words);
+void scontrol_notify(Scontrol& run, const Words& words);
+void scontrol_write_config(Scontrol& run, const Words& words);    // [file]
+void scontrol_show_assoc_mgr(Scontrol& run, const Words& words);  // "users=..." and the like
 void scontrol_takeover(Scontrol& run, const Words& words);
 void scontrol_fsdampeningfactor(Scontrol& run, const Words& words);
 void scontrol_cluster(Scontrol& run, const Words& words);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs about the controller itself and about what most clusters do not have: shutdown, setdebug, top, getaddrs,
-// reboot, power, token, takeover. What needs a part that Spur has not is refused in Slurm's words for a cluster
-// without it.
+// reboot, power, token, notify, takeover. What needs a part that Spur has not is refused in Slurm's words for a
+// cluster without it.
 #include <algorithm>
+#include <limits>
 
 #include "cli/clusters.h"
 #include "cli/display.h"
@@ -150,14 +151,44 @@ void scontrol_power(Scontrol& run, const Words& words_given) {
   run.fail("slurm_update error: Requested operation is presently disabled");
 }
 
-// Tokens are for REST.
 void scontrol_token(Scontrol& run, const Words& words_given) {
+  std::string user;
+  seconds lifespan{0};
   for (const std::string& word : words_given) {
     const KeyValue pair = split_pair(word);
-    if (text::equal_ignoring_case(pair.key, "lifespan") || text::equal_ignoring_case(pair.key, "username")) continue;
-    return run.fail("Invalid option: `{}`", word);
+    if (pair.has_value && text::equal_ignoring_case(pair.key, "username")) {
+      user = pair.value;
+    } else if (pair.has_value && text::equal_ignoring_case(pair.key, "lifespan")) {
+      const auto number = text::parse_decimal(pair.value);
+      const bool endless = pair.value == "infinite";
+      if (!endless && (!number || *number > std::numeric_limits<std::uint32_t>::max()))
+        return run.fail("Invalid lifespan: {}", pair.value);
+      lifespan = endless ? seconds::max() : seconds(static_cast<std::int64_t>(*number));
+    } else {
+      return run.fail("Invalid option: `{}`", word);
+    }
   }
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto token = controller->token(user, lifespan);
+  if (token) return run.context.out.print("SLURM_JWT={}\n", *token);
+  // That there are none is nobody's fault; everything else is worth a word.
+  if (token.error().code != ErrorCode::RequestDisabled && !token.error().message.empty() && !run.quiet)
+    run.context.error("{}", token.error().message);
   run.fail("Error fetching token");
+}
+
+// A number as Slurm reads it: what follows the digits, as the step of "5.0", does not count.
+void scontrol_notify(Scontrol& run, const Words& words_given) {
+  const std::string& who = words_given[0];
+  const auto id = text::parse_decimal32(std::string_view(who).substr(0, who.find_first_not_of("0123456789")));
+  if (!id || *id == 0) return run.fail("Invalid job_id {}", who);
+  std::string message = words_given[1];
+  for (std::size_t i = 2; i < words_given.size(); ++i) message.append(" ").append(words_given[i]);
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->notify_job(JobId{*id}, message); !done)
+    run.fail("job notify failure: {}", words_of_update(done.error()));
 }
 
 // Standbys take over by themselves; which one is not for scontrol to say yet.

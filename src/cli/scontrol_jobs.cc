@@ -138,6 +138,10 @@ void scontrol_wait_job(Scontrol& run, const Words& given) {
 }
 
 void scontrol_write(Scontrol& run, const Words& given) {
+  if (abbreviates(given[0], "config", 6)) {
+    if (given.size() > 2) return run.fail("too many arguments for keyword:write");
+    return scontrol_write_config(run, Words(given.begin() + 1, given.end()));
+  }
   if (!abbreviates(given[0], "batch_script", 3)) return run.fail("invalid write argument:{}", given[0]);
   if (given.size() < 2) return run.fail("too few arguments for keyword:write");
   const auto target = parse_job_target(given[1]);

@@ -36,5 +36,8 @@ std::string_view partition_state(model::PartitionState state);
 // "cpu=2,gres/gpu=1" of a reservation; empty: it holds none.
 std::string reservation_tres(const wire::ReservationRow& row);
 std::string config_text(const model::ClusterConfig& config, Time as_of);
+// The same, and nodes and partitions as they are, as a slurm.conf.
+std::string config_file_text(const model::ClusterConfig& config, const wire::ClusterTable& table,
+                             std::string_view date);
 
 }  // namespace spur::cli

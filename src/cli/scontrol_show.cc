@@ -269,6 +269,7 @@ enum class Entity {
   Reservation,
   Step,
   Topology,
+  AssocMgr,
   Nothing,  // what Spur has none of, as most Slurm clusters
   NotYet
 };
@@ -279,7 +280,7 @@ struct EntityWord {
 };
 constexpr EntityWord kEntities[] = {
     {"aliases", 1, Entity::Aliases},
-    {"assoc_mgr", 2, Entity::NotYet},
+    {"assoc_mgr", 2, Entity::AssocMgr},
     {"bbstat", 2, Entity::Nothing},
     {"burstbuffer", 2, Entity::Nothing},
     {"config", 1, Entity::Config},
@@ -308,6 +309,8 @@ constexpr EntityWord kEntities[] = {
 
 void scontrol_show(Scontrol& run, const Words& words) {
   const KeyValue first = split_pair(words.front());
+  if (words.size() > 2 && !abbreviates(first.key, "assoc_mgr", 2))
+    return run.fail("too many arguments for keyword:show");
   const std::string argument = first.has_value    ? std::string(first.value)
                                : words.size() > 1 ? words[1]
                                                   : std::string();
@@ -347,6 +350,8 @@ void scontrol_show(Scontrol& run, const Words& words) {
       return scontrol_show_step(run, argument);
     case Entity::Topology:
       return scontrol_show_topology(run, argument);
+    case Entity::AssocMgr:
+      return scontrol_show_assoc_mgr(run, Words(words.begin() + 1, words.end()));
     case Entity::NotYet:
       return run.fail("scontrol: error: show {} is not supported yet", found->name);
   }

@@ -104,6 +104,7 @@ class StepLoop {
       not_bound_ = true;
     };
     events.waiting = [this](ErrorCode why) { on_waiting(why); };
+    events.notice = [this](const std::string& text) { context_.info("{}", text); };
     events.contact = [this](bool lost) {
       if (lost)
         context_.error("The agent of the job's first node does not answer, waiting for it");

@@ -8,8 +8,9 @@ namespace {
 class WireAccounting final : public Accounting, public AccountingBooks {
  public:
   WireAccounting(wire::AccountingOptions options, std::string cluster)
-      : client_(std::move(options)), cluster_(std::move(cluster)) {}
+      : host_(host_of(options.addresses)), client_(std::move(options)), cluster_(std::move(cluster)) {}
   const std::string& cluster() const override { return cluster_; }
+  std::string host() const override { return host_; }
   Status ping(v1::AcctPingReply* reply) override {
     return client_.ask("Accounting/Ping", v1::AcctPingRequest(), reply);
   }
@@ -35,6 +36,14 @@ class WireAccounting final : public Accounting, public AccountingBooks {
   Status statistics(const v1::AcctStatisticsRequest& request, v1::AcctStatisticsReply* reply) override {
     return client_.ask("Accounting/GetStatistics", request, reply);
   }
+  Status reconfigure() override {
+    v1::AcctReconfigureReply reply;
+    return client_.ask("Accounting/Reconfigure", v1::AcctReconfigureRequest(), &reply);
+  }
+  Status shutdown() override {
+    v1::AcctShutdownReply reply;
+    return client_.ask("Accounting/Shutdown", v1::AcctShutdownRequest(), &reply);
+  }
 
  private:
   template <class Message, class Query, class Each>
@@ -47,6 +56,13 @@ class WireAccounting final : public Accounting, public AccountingBooks {
       return {};
     });
   }
+  // Of the first address that names one.
+  static std::string host_of(const std::vector<std::string>& addresses) {
+    for (const std::string& address : addresses)
+      if (!address.starts_with("unix:")) return address.substr(0, address.rfind(':'));
+    return "localhost";
+  }
+  const std::string host_;
   wire::AccountingClient client_;
   const std::string cluster_;
 };

@@ -65,6 +65,10 @@ class WireController final : public Controller {
   Status delete_reservation(const std::string& name) override { return client_.delete_reservation(name); }
   Result<wire::PriorityTable> priorities() override { return client_.priorities(); }
   Result<wire::ShareTable> shares() override { return client_.shares(); }
+  Result<wire::AccountBookTable> account_book() override { return client_.account_book(); }
+  Result<std::string> token(const std::string& user, seconds lifespan) override {
+    return client_.token(user, lifespan);
+  }
   Status edit_partition(wire::PartitionEdit how, const model::PartitionConfig& partition,
                         const std::vector<std::string>& changed) override {
     return client_.edit_partition(how, partition, changed);
@@ -87,7 +91,11 @@ class WireController final : public Controller {
   Status set_trigger(const model::Trigger& trigger) override { return client_.set_trigger(trigger); }
   Status clear_triggers(const wire::TriggerFilter& which) override { return client_.clear_triggers(which); }
   Result<std::vector<model::Trigger>> triggers() override { return client_.triggers(); }
-  Result<model::JobPtr> wait_job(JobId job, bool until_final) override { return client_.wait_job(job, until_final); }
+  Result<model::JobPtr> wait_job(JobId job, bool until_final,
+                                 const wire::ControllerClient::OnNotice& on_notice) override {
+    return client_.wait_job(job, until_final, on_notice);
+  }
+  Status notify_job(JobId job, const std::string& text) override { return client_.notify_job(job, text); }
   Status complete_allocation(JobId job, model::ExitStatus exit) override {
     return client_.complete_allocation(job, exit);
   }

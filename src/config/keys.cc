@@ -94,6 +94,8 @@ constexpr Key kKeys[] = {
     {Top, "", "SlurmctldParameters", kList, set_controller_parameters, Now, "enable_configless: agents may get their configuration from the controller (spurd --conf-server)."},
     {Top, "controller.private_data", "PrivateData", kList, set_private_data, Now, "What the controller keeps from users who are no operators: jobs, nodes, partitions, reservations, usage."},
     {Top, "controller.scron", "ScronParameters", kList, set_scron_parameters, Now, "enable: users may have jobs that come back at set times (scrontab). explicit_scancel: who cancels one has to say --cron."},
+    {Top, "controller.tokens", "AuthAltTypes", kList, set_auth_alt_types, Now, "auth/jwt: the controller hands out tokens (scontrol token). Nothing of Spur takes them in place of a credential."},
+    {Top, "controller.token_parameters", "AuthAltParameters", kList, set_auth_alt_parameters, Now, "jwt_key=PATH: the key that tokens are signed with (without it, jwt_hs256.key in the state directory). disable_token_creation: only administrators get one. max_token_lifespan=SECONDS."},
     {Top, "", "CommunicationParameters", kList, set_communication, Now, "NoCtldInAddrAny and NoInAddrAny: listen on the configured addresses only."},
     {Top, "controller.rest_addr", "", kAddress, nullptr, Later, "Where the REST API listens."},
     {Top, "controller.peers", "", kList, nullptr, Later, "The other controllers of a replicated group."},

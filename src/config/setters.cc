@@ -267,6 +267,18 @@ Status set_scron_parameters(Target& target, const Value& value) {
   return {};
 }
 
+Status set_auth_alt_types(Target& target, const Value& value) {
+  keep(target, "AuthAltTypes", value);
+  warn_of_options(target, "AuthAltTypes", value);
+  return {};
+}
+
+Status set_auth_alt_parameters(Target& target, const Value& value) {
+  keep(target, "AuthAltParameters", value);
+  warn_of_options(target, "AuthAltParameters", value);
+  return {};
+}
+
 Status set_defaults(Target& target, const Value& value) {
   target.draft.dialect = value.number == 1 ? Dialect::Slurm : Dialect::Spur;
   return {};

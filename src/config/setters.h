@@ -197,6 +197,8 @@ Status set_down_state(Target& target, const Value& value);
 Status set_defaults(Target& target, const Value& value);
 Status set_controller_parameters(Target& target, const Value& value);
 Status set_scron_parameters(Target& target, const Value& value);
+Status set_auth_alt_types(Target& target, const Value& value);
+Status set_auth_alt_parameters(Target& target, const Value& value);
 Status set_switch_name(Target& target, const Value& value);
 Status set_switch_nodes(Target& target, const Value& value);
 Status set_switch_children(Target& target, const Value& value);

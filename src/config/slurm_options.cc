@@ -271,11 +271,13 @@ constexpr SlurmOption kOptions[] = {
     {"HealthCheckNodeState", "NONDRAINED_IDLE", Later, "nodes in any state are looked at"},
     {"HealthCheckNodeState", "START_ONLY", Later, "agents look from time to time"},
 
-    {"AuthAltParameters", "disable_token_creation", Later, "no JWT"},
-    {"AuthAltParameters", "jwks", Later, "no JWT"},
-    {"AuthAltParameters", "jwt_key", Later, "no JWT"},
-    {"AuthAltParameters", "max_token_lifespan", Later, "no JWT"},
-    {"AuthAltParameters", "userclaimfield", Later, "no JWT"},
+    {"AuthAltTypes", "auth/jwt", InForce, ""},
+    {"AuthAltTypes", "auth/slurm", Needless, "callers are known by credentials that each host's daemon signs"},
+    {"AuthAltParameters", "disable_token_creation", InForce, ""},
+    {"AuthAltParameters", "jwks", Later, "no tokens of others are taken"},
+    {"AuthAltParameters", "jwt_key", InForce, ""},
+    {"AuthAltParameters", "max_token_lifespan", InForce, ""},
+    {"AuthAltParameters", "userclaimfield", Later, "the user is in the claim \"sun\""},
 
     {"FederationParameters", "fed_display", Later, "no federations"},
     {"X11Parameters", "home_xauthority", Later, "no X11 forwarding"},

@@ -195,6 +195,11 @@ void AcctOutbox::send_loop() {
     const Status status = converse(context);
     std::unique_lock lock(mutex_);
     stream_ = nullptr;
+    if (!stopping_ && leading_) {
+      lock.unlock();
+      note_link(false);
+      lock.lock();
+    }
     if (std::exchange(connected_, false)) {
       pause = kFirstPause;
       said.clear();
@@ -207,6 +212,12 @@ void AcctOutbox::send_loop() {
     if (more_.wait_for(lock, pause, [this] { return stopping_; })) return;
     pause = std::min(pause * 2, kLongestPause);
   }
+}
+
+// That it is there at the beginning is no news.
+void AcctOutbox::note_link(bool up) {
+  if (link_told_.value_or(true) != up && doors_.linked) doors_.linked(up);
+  link_told_ = up;
 }
 
 void AcctOutbox::note_committed(std::uint64_t number, bool now) {
@@ -365,6 +376,7 @@ Status AcctOutbox::converse(grpc::ClientContext& context) {
     committed_ = std::max(committed_, sent);
   }
   doors_.log(fmt::format("accounting: connected to {}, which has records up to {}", doors_.address, sent));
+  note_link(true);
 
   std::atomic<std::uint64_t> chunks_out{0};
   std::thread reader([&] {

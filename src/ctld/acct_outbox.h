@@ -43,6 +43,7 @@ class AcctOutbox {
     std::function<void(std::uint64_t number)> committed;  // the database has everything up to it; now and then
     std::function<void(std::string update)> catalogue;    // of accounts, users, associations, QOS; may be empty
     std::function<std::vector<std::string>()> node_keys;  // public keys of the nodes
+    std::function<void(bool up)> linked = {};             // the link to spurdbd is lost, or there again
     std::function<void(std::string)> log;
     wire::AcctNames names;
     // Asks other controllers, one after another, for records up to `until` while `next` gives a number behind which
@@ -83,6 +84,7 @@ class AcctOutbox {
   void send_loop();
   Status converse(grpc::ClientContext& context);
   void note_committed(std::uint64_t number, bool now);
+  void note_link(bool up);
   void trim(std::uint64_t number);
   enum class Mended : std::uint8_t { Whole, Waits, Gone };
   // Gets what the spool lacks behind `after`, up to `until`, from the others.
@@ -105,6 +107,7 @@ class AcctOutbox {
   std::uint64_t lost_ = 0;
   std::string waits_for_;         // who did not answer
   bool leading_ = false, stopping_ = false, connected_ = false;
+  std::optional<bool> link_told_;  // the sender's: what `linked` was told last
   grpc::ClientContext* stream_ = nullptr;                // to be cancelled by stop()
   std::map<std::uint32_t, std::string> users_, groups_;  // the spool thread's
   std::thread spooler_, sender_;

@@ -25,11 +25,15 @@ constexpr std::array kTable = {
     Row{"SuspendJob", Rule::Admin},
     Row{"UpdateJob", Rule::OwnerOrAdmin},
     Row{"CompleteAllocation", Rule::OwnerOrAdmin},
+    Row{"NotifyJob", Rule::OwnerOrAdmin},
     Row{"StepTicket", Rule::OwnerOrAdmin},
     Row{"UpdateNode", Rule::Admin},
     Row{"GetReservations", Rule::Authenticated, Where::Current},
     Row{"GetPriorities", Rule::Authenticated, Where::Current},
     Row{"GetShares", Rule::Authenticated, Where::Current},
+    Row{"GetAccountBook", Rule::Authenticated, Where::Current},
+    // Of himself, or as an administrator of anybody; the call looks.
+    Row{"GetToken", Rule::OwnerOrAdmin, Where::Any},
     // Its users may delete one that says so; the controller looks.
     Row{"CreateReservation", Rule::Admin},
     Row{"UpdateReservation", Rule::Admin},

@@ -158,14 +158,16 @@ void Controller::note_changes() {
     if (const model::Job* over = model::find_job(cluster_->view(), id);
         ready_ && over && (over->flags & model::kCronWaits))
       schedule_cron(*over);
-    if (waiters_.empty()) continue;
+    if (waiters_.empty() && notices_.empty()) continue;
     answer_waiters(id);
+    if (!notices_.empty() && is_over(id)) notices_.erase(id);
     const model::Job* job = model::find_job(cluster_->view(), id);
     if (job && job->array_job && job->array_job != id) answer_waiters(job->array_job);
   }
   send_mail(std::move(mails));
   if (!cluster_->triggers().empty() && (!changes.jobs.empty() || !changes.nodes.empty())) watch_triggers(false);
   if (ready_ && changes.config) note_daemon_event(model::kTriggerReconfig);
+  if (ready_) note_backlog();
   if (!cluster_->view().reservations->empty() || changes.reservations)
     reservations_due_ = state::reservations_due(cluster_->view());
   if (!changes.config) return;

@@ -164,6 +164,21 @@ class Controller {
   // none.
   void wait_job(JobId job, Until until, std::function<void(Result<model::JobPtr>)> reply);
 
+  // ---- lines for who looks at a job (controller_notices.cc)
+  struct Notice {
+    std::uint64_t number = 0;  // rises with time, also from one leader to the next
+    std::string text;
+  };
+  struct Heard {
+    model::JobPtr job;
+    std::vector<Notice> notices;
+    bool waiting = false;  // there are only notices
+  };
+  // As wait_job(), but notices after this number are an answer, too. Who waits so for the end of an interactive job
+  // is who holds it, and gets what notify_job() has for it.
+  void attend_job(JobId job, Until until, std::uint64_t after, std::function<void(Result<Heard>)> reply);
+  void notify_job(const model::Caller& caller, JobId job, std::string text, DoneReply reply);
+
   // ---- agents. The transport has verified that `node` is who it says.
   void on_agent_message(const std::string& node, const model::AgentMessage& message);
   void on_agent_connected(const std::string& node);
@@ -174,6 +189,8 @@ class Controller {
 
   // The accounting database has all records up to this number.
   void on_accounted(std::uint64_t number);
+  // The link to the accounting service is lost, or there again.
+  void on_accounting_link(bool up);
   // Records that the database has not confirmed.
   std::uint64_t accounting_backlog() const { return cluster_->outbox().next - 1 - cluster_->outbox().acked; }
 
@@ -216,6 +233,7 @@ class Controller {
   void watch_triggers(bool anew);
   void note_hits(std::vector<TriggerHit> hits);
   void note_daemon_event(std::uint32_t events);
+  void note_backlog();
   void note_new_leader();
   void run_due_triggers(Time now);
   void run_program(const model::Trigger& trigger);
@@ -248,11 +266,21 @@ class Controller {
   struct Waiter {
     Until until;
     std::function<void(Result<model::JobPtr>)> reply;
+    std::optional<std::uint64_t> after{};  // wants notices behind this one
+    std::function<void(Heard)> on_notices{};
   };
   std::multimap<JobId, Waiter> waiters_;
+  // Kept until the job ends: whoever asks a moment too late still gets them.
+  struct Notices {
+    std::vector<Notice> kept;
+    bool attended = false;  // by its holder
+  };
+  std::map<JobId, Notices> notices_;
+  std::vector<Notice> notices_after(JobId job, std::uint64_t after) const;
 
   model::ClusterConfig own_config_;  // of this controller's files
   bool ready_ = false;               // leads, and has begun to act
+  bool backlog_full_ = false;        // triggers were told so
   bool plan_asked_ = false;          // the planner has not answered yet
   std::uint32_t void_plans_ = 0;     // answers to come that were asked for before another led
   std::uint64_t followed_bytes_ = 0; // of log since the last snapshot, while another leads

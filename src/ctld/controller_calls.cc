@@ -341,21 +341,51 @@ void ControllerCalls::wait_job(const Caller& caller, const v1::WaitJobRequest& r
                                Answer<v1::WaitJobReply> answer) {
   const JobId job{request.job()};
   const auto until = request.until_final() ? Controller::Until::Final : Controller::Until::Started;
-  core_.post([caller, job, until, answer = std::move(answer)](Controller& controller) {
+  const auto told = [](const model::Job& found) {
+    model::JobSpec bare = *found.spec;
+    bare.script = bare.environment = nullptr;
+    model::Job copy = found;
+    copy.spec = std::make_shared<const model::JobSpec>(std::move(bare));
+    v1::WaitJobReply reply;
+    wire::to_proto(copy, reply.mutable_job());
+    return reply;
+  };
+  const auto picture = core_.picture();
+  const model::Job* known = model::find_job(picture->view, job);
+  const auto hidden = [caller, job](const Controller& controller) {
     const model::View& view = controller.cluster().view();
-    if (const model::Job* found = model::find_job(view, job); found && !Sight(view, caller).sees(*found))
-      return answer(fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId))));
-    controller.wait_job(job, until, [answer](Result<model::JobPtr> result) {
-      if (!result) return answer(std::unexpected(std::move(result.error())));
-      model::JobSpec bare = *(*result)->spec;
-      bare.script = bare.environment = nullptr;
-      model::Job copy = **result;
-      copy.spec = std::make_shared<const model::JobSpec>(std::move(bare));
-      v1::WaitJobReply reply;
-      wire::to_proto(copy, reply.mutable_job());
+    const model::Job* found = model::find_job(view, job);
+    return found && !Sight(view, caller).sees(*found);
+  };
+  const auto unknown = [] { return fail(ErrorCode::InvalidJobId, std::string(slurm_message(ErrorCode::InvalidJobId))); };
+  // What is said to a job is for its owner's ears; to anybody else it is as if nothing were.
+  if (!request.has_notices_after() || !known || !may_touch(caller, *known))
+    return core_.post([job, until, told, hidden, unknown, answer = std::move(answer)](Controller& controller) {
+      if (hidden(controller)) return answer(unknown());
+      controller.wait_job(job, until, [told, answer](Result<model::JobPtr> result) {
+        if (!result) return answer(std::unexpected(std::move(result.error())));
+        answer(told(**result));
+      });
+    });
+  core_.post([job, until, told, after = request.notices_after(), answer = std::move(answer)](Controller& controller) {
+    controller.attend_job(job, until, after, [told, answer](Result<Controller::Heard> heard) {
+      if (!heard) return answer(std::unexpected(std::move(heard.error())));
+      v1::WaitJobReply reply = told(*heard->job);
+      reply.set_waiting(heard->waiting);
+      for (const auto& notice : heard->notices) {
+        reply.add_notices()->set_number(notice.number);
+        reply.mutable_notices(reply.notices_size() - 1)->set_text(notice.text);
+      }
       answer(std::move(reply));
     });
   });
+}
+
+void ControllerCalls::notify_job(const Caller& caller, const v1::NotifyJobRequest& request, Answer<v1::Done> answer) {
+  change(caller, std::move(answer),
+         [job = JobId{request.job()}, text = request.text()](Controller& c, const Caller& who, auto reply) {
+           c.notify_job(who, job, text, std::move(reply));
+         });
 }
 
 // ---- changing

@@ -35,6 +35,11 @@ class ControllerCalls {
     std::function<std::uint64_t()> accounting_backlog{};  // records that wait for the database; empty: none do
     // Signs a ticket that lets the job's owner run steps in it.
     std::function<Result<std::string>(const model::Job&)> sign_ticket;
+    // A JWT for the user, signed with the key in the file, good for so long; empty: none are handed out.
+    std::function<Result<std::string>(const std::string& key_file, const std::string& user, Time now,
+                                      seconds lifespan)>
+        sign_token{};
+    std::function<std::string(Uid)> name_of{};
     // The host's users and groups; asked on the thread of the call.
     NameLookup names{};
     GroupsOf groups_of{};
@@ -93,11 +98,14 @@ class ControllerCalls {
   void delete_reservation(const Caller&, const v1::DeleteReservationRequest&, Answer<v1::Done>);
   void get_priorities(const Caller&, const v1::GetPrioritiesRequest&, Answer<v1::GetPrioritiesReply>);
   void get_shares(const Caller&, const v1::GetSharesRequest&, Answer<v1::GetSharesReply>);
+  void get_account_book(const Caller&, const v1::GetAccountBookRequest&, Answer<v1::GetAccountBookReply>);
+  void get_token(const Caller&, const v1::GetTokenRequest&, Answer<v1::GetTokenReply>);
   void update_partition(const Caller&, const v1::UpdatePartitionRequest&, Answer<v1::Done>);
   void reconfigure(const Caller&, const v1::ReconfigureRequest&, Answer<v1::Done>);
   void shutdown(const Caller&, const v1::ShutdownRequest&, Answer<v1::Done>);
   void wait_job(const Caller&, const v1::WaitJobRequest&, Answer<v1::WaitJobReply>);
   void complete_allocation(const Caller&, const v1::CompleteAllocationRequest&, Answer<v1::Done>);
+  void notify_job(const Caller&, const v1::NotifyJobRequest&, Answer<v1::Done>);
   void step_ticket(const Caller&, const v1::StepTicketRequest&, Answer<v1::StepTicketReply>);
   void get_statistics(const Caller&, const v1::GetStatisticsRequest&, Answer<v1::GetStatisticsReply>);
   void set_debug(const Caller&, const v1::SetDebugRequest&, Answer<v1::Done>);

@@ -347,7 +347,8 @@ void Controller::answer_waiters(JobId id) {
   const bool started = job && (*job)->state != model::JobState::Pending && !dispatcher_.awaits_prolog(**job);
   std::vector<Waiter> ready;
   while (it != end) {
-    if (over || (it->second.until == Until::Started && started)) {
+    if (over || (it->second.until == Until::Started && started) ||
+        (it->second.after && !notices_after(id, *it->second.after).empty())) {
       ready.push_back(std::move(it->second));
       it = waiters_.erase(it);
     } else {
@@ -355,7 +356,9 @@ void Controller::answer_waiters(JobId id) {
     }
   }
   for (auto& waiter : ready) {
-    if (job)
+    if (job && waiter.after && !over && !(waiter.until == Until::Started && started))
+      waiter.on_notices({*job, notices_after(id, *waiter.after), true});
+    else if (job)
       waiter.reply(*job);
     else
       waiter.reply(fail(ErrorCode::InvalidJobId, "Invalid job id specified"));

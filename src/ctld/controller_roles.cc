@@ -85,6 +85,7 @@ void Controller::step_down(const Error& why) {
   if (doors_.on_step_down) doors_.on_step_down();
   dispatcher_.reset();
   for (auto& [job, waiter] : std::exchange(waiters_, {})) waiter.reply(std::unexpected(why));
+  notices_.clear();
   if (std::exchange(plan_asked_, false)) ++void_plans_;
   planning_ = false;
   starts_open_ = 0;

@@ -275,6 +275,19 @@ Unary* ControllerService::ResetUsage(Context* context, const v1::ResetUsageReque
   return unary(context, "ResetUsage", request, reply, &ControllerCalls::reset_usage);
 }
 
+Unary* ControllerService::GetAccountBook(Context* context, const v1::GetAccountBookRequest* request,
+                                         v1::GetAccountBookReply* reply) {
+  return unary(context, "GetAccountBook", request, reply, &ControllerCalls::get_account_book);
+}
+
+Unary* ControllerService::GetToken(Context* context, const v1::GetTokenRequest* request, v1::GetTokenReply* reply) {
+  return unary(context, "GetToken", request, reply, &ControllerCalls::get_token);
+}
+
+Unary* ControllerService::NotifyJob(Context* context, const v1::NotifyJobRequest* request, v1::Done* reply) {
+  return unary(context, "NotifyJob", request, reply, &ControllerCalls::notify_job);
+}
+
 Unary* ControllerService::TopJobs(Context* context, const v1::TopJobsRequest* request, v1::Done* reply) {
   return unary(context, "TopJobs", request, reply, &ControllerCalls::top_jobs);
 }

@@ -38,12 +38,15 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* DeleteReservation(Context*, const v1::DeleteReservationRequest*, v1::Done*) override;
   Unary* GetPriorities(Context*, const v1::GetPrioritiesRequest*, v1::GetPrioritiesReply*) override;
   Unary* GetShares(Context*, const v1::GetSharesRequest*, v1::GetSharesReply*) override;
+  Unary* GetAccountBook(Context*, const v1::GetAccountBookRequest*, v1::GetAccountBookReply*) override;
+  Unary* GetToken(Context*, const v1::GetTokenRequest*, v1::GetTokenReply*) override;
   Unary* UpdatePartition(Context*, const v1::UpdatePartitionRequest*, v1::Done*) override;
   Unary* Reconfigure(Context*, const v1::ReconfigureRequest*, v1::Done*) override;
   Unary* Shutdown(Context*, const v1::ShutdownRequest*, v1::Done*) override;
   Unary* GetStatistics(Context*, const v1::GetStatisticsRequest*, v1::GetStatisticsReply*) override;
   Unary* SetDebug(Context*, const v1::SetDebugRequest*, v1::Done*) override;
   Unary* ResetUsage(Context*, const v1::ResetUsageRequest*, v1::Done*) override;
+  Unary* NotifyJob(Context*, const v1::NotifyJobRequest*, v1::Done*) override;
   Unary* TopJobs(Context*, const v1::TopJobsRequest*, v1::Done*) override;
   Unary* SetCrontab(Context*, const v1::SetCrontabRequest*, v1::SetCrontabReply*) override;
   Unary* GetCrontab(Context*, const v1::GetCrontabRequest*, v1::GetCrontabReply*) override;

@@ -293,6 +293,62 @@ TEST_F(ControllerTest, WaitersAreAnsweredWhenItIsSo) {
   EXPECT_EQ(story, "none started final at once");
 }
 
+TEST_F(ControllerTest, NoticesReachWhoHoldsAJob) {
+  model::JobSpec spec = spec_of(1000);
+  const auto batch = submit(kUser, spec)->job;
+  const auto notify = [&](const model::Caller& who, JobId id, const char* text) {
+    return refusal([&](auto reply) { controller_->notify_job(who, id, text, reply); });
+  };
+  EXPECT_EQ(notify(kUser, JobId{99}, "x"), ErrorCode::InvalidJobId);
+  EXPECT_EQ(notify(kUser, batch, "x"), ErrorCode::RequestDisabled) << "it has no output yet";
+  settle();
+  agents_.sent.clear();
+  EXPECT_EQ(notify(kOther, batch, "x"), ErrorCode::PermissionDenied);
+  EXPECT_EQ(notify(kAdmin, batch, "to the script"), std::nullopt);
+  auto sent = agents_.take<model::ControllerNotify>();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, job(batch).batch_host);
+  EXPECT_EQ(sent[0].second.text, "to the script");
+
+  spec.kind = model::JobKind::Interactive;
+  const auto held = submit(kUser, spec)->job;
+  std::vector<std::string> heard;
+  std::uint64_t last = 0;
+  const auto attend = [&](Controller::Until until) {
+    controller_->attend_job(held, until, last, [&](Result<Controller::Heard> reply) {
+      ASSERT_TRUE(reply);
+      heard.emplace_back(reply->waiting ? "waiting" : "there");
+      for (const auto& notice : reply->notices) heard.push_back(notice.text), last = notice.number;
+    });
+  };
+  attend(Controller::Until::Started);
+  EXPECT_EQ(notify(kUser, held, "while it waits"), std::nullopt);
+  EXPECT_EQ(heard, (std::vector<std::string>{"waiting", "while it waits"}));
+  settle();
+  ASSERT_EQ(job(held).state, model::JobState::Running);
+  agents_.sent.clear();
+  EXPECT_EQ(notify(kUser, held, "to srun"), std::nullopt);
+  EXPECT_EQ(agents_.take<model::ControllerNotify>().size(), 1u) << "nobody attends it";
+  heard.clear();
+  attend(Controller::Until::Final);
+  EXPECT_EQ(notify(kUser, held, "one"), std::nullopt);
+  EXPECT_EQ(notify(kUser, held, "two"), std::nullopt) << "while nobody asks";
+  EXPECT_EQ(agents_.take<model::ControllerNotify>().size(), 0u);
+  attend(Controller::Until::Final);
+  EXPECT_EQ(heard, (std::vector<std::string>{"waiting", "one", "waiting", "two"}));
+  heard.clear();
+  attend(Controller::Until::Final);
+  const auto cancel = [&](auto reply) { controller_->cancel(kUser, {held, {}}, 0, false, false, reply); };
+  EXPECT_EQ(refusal(cancel), std::nullopt);
+  model::AgentJobDone done;
+  done.run = {held, job(held).epoch};
+  done.is_batch_host = true;
+  controller_->on_agent_message(job(held).batch_host, done);
+  settle();
+  EXPECT_EQ(heard, std::vector<std::string>{"there"});
+  EXPECT_EQ(notify(kUser, held, "late"), ErrorCode::JobAlreadyDone);
+}
+
 TEST_F(ControllerTest, TimeLimitEndsTheJob) {
   model::JobSpec spec = spec_of(1000);
   spec.time_limit = TimeLimit::of_minutes(1);

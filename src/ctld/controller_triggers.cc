@@ -25,9 +25,7 @@ bool users_may_set(const model::ClusterConfig& config) {
 
 // What nothing here tells the controller of.
 constexpr std::uint32_t kNotNoticed =
-    model::kTriggerPrimaryCtldAccountingFull | model::kTriggerBackupCtldFail |
-    model::kTriggerBackupCtldResumedOperation | model::kTriggerPrimaryDbdFail |
-    model::kTriggerPrimaryDbdResumedOperation | model::kTriggerPrimaryDbFail |
+    model::kTriggerBackupCtldFail | model::kTriggerBackupCtldResumedOperation | model::kTriggerPrimaryDbFail |
     model::kTriggerPrimaryDbResumedOperation | model::kTriggerBurstBuffer;
 
 }  // namespace
@@ -98,6 +96,16 @@ void Controller::note_hits(std::vector<TriggerHit> hits) {
 
 void Controller::note_daemon_event(std::uint32_t events) {
   note_hits(daemon_triggers(cluster_->triggers(), events, std::max(doors_.clock.now(), cluster_->view().as_of)));
+}
+
+void Controller::on_accounting_link(bool up) {
+  if (ready_) note_daemon_event(up ? model::kTriggerPrimaryDbdResumedOperation : model::kTriggerPrimaryDbdFail);
+}
+
+// So many records wait for the database that new jobs are refused.
+void Controller::note_backlog() {
+  const bool full = accounting_backlog() >= doors_.max_backlog;
+  if (!std::exchange(backlog_full_, full) && full) note_daemon_event(model::kTriggerPrimaryCtldAccountingFull);
 }
 
 // A controller begins to lead: the primary is the first that the configuration names.

@@ -46,6 +46,8 @@ class Launcher {
   virtual void end(model::JobRun run, bool kill, model::JobState why) = 0;
   virtual void signal(model::JobRun run, int signal, bool batch_only, bool steps_only) = 0;
   virtual void suspend(model::JobRun run, bool resume) = 0;
+  // A line for the error output of the run's batch script. A launcher whose scripts write nowhere drops it.
+  virtual void notify(model::JobRun /*run*/, const std::string& /*text*/) {}
   // The end is durable at the controller: drop the record.
   virtual void forget(model::JobRun run) = 0;
   // Set by the owner before recover(); called on the agent's thread.

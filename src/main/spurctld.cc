@@ -36,6 +36,7 @@
 #include "os/daemon.h"
 #include "os/files.h"
 #include "os/history_file.h"
+#include "os/jwt.h"
 #include "os/local_socket.h"
 #include "os/log.h"
 #include "os/name_lookup.h"
@@ -247,6 +248,10 @@ class Spurctld {
             },
         .catalogue = [this](const std::string& update) { take_accounts(update); },
         .node_keys = [this] { return node_keys(); },
+        .linked =
+            [this](bool up) {
+              if (core_) core_->post([up](ctld::Controller& controller) { controller.on_accounting_link(up); });
+            },
         .log = [this](const std::string& line) { log_line(line); },
         .names = {.user = [](Uid uid) { return os::name_of_user(uid); },
                   .group = [](Gid gid) { return os::name_of_group(gid); }},
@@ -433,6 +438,8 @@ class Spurctld {
                                              claims.epoch = job.epoch;
                                              return signer_->sign(claims, clock_.now());
                                            },
+                                       .sign_token = os::make_jwt_with,
+                                       .name_of = os::name_of_user,
                                        .names = {.user = os::user_by_name, .members = os::members_of_group},
                                        .groups_of = os::group_names_of,
                                        .name_of_user = os::name_of_user,

@@ -239,6 +239,7 @@ class Spurd {
     };
     agent_->on_forgotten = [this](const model::JobRun& run) { notes_->forget(run); };
     agent_->on_run_ends = [this](const model::JobRun& run, bool over) { steps_->run_ends(run, over); };
+    agent_->on_notice = [this](const model::JobRun& run, const std::string& text) { steps_->notify(run, text); };
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
                                                     [this](std::function<void()> f) { loop_->post(std::move(f)); });
     const std::string listen =

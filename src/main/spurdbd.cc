@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,6 +23,7 @@
 #include "acct/archive.h"
 #include "acct/server.h"
 #include "config/load.h"
+#include "config/needs_restart.h"
 #include "config/show.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
@@ -197,8 +199,37 @@ int load_archive(const config::Loaded& loaded, const std::string& path) {
 
 class Spurdbd {
  public:
-  Spurdbd(config::Loaded loaded, io::Clock& clock, os::Log& log)
-      : loaded_(std::move(loaded)), clock_(clock), log_(log) {}
+  Spurdbd(const Options& options, config::Loaded loaded, io::Clock& clock, os::Log& log)
+      : options_(options), loaded_(std::move(loaded)), clock_(clock), log_(log) {}
+
+  // The files anew: how long things are kept, where archives are, and the log. The rest is for the next start.
+  Status reload() {
+    auto fresh = load(options_);
+    if (fresh) {
+      const auto& log = fresh->daemon.accounting_log;
+      if (auto ok = log_.set_targets(log_targets(log, log.file, options_)); !ok)
+        fresh = std::unexpected(std::move(ok.error()));
+    }
+    if (!fresh) {
+      log_.error("the configuration is not reloaded: {}", fresh.error().message);
+      return std::unexpected(std::move(fresh.error()));
+    }
+    for (const auto& warning : fresh->warnings) log_.warning("{}", warning);
+    const std::lock_guard lock(house_mutex_);
+    config::DaemonConfig& mine = loaded_.daemon;
+    const config::DaemonConfig& next = fresh->daemon;
+    mine.accounting_keep_days = next.accounting_keep_days;
+    mine.accounting_keep_step_days = next.accounting_keep_step_days;
+    mine.accounting_keep_event_days = next.accounting_keep_event_days;
+    mine.accounting_keep_reservation_days = next.accounting_keep_reservation_days;
+    mine.accounting_keep_transaction_days = next.accounting_keep_transaction_days;
+    mine.accounting_archive_dir = next.accounting_archive_dir;
+    mine.accounting_log = next.accounting_log;
+    if (const auto late = config::needs_restart(loaded_, *fresh); !late.empty())
+      log_.warning("changed in the configuration, but in force only after a restart: {}", late);
+    log_.info("configuration reloaded");
+    return {};
+  }
 
   Status start() {
     const auto& daemon = loaded_.daemon;
@@ -301,6 +332,7 @@ class Spurdbd {
       add("others", back.others);
       return reply;
     }
+    const std::lock_guard lock(house_mutex_);
     const std::string directory = request.directory().empty() ? loaded_.daemon.accounting_archive_dir : request.directory();
     if (directory.empty())
       return fail(ErrorCode::InvalidArgument, "there is no archive_dir (ArchiveDir), and no Directory was named");
@@ -317,7 +349,6 @@ class Spurdbd {
     if (std::ranges::all_of(ages, [](Duration age) { return age == Duration{0}; }))
       return fail(ErrorCode::InvalidArgument, "nothing is to leave the database: keep_days and the like are not set, and no Purge...After was given");
     Gone gone{};
-    const std::lock_guard lock(house_mutex_);
     SPUR_TRY(purge(ages, directory, &gone));
     for (std::size_t kind = 0; kind < gone.size(); ++kind)
       if (ages[kind] != Duration{0}) add(kKinds[kind], gone[kind]);
@@ -407,7 +438,9 @@ class Spurdbd {
         .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); },
         .archive = [this](const v1::AcctArchiveRequest& request) { return archive(request); },
         .statistics = &statistics_,
-        .viewer = [this](const model::Caller& caller) { return accounts_->viewer(caller); }});
+        .viewer = [this](const model::Caller& caller) { return accounts_->viewer(caller); },
+        .reconfigure = [this] { return reload(); },
+        .shutdown = [] { ::kill(::getpid(), SIGTERM); }});
     const std::string socket = config::accounting_socket(daemon);
     ::unlink(socket.c_str());  // the directory's lock says that nobody else serves it
     SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get(), accounts_.get()}));
@@ -426,11 +459,12 @@ class Spurdbd {
     log_.info("{}", text);
   }
 
+  const Options options_;
   config::Loaded loaded_;
   io::Clock& clock_;
   os::Log& log_;
   std::atomic<int> archives_ = 0;
-  std::mutex house_mutex_;  // one purge at a time
+  std::mutex house_mutex_;  // one purge at a time; what reload() changes
   acct::CallStatistics statistics_{clock_.now()};
   std::unique_ptr<os::StateDirectory> lock_;
   os::PidFile pid_file_;
@@ -460,7 +494,7 @@ int run(int argc, char** argv) {
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
-  Spurdbd daemon(std::move(*loaded), clock, log);
+  Spurdbd daemon(options, std::move(*loaded), clock, log);
   if (auto ok = daemon.start(); !ok) return start.failed(ok.error());
   start.ready();
   while (true) {
@@ -468,8 +502,7 @@ int run(int argc, char** argv) {
     const auto signal = signals->wait(std::chrono::hours(1));
     if (!signal) continue;
     if (*signal == os::DaemonSignal::Stop) break;
-    if (*signal == os::DaemonSignal::Reload)
-      log.warning("the configuration is read at the start alone: restart spurdbd to change it");
+    if (*signal == os::DaemonSignal::Reload) (void)daemon.reload();  // it says in the log how it went
     if (*signal == os::DaemonSignal::ReopenLog) daemon.reopen_log();
   }
   start.notifier().stopping();

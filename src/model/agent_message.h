@@ -150,9 +150,14 @@ struct ControllerStepsAck {
   JobRun run;
   std::uint64_t count = 0;  // so many of its ended steps are on record
 };
+// scontrol notify: a line for whoever looks at the job. To its first node; not repeated, and lost with the connection.
+struct ControllerNotify {
+  JobRun run;
+  std::string text;
+};
 // scontrol shutdown: the agent ends; what runs goes on.
 struct ControllerShutdown {};
 using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal, ControllerSuspend,
-                                       ControllerDoneAck, ControllerStepsAck, ControllerShutdown>;
+                                       ControllerDoneAck, ControllerStepsAck, ControllerShutdown, ControllerNotify>;
 
 }  // namespace spur::model

@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "os/crc32c.h"
 #include "os/files.h"
+#include "os/step_control.h"
 
 namespace spur::os {
 namespace {
@@ -290,7 +291,7 @@ bool Spool::keep_spare(const std::string& name, int dir) {
   if (::pwrite(file.fd(), kBlank, sizeof kBlank, 0) != static_cast<ssize_t>(sizeof kBlank) ||
       ::ftruncate(file.fd(), kLaunchAt) != 0)
     return false;
-  ::unlinkat(dir, "slurm_script", 0);
+  for (const char* left : {"slurm_script", kNoticesFile}) ::unlinkat(dir, left, 0);
   const std::string spare = fmt::format("{}{}", kSpare, next_spare_++);
   if (::renameat2(fd_.get(), name.c_str(), fd_.get(), spare.c_str(), RENAME_NOREPLACE) != 0) return false;
   spares_.push_back(spare);
@@ -300,7 +301,7 @@ bool Spool::keep_spare(const std::string& name, int dir) {
 void Spool::remove_for_good(const std::string& name) const {
   const UniqueFd dir(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!dir) return;
-  for (const char* file : {"run", "slurm_script", "ctl"}) ::unlinkat(dir.get(), file, 0);
+  for (const char* file : {"run", "slurm_script", "ctl", kNoticesFile}) ::unlinkat(dir.get(), file, 0);
   ::unlinkat(fd_.get(), name.c_str(), AT_REMOVEDIR);
 }
 

@@ -29,7 +29,7 @@ Datagram to_datagram(const StepOrder& order) {
 }
 
 std::optional<StepOrder> from_datagram(const Datagram& d) {
-  if (d.magic != kMagic || d.kind > static_cast<std::uint8_t>(StepOrder::Kind::Resume) ||
+  if (d.magic != kMagic || d.kind > static_cast<std::uint8_t>(StepOrder::Kind::Notify) ||
       d.why > static_cast<std::uint8_t>(model::JobState::OutOfMemory) || d.signal < 0 || d.signal > 64)
     return std::nullopt;
   return StepOrder{static_cast<StepOrder::Kind>(d.kind), d.signal, static_cast<model::JobState>(d.why)};

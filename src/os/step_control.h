@@ -23,11 +23,15 @@ struct StepOrder {
     SignalShell,  // `signal` to the batch shell, or to the tasks themselves, but not to what they started
     Suspend,
     Resume,
+    Notify,  // there is more in the run's file of notices (kNoticesFile) than was written so far
   };
   Kind kind = Kind::Signal;
   int signal = 0;
   model::JobState why = model::JobState::Cancelled;  // for the line in the job's output
 };
+
+// The notices of a run, each with a NUL behind it, below its directory in the spool: orders are too short for text.
+inline constexpr const char* kNoticesFile = "notices";
 
 // Asks the kernel to attest senders on this socket. Before the first message can arrive.
 Status expect_orders(int socket);

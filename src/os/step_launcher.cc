@@ -434,6 +434,18 @@ void StepLauncher::suspend(model::JobRun run, bool resume) {
   order_batch(run, order);
 }
 
+void StepLauncher::notify(model::JobRun run, const std::string& text) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end() || it->second.phase != Phase::Running) return;
+  const std::string name = Spool::run_name(run) + "/" + kNoticesFile;
+  const UniqueFd file(::openat(spool_.fd(), name.c_str(),
+                               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const std::string record = text.substr(0, text.find('\0')) + '\0';
+  if (!file || ::write(file.get(), record.data(), record.size()) != static_cast<ssize_t>(record.size()))
+    return warn(fmt::format("job {}: cannot note what is to be told: {}", run.job.value, std::strerror(errno)));
+  order_batch(run, {.kind = StepOrder::Kind::Notify});
+}
+
 void StepLauncher::forget(model::JobRun run) {
   const auto it = runs_.find(run);
   if (it == runs_.end() || it->second.phase != Phase::Ended) return;

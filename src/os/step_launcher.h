@@ -79,6 +79,7 @@ class StepLauncher final : public io::Launcher {
   void end(model::JobRun run, bool kill, model::JobState why) override;
   void signal(model::JobRun run, int signal, bool batch_only, bool steps_only) override;
   void suspend(model::JobRun run, bool resume) override;
+  void notify(model::JobRun run, const std::string& text) override;
   void forget(model::JobRun run) override;
 
   // Starts a spurstepd for tasks of step `step` of a run that this node holds, and gives the caller a connected

@@ -84,6 +84,8 @@ class BatchRun {
   void on_orders();
   void obey(const os::StepOrder& order);
   void announce(model::JobState why);
+  void await_output();
+  void tell_notices();
   void on_script_ended(int wait_status);
   void on_epilog_ended(int wait_status);
   void clear();
@@ -103,6 +105,7 @@ class BatchRun {
   os::EndRecord end_;
   bool announced_ = false, terminating_ = false, ended_ = false, never_ran_ = false, bad_plan_ = false;
   Duration clearing_since_{0};
+  std::size_t notices_told_ = 0;  // bytes of their file
 };
 
 Status BatchRun::begin() {
@@ -244,18 +247,42 @@ void BatchRun::obey(const os::StepOrder& order) {
       return processes_.freeze(true);
     case Kind::Resume:
       return processes_.freeze(false);
+    case Kind::Notify:
+      return tell_notices();
+  }
+}
+
+// An order right after the start: the new process is about to open its files, or hangs in doing so.
+void BatchRun::await_output() {
+  if (error_output_ || never_ran_ || script_.pid <= 0) return;
+  pollfd report{.fd = script_.reports.get(), .events = POLLIN, .revents = 0};
+  (void)::poll(&report, 1, kReportWaitMs);
+  take_report();
+}
+
+// Each in Slurm's words for what its step daemon has to say, once.
+void BatchRun::tell_notices() {
+  if (ended_) return;
+  const os::UniqueFd file(
+      ::open((input_.directory + "/" + os::kNoticesFile).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) return;
+  std::string text;
+  char piece[4096];
+  for (ssize_t got; (got = ::pread(file.get(), piece, sizeof piece,
+                                   static_cast<off_t>(notices_told_ + text.size()))) > 0;)
+    text.append(piece, static_cast<std::size_t>(got));
+  await_output();
+  for (std::size_t from = 0, end; (end = text.find('\0', from)) != std::string::npos; from = end + 1) {
+    notices_told_ += end + 1 - from;
+    if (error_output_)
+      write_as_user(input_.identity, error_output_.get(), message_prefix() + text.substr(from, end - from) + "\n");
   }
 }
 
 // Once, whatever comes: TERM, KILL or both.
 void BatchRun::announce(model::JobState why) {
   if (ended_ || std::exchange(announced_, true)) return;
-  if (!error_output_ && !never_ran_ && script_.pid > 0) {
-    // An order right after the start: the new process is about to open its files, or hangs in doing so.
-    pollfd report{.fd = script_.reports.get(), .events = POLLIN, .revents = 0};
-    (void)::poll(&report, 1, kReportWaitMs);
-    take_report();
-  }
+  await_output();
   if (!error_output_) return;
   const auto text =
       end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts.front().node, wall_clock(), why);

@@ -208,6 +208,28 @@ TEST_P(Batch, ScriptIsTheUsersAlone) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_P(Batch, NoticesAreInTheOutputOnce) {
+  const auto run = launch(script("echo ready; until [ -e go ]; do sleep 0.02; done; echo end"));
+  wait_for_text("out", "ready");
+  launcher_->notify(run, "hello there");
+  launcher_->notify(run, "two\nlines");
+  wait_for_text("out", "lines");
+  launcher_->notify({JobId{99}, Epoch{1}}, "nobody");
+  std::ofstream(dir_ / "out/go") << "";
+  end_of(run);
+  EXPECT_EQ(output(), "ready\nslurmstepd: error: hello there\nslurmstepd: error: two\nlines\nend\n");
+  launcher_->forget(run);
+  // The directory is used again: nothing of it is left.
+  std::filesystem::remove(dir_ / "out/go");
+  const auto next = launch(script("echo second; until [ -e go ]; do sleep 0.02; done"));
+  wait_for_text("out", "second");
+  launcher_->notify(next, "only this");
+  wait_for_text("out", "only this");
+  std::ofstream(dir_ / "out/go") << "";
+  end_of(next);
+  EXPECT_TRUE(output().ends_with("second\nslurmstepd: error: only this\n")) << output();
+}
+
 TEST_P(Batch, CancelTermThenKill) {
   auto run = launch(script("trap 'echo got term; sleep 0.3; exit 3' TERM; echo ready; sleep 100 & wait"));
   wait_for_text("out", "ready");

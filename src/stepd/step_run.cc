@@ -444,6 +444,8 @@ void StepRun::obey(const os::StepOrder& order) {
       return processes_.freeze(true);
     case Kind::Resume:
       return processes_.freeze(false);
+    case Kind::Notify:  // for batch scripts
+      return;
   }
 }
 

@@ -200,6 +200,9 @@ void AgentClient::Link::hand_out(const v1::StepOutput& message) {
       if (events.waiting)
         events.waiting(parse_error_number(std::to_string(message.waiting().code())).value_or(ErrorCode::NodesBusy));
       break;
+    case v1::StepOutput::kNotice:
+      if (events.notice) events.notice(message.notice().text());
+      break;
     case v1::StepOutput::kFence:  // between nodes
     case v1::StepOutput::kAbort:  // the task itself says why
     case v1::StepOutput::kGranted:

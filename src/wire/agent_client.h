@@ -96,6 +96,7 @@ struct StepEvents {
   std::function<void(const std::string& node, std::uint32_t step, const std::string& text)>
       not_bound;                               // --cpu-bind cannot be
   std::function<void(ErrorCode why)> waiting;  // the step fits into the job, but not now; may come again
+  std::function<void(const std::string& text)> notice;  // somebody has a line for who looks at the job
   std::function<void(bool lost)> contact;      // with the agent: gone for some time, and there again
 };
 

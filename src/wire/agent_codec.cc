@@ -182,6 +182,15 @@ static Status from_proto(const v1::ControllerStepsAck& p, model::ControllerSteps
   SPUR_STEPS_ACK_FIELDS(SPUR_FROM)
   return {};
 }
+
+#define SPUR_NOTIFY_FIELDS(F) F(MSG, run) F(PLAIN, text)
+static void to_proto(const model::ControllerNotify& m, v1::ControllerNotify* p) {
+  SPUR_NOTIFY_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::ControllerNotify& p, model::ControllerNotify* m) {
+  SPUR_NOTIFY_FIELDS(SPUR_FROM)
+  return {};
+}
 // Nothing but its kind.
 static void to_proto(const model::ControllerShutdown&, v1::ControllerShutdown*) {}
 
@@ -226,6 +235,9 @@ auto* slot(v1::ControllerMessage* p, const model::ControllerDoneAck&) {
 }
 auto* slot(v1::ControllerMessage* p, const model::ControllerShutdown&) {
   return p->mutable_shutdown();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerNotify&) {
+  return p->mutable_notify();
 }
 
 template <class Proto, class Message>
@@ -285,6 +297,8 @@ Status from_proto(const v1::ControllerMessage& p, model::ControllerMessage* m) {
     case v1::ControllerMessage::kShutdown:
       m->emplace<model::ControllerShutdown>();
       return {};
+    case v1::ControllerMessage::kNotify:
+      return from_proto(p.notify(), &m->emplace<model::ControllerNotify>());
     case v1::ControllerMessage::KIND_NOT_SET:
       break;
   }

@@ -352,29 +352,21 @@ Status ControllerClient::delete_reservation(const std::string& name) {
   return channel_->order("DeleteReservation", request);
 }
 
-Result<ShareTable> ControllerClient::shares() {
-  v1::GetSharesReply reply;
-  SPUR_TRY(channel_->ask("GetShares", v1::GetSharesRequest{}, &reply));
-  ShareTable table;
-  table.cluster = reply.cluster();
-  table.multifactor = reply.multifactor();
-  table.fair_tree = reply.fair_tree();
-  table.tres.assign(reply.tres().begin(), reply.tres().end());
-  table.rows.reserve(static_cast<std::size_t>(reply.rows_size()));
-  for (const auto& row : reply.rows()) {
-    ShareRow& out = table.rows.emplace_back();
-    SPUR_TRY(from_proto(row.association(), &out.association));
-    out.depth = std::min(row.depth(), 1000u);
-    out.raw_usage = row.raw_usage();
-    out.norm_shares = row.norm_shares();
-    out.norm_usage = row.norm_usage();
-    out.effective_usage = row.effective_usage();
-    out.level_fs = row.level_fs();
-    out.factor = row.factor();
-    out.run_seconds.assign(row.run_seconds().begin(), row.run_seconds().end());
-    out.used_seconds.assign(row.used_seconds().begin(), row.used_seconds().end());
-  }
-  return table;
+Result<std::string> ControllerClient::token(const std::string& user, seconds lifespan) {
+  v1::GetTokenRequest request;
+  request.set_user(user);
+  request.set_lifespan_seconds(lifespan.count());
+  v1::GetTokenReply reply;
+  SPUR_TRY(channel_->ask("GetToken", request, &reply));
+  return reply.token();
+}
+
+Status ControllerClient::notify_job(JobId job, const std::string& text) {
+  v1::NotifyJobRequest request;
+  request.set_job(job.value);
+  request.set_text(text);
+  v1::Done done;
+  return channel_->ask("NotifyJob", request, &done);
 }
 
 Result<PriorityTable> ControllerClient::priorities() {

@@ -189,6 +189,25 @@ struct ShareTable {
   std::vector<ShareRow> rows;
 };
 
+// Accounts, users and QOS as the controller has them, with what their jobs hold.
+struct Holding {
+  std::uint32_t running = 0, submitted = 0, accruing = 0;
+  std::vector<std::uint64_t> tres, used_seconds, run_seconds;  // by TRES
+  std::uint64_t wall_seconds = 0, billed = 0;
+};
+struct QosHolding {
+  model::Qos qos;
+  Holding holding;
+  std::vector<std::pair<std::string, Holding>> accounts;  // with jobs in it
+  std::vector<std::pair<Uid, Holding>> users;
+};
+struct AccountBookTable {
+  ShareTable shares;
+  std::vector<Holding> holdings;  // beside shares.rows
+  std::vector<model::AccountUser> users;
+  std::vector<QosHolding> qos;
+};
+
 // What was done to a job, the oldest first.
 struct JobEvent {
   JobId job;          // the record
@@ -265,6 +284,9 @@ class ControllerClient {
   Status delete_reservation(const std::string& name);
   Result<PriorityTable> priorities();
   Result<ShareTable> shares();
+  Result<AccountBookTable> account_book();
+  // A JWT; no user: the caller's own. 0: for half an hour.
+  Result<std::string> token(const std::string& user, seconds lifespan);
   // `changed` names the fields of `partition` that count.
   Status edit_partition(PartitionEdit how, const model::PartitionConfig& partition,
                         const std::vector<std::string>& changed);
@@ -284,8 +306,11 @@ class ControllerClient {
   Status set_trigger(const model::Trigger& trigger);
   Status clear_triggers(const TriggerFilter& which);
   Result<std::vector<model::Trigger>> triggers();
-  // Blocks (past `timeout`, reconnecting) until the job has started or is final.
-  Result<model::JobPtr> wait_job(JobId job, bool until_final);
+  // Blocks (past `timeout`, reconnecting) until the job has started or is final. With `on_notice`, lines that somebody
+  // has for who looks at the job come meanwhile.
+  using OnNotice = std::function<void(const std::string& text)>;
+  Result<model::JobPtr> wait_job(JobId job, bool until_final, const OnNotice& on_notice = {});
+  Status notify_job(JobId job, const std::string& text);
   Status complete_allocation(JobId job, model::ExitStatus exit);
   // A credential, signed by the controller, that lets the caller run steps in his job; opaque, for the agent.
   struct StepTicket {

@@ -28,16 +28,26 @@ void nap(long nanoseconds) {
 
 }  // namespace
 
-Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final) {
+Result<model::JobPtr> ControllerClient::wait_job(JobId job, bool until_final, const OnNotice& on_notice) {
   v1::WaitJobRequest request;
   request.set_job(job.value);
   request.set_until_final(until_final);
+  if (on_notice) request.set_notices_after(0);
   for (long pause = kFirstRetryNs;; pause = std::min(pause * 2, kLastRetryNs)) {
     const auto asked_at = std::chrono::steady_clock::now();
     v1::WaitJobReply reply;
     const Duration slice = channel_->several() ? kSharedWaitSlice : kWaitSlice;
     const auto status = channel_->ask("WaitJob", request, &reply, slice);
     if (status) {
+      for (const auto& notice : reply.notices()) {
+        if (!on_notice || notice.number() <= request.notices_after()) continue;
+        request.set_notices_after(notice.number());
+        on_notice(notice.text());
+      }
+      if (reply.waiting()) {
+        pause = kFirstRetryNs;
+        continue;
+      }
       auto found = std::make_shared<model::Job>();
       SPUR_TRY(from_proto(reply.job(), found.get()));
       return found;

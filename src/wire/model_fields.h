@@ -157,6 +157,7 @@ SPUR_STRUCT(model::ControllerEnd, run, kill, why)
 SPUR_STRUCT(model::ControllerSignal, run, signal, batch_only, steps_only)
 SPUR_STRUCT(model::ControllerSuspend, run, resume)
 SPUR_STRUCT(model::ControllerDoneAck, run)
+SPUR_STRUCT(model::ControllerNotify, run, text)
 // Nothing but its kind.
 inline std::tuple<> of(model::ControllerShutdown&) {
   return {};

@@ -2,8 +2,8 @@
 """The command lines of programs that drive Slurm, a row each: the program, its line as it sends it, and how it reads the answer.
 Lines with a dialogue of their own are in test_clients.py. LINES is the table; what stands in braces is filled in by `setUpClass`.
 
-Not here: what is asked of the REST daemon, of libslurm and of cgroups; and `sacctmgr ping` and `scontrol notify`, `token` and `reboot`
-(docs/compatibility.md).
+Not here: what is asked of the REST daemon, of libslurm and of cgroups; `sacctmgr ping`, `scontrol notify` and `token` (test_verbs.py), and
+`scontrol reboot` (docs/compatibility.md).
 
 A row holds if the line ends with status 0 (or as its row says), says nothing on standard error (many take any text there for a failure),
 and its answer is read as the program would read it."""

@@ -133,9 +133,9 @@ class Strigger(unittest.TestCase):
         lines = r.stderr.split("\n")
         self.assertEqual(lines[0], "strigger: error: You must specify a trigger (--down, --up, --reconfig, --time, --fini, --burst_buffer,")
         self.assertEqual(lines[-4:], ["--primary_database_failure, or ", "--primary_database_resumed_operation)", "", ""])
-        r = self.c.run("strigger", "--set", "-g", "-p", "/bin/true", check=False)
+        r = self.c.run("strigger", "--set", "-h", "-p", "/bin/true", check=False)
         self.assertEqual((r.returncode, r.stderr),
-                         (1, "strigger: error: triggers for primary_slurmdbd_failure are not supported yet\n"))
+                         (1, "strigger: error: triggers for primary_database_failure are not supported yet\n"))
 
     @unittest.skipIf(os.geteuid() != 0, "needs root")
     def test_other_users(self):

@@ -451,7 +451,7 @@ TEST_F(Srun, RefusesBadLines) {
        "partition name specified\n"},
       {"--mpi=lam x", 1, "srun: error: Invalid MPI type 'lam', --mpi=list for acceptable types\n"},
       {"--cpu-bind=foo x", 1, "srun: error: unrecognized --cpu-bind argument \"foo\"\n"},
-      {"--gpu-bind=nearest x", 1, "srun: error: Invalid --gpu-bind argument: nearest\n"},
+      {"--gpu-bind=nearest x", 255, "srun: error: Invalid --gpu-bind argument: nearest\n"},
       {"--multi-prog /nonexistent", 1, "srun: error: Could not open multi_prog config file /nonexistent\n"},
       {"--jobid=x x", 1, "srun: error: Invalid numeric value \"x\" for --jobid.\n"},
   };

@@ -30,8 +30,10 @@ class PrivateData(unittest.TestCase):
         cls.own = cls.c.sbatch("-A", "shop", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 1000", user=USER)
         for job in (cls.theirs, cls.own):
             cls.c.wait_state(job, "RUNNING")
-        run("scontrol", "create", "reservation", "reservationname=r1", "users=root", "nodes=n1", "start=now+1hour", "duration=60")
-        run("scontrol", "create", "reservation", "reservationname=r2", f"users={USER}", "nodes=n2", "start=now+1hour", "duration=60")
+        run("scontrol", "create", "reservation", "reservationname=r1", "users=root", "nodes=n1", "start=now+1hour", "duration=60",
+            "flags=ignore_jobs")
+        run("scontrol", "create", "reservation", "reservationname=r2", f"users={USER}", "nodes=n2", "start=now+1hour", "duration=60",
+            "flags=ignore_jobs")
 
     def says(self, status, out, err, *words, user=USER):
         r = self.c.run(*words, user=user, check=False)
@@ -56,7 +58,7 @@ class PrivateData(unittest.TestCase):
         self.says(1, "", "slurm_load_node error: Access/permission denied\n", "scontrol", "show", "node")
         self.says(1, "", "slurm_load_partitions error: Access/permission denied\n", "scontrol", "show", "partition", "debug")
         self.assertIn("n1", self.c.out("sinfo", "-h", "-N"))
-        self.assertEqual(self.c.out("srun", "-A", "shop", "echo", "works", user=USER), "works\n")
+        self.assertEqual(self.c.out("srun", "-t1", "-A", "shop", "echo", "works", user=USER), "works\n")
 
     def test_reservations(self):
         mine = self.c.out("scontrol", "-o", "show", "reservation", user=USER)

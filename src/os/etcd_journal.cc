@@ -94,6 +94,7 @@ void EtcdJournal::follow(std::uint64_t after, Roles roles) {
     next_ = after + 1;
     given_ = last_given_ = 0;
     applied_ = after;
+    resigned_ = false;
     role_ = Role::Following;
     if (!thread_) thread_ = options_.threads->start([this] { run(); });
   }

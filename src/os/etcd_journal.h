@@ -89,6 +89,8 @@ class EtcdJournal final : public io::Journal {
   bool read_rest(std::int64_t revision);
   Status give(const EtcdValue& value);
   Result<std::string> whole_entry(std::uint64_t index, const EtcdValue& value);
+  Error lacks_pieces(std::uint64_t index);
+  Error has_been_cut(std::uint64_t goes_on) const;
   void see_leader(const EtcdRange& range);
   bool take_over();
   bool has_claimed() const;
@@ -131,6 +133,7 @@ class EtcdJournal final : public io::Journal {
   std::uint64_t next_ = 1;
   std::int64_t term_ = 0;  // while leading
   Standing standing_;
+  bool resigned_ = false;  // another may lead at any moment, whatever the clock says
   std::deque<Asked> asked_;
   std::int64_t wanted_ = 0;   // revision of etcd up to which somebody waits for the log
   std::int64_t given_ = 0;    // ... up to which we have given it, since we follow

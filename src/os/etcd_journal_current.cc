@@ -22,7 +22,7 @@ constexpr Duration kStale = seconds(1);  // after so long a silence commands war
 // that stood still has heard nothing either, and is about to.
 bool EtcdJournal::is_current_locked() const {
   const Duration now = clock_.monotonic(), silence = now - standing_.silence;
-  if (role_ == Role::Leading) return silence < options_.failover;
+  if (role_ == Role::Leading) return !resigned_ && silence < options_.failover;
   const Duration patience = std::max(kStale, options_.failover);
   return silence >= patience && now - looked_ < patience / 2;
 }
@@ -33,14 +33,17 @@ bool EtcdJournal::is_current() const {
 }
 
 void EtcdJournal::catch_up(Done done) {
+  Status now;
   {
     const std::lock_guard lock(mutex_);
-    if (!stop_ && !is_current_locked()) {
+    if (stop_ && !is_current_locked()) {
+      now = fail(ErrorCode::NotLeader, "this controller is stopping");
+    } else if (!is_current_locked()) {
       asked_.push_back({clock_.monotonic(), std::move(done)});
       if (!asked_thread_) asked_thread_ = options_.threads->start([this] { answer_asked(); });
     }
   }
-  if (done) return done({});
+  if (done) return done(std::move(now));
   asked_wake_->notify();
 }
 

@@ -18,6 +18,22 @@ constexpr Duration kShortestClaim = milliseconds(50);
 
 }  // namespace
 
+Error EtcdJournal::has_been_cut(std::uint64_t goes_on) const {
+  return {ErrorCode::NotFound,
+          fmt::format("the log in etcd has been cut: it goes on at entry {}, and {} is needed here; start again to get the "
+                      "state from another controller",
+                      goes_on, next_)};
+}
+
+// Our member of etcd may be behind: it still has an entry whose pieces, which are read from all of them, went away with it.
+Error EtcdJournal::lacks_pieces(std::uint64_t index) {
+  const auto first = client_->range(keys_.log(0), keys_.log_end(), 1, false);
+  if (!first) return first.error();
+  const auto begins = first->values.empty() ? std::nullopt : keys_.log_index(first->values.front().key);
+  if (begins && *begins > index) return has_been_cut(*begins);
+  return {ErrorCode::Corrupt, fmt::format("entry {} of the log in etcd lacks pieces", index)};
+}
+
 // An entry whose pieces are under part/ is put together.
 Result<std::string> EtcdJournal::whole_entry(std::uint64_t index, const EtcdValue& value) {
   const auto damaged = [&](const char* what) {
@@ -29,9 +45,9 @@ Result<std::string> EtcdJournal::whole_entry(std::uint64_t index, const EtcdValu
   std::uint32_t pieces = 0;
   for (std::string from = keys_.parts(index, entry->term); pieces < entry->parts;) {
     SPUR_ASSIGN(const auto range, client_->range(from, keys_.parts_end(index, entry->term), 8, false));
-    if (range.values.empty()) return damaged("lacks pieces");
+    if (range.values.empty()) return std::unexpected(lacks_pieces(index));
     for (const EtcdValue& piece : range.values) {
-      if (piece.key != keys_.part(index, entry->term, pieces)) return damaged("lacks pieces");
+      if (piece.key != keys_.part(index, entry->term, pieces)) return std::unexpected(lacks_pieces(index));
       whole += piece.value;
       if (++pieces == entry->parts) break;
     }
@@ -46,11 +62,7 @@ Status EtcdJournal::give(const EtcdValue& value) {
   const auto index = keys_.log_index(value.key);
   if (!index) return {};
   if (*index != next_)
-    return fail(
-        ErrorCode::NotFound,
-        fmt::format("the log in etcd has been cut: it goes on at entry {}, and {} is needed here; start again to "
-                    "get the state from another controller",
-                    *index, next_));
+    return std::unexpected(has_been_cut(*index));
   SPUR_ASSIGN(std::string entry, whole_entry(*index, value));
   {
     const std::lock_guard lock(mutex_);

@@ -179,6 +179,10 @@ void EtcdJournal::depose(const Error& why) {
 
 // Without a heartbeat to wait for, the first follower that looks takes over.
 void EtcdJournal::resign() {
+  {
+    const std::lock_guard lock(mutex_);
+    resigned_ = true;
+  }
   static_cast<void>(client_->commit({.unchanged = {{keys_.term(), term_}},
                                      .puts = {{keys_.term(), "\n"}},
                                      .deletes = {{keys_.tick(), keys_.tick() + '\0'}}}));

@@ -195,7 +195,7 @@ class Translation(unittest.TestCase):
         self.assertNotIn("MailProg", r.stderr)
         self.assertIn("wibble (unknown)", r.stderr)
         spur = (self.s.dir / "spur.conf").read_text()
-        self.assertIn('MailProg = "/bin/mymail"', spur)
+        self.assertIn('smtp_command = "/bin/mymail"', spur)
         out = self.s.dir / "back"
         out.mkdir()
         self.s.run("spur export -o back spur.conf")

@@ -16,7 +16,9 @@ ROUNDS = int(os.environ.get("HA_ROUNDS", "200"))
 def failover():
     root = os.geteuid() == 0
     kinds = KINDS + [CUT] if root else KINDS
-    with (NetHaCluster if root else HaCluster)(nodes=2, cpus=16, controller="max_job_count = 4000000") as c:
+    # Every job is kept: those that were acknowledged are looked for in the end.
+    settings = "terminal_job_retention_secs = 86400\nmax_job_count = 4000000"
+    with (NetHaCluster if root else HaCluster)(nodes=2, cpus=16, controller=settings) as c:
         rounds = Rounds(c, rate=500)
         for i in range(ROUNDS):
             rounds.lose_leader(kinds[i % len(kinds)])

@@ -87,8 +87,8 @@ struct ControllerClient::Channel {
     return call;
   }
 
-  // While the controllers are choosing a leader, again and again. A request may so reach two of them; what must
-  // happen once carries a token.
+  // While the controllers are choosing a leader, again and again; likewise while one of them may only be slow. A
+  // request may so reach two of them; what must happen once carries a token.
   template <class Request>
   Status stream(std::string_view method, const Request& request, Duration timeout,
                 const std::function<Status(std::string_view)>& on_message, Duration silence = Duration{0}) {
@@ -101,7 +101,10 @@ struct ControllerClient::Channel {
       const Status status = round(method, bytes, left, patience, on_message, silence);
       choice = several();
       if (choice && patience.count() == 0 && method != "WaitJob") patience = kPatience;
-      const bool again = choice && !status && status.error().code == ErrorCode::NotLeader &&
+      const auto lasts = [&](ErrorCode code) {
+        return code != ErrorCode::NotLeader && !(code == ErrorCode::Unreachable && lean.someone_is_silent());
+      };
+      const bool again = choice && !status && !lasts(status.error().code) &&
                          std::chrono::steady_clock::now() + pause < deadline;
       if (!again || (options.interrupted && options.interrupted())) return status;
       const timespec nap{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(pause).count()};

@@ -3,6 +3,7 @@
 #include "wire/controller_client.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -128,6 +129,32 @@ TEST_F(ControllerClientTest, NoControllerIsUnreachable) {
   where.controllers = {"unix:" + server_.directory() + "/nobody"};
   ControllerClient client(where);
   EXPECT_EQ(client.cluster().error().code, ErrorCode::Unreachable);
+}
+
+// One controller is cut off and another is just being started: that nobody is there now says little.
+TEST_F(ControllerClientTest, WhoIsSilentIsWaitedFor) {
+  const int deaf = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(deaf, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+  ASSERT_EQ(::listen(deaf, 64), 0);
+  socklen_t size = sizeof at;
+  ASSERT_EQ(::getsockname(deaf, reinterpret_cast<sockaddr*>(&at), &size), 0);
+  auto where = options();
+  where.controllers.insert(where.controllers.end(), 2, "127.0.0.1:" + std::to_string(ntohs(at.sin_port)));
+  server_.stop();
+  ControllerClient client(where);
+  std::thread starter([this] {
+    std::this_thread::sleep_for(seconds(2));  // longer than the first round
+    server_.start();
+  });
+  model::JobSpec spec;
+  spec.script = std::make_shared<const std::string>("#!/bin/sh\n");
+  const auto job = client.submit(spec, "token");
+  starter.join();
+  EXPECT_EQ(job, JobId{10}) << (job ? "" : job.error().message);
+  ::close(deaf);
 }
 
 TEST_F(ControllerClientTest, WaitingOutlivesAControllerThatIsNotReady) {

@@ -156,8 +156,9 @@ void LeanChannel::go_to_leader(const CallEnd& end, std::size_t at, std::vector<s
   order->insert(order->begin() + static_cast<std::ptrdiff_t>(at) + 1, leader);
 }
 
-Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, std::string_view request,
-                        const CallOptions& options, const OnMessage& on_message) {
+Status LeanChannel::run(Order asked, std::string_view path, std::string_view request, const CallOptions& options,
+                        const OnMessage& on_message) {
+  auto& order = asked.first;
   if (order.empty()) return fail(ErrorCode::Unreachable, "No controller is configured");
   const Deadline deadline = steady_clock::now() + options.timeout;
   Status last;
@@ -185,12 +186,18 @@ Status LeanChannel::run(std::vector<std::size_t> order, std::string_view path, s
         reused && connection_ && connection_->closed();  // the server was restarted since the last call
     connection_.reset();
     if (stale) --i;  // same peer once more, over a new connection
+    // Nobody is there but, perhaps, who was slow a moment ago.
+    if (i + 1 == order.size() && !gave_up_ && !last && last.error().code == ErrorCode::Unreachable) {
+      std::ranges::copy_if(asked.silent, std::back_inserter(order),
+                           [&](std::size_t peer) { return std::ranges::find(order, peer) == order.end(); });
+      asked.silent.clear();
+    }
   }
   return last;
 }
 
-Result<std::string> LeanChannel::one_answer(std::vector<std::size_t> order, std::string_view path,
-                                            std::string_view request, const CallOptions& options) {
+Result<std::string> LeanChannel::one_answer(Order order, std::string_view path, std::string_view request,
+                                            const CallOptions& options) {
   std::string reply;
   int replies = 0;
   SPUR_TRY(run(std::move(order), path, request, options, [&](std::string_view message) -> Status {
@@ -202,13 +209,19 @@ Result<std::string> LeanChannel::one_answer(std::vector<std::size_t> order, std:
   return reply;
 }
 
-std::vector<std::size_t> LeanChannel::all_peers() const {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < peers_.size(); ++i) order.push_back((current_ + i) % peers_.size());
+LeanChannel::Order LeanChannel::all_peers() const {
+  Order order;
   const auto now = steady_clock::now();
-  const auto silent = [&](std::size_t peer) { return avoid_until_[peer] > now; };
-  if (!std::ranges::all_of(order, silent)) std::erase_if(order, silent);
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const std::size_t peer = (current_ + i) % peers_.size();
+    (avoid_until_[peer] > now ? order.silent : order.first).push_back(peer);
+  }
+  if (order.first.empty()) order.first.swap(order.silent);
   return order;
+}
+
+bool LeanChannel::someone_is_silent() const {
+  return std::ranges::any_of(avoid_until_, [now = steady_clock::now()](Deadline until) { return until > now; });
 }
 
 Result<std::string> LeanChannel::call(std::string_view path, std::string_view request, const CallOptions& options) {
@@ -217,7 +230,7 @@ Result<std::string> LeanChannel::call(std::string_view path, std::string_view re
 
 Result<std::string> LeanChannel::call_peer(std::size_t peer, std::string_view path, std::string_view request,
                                            const CallOptions& options) {
-  return one_answer({peer}, path, request, options);
+  return one_answer({.first = {peer}, .silent = {}}, path, request, options);
 }
 
 Status LeanChannel::stream(std::string_view path, std::string_view request, const CallOptions& options,

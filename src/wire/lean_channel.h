@@ -35,6 +35,8 @@ class LeanChannel {
   std::size_t peer_count() const { return peers_.size(); }
   // Whether a peer has named one that was not among the given ones (`spur-leader`); it is asked from then on as well.
   bool has_learned() const { return peers_.size() > given_; }
+  // Whether a peer was too slow a moment ago: it may be there all the same, unlike one that refuses connections.
+  bool someone_is_silent() const;
   // What came beside the last answer.
   const Metadata& trailers() const { return trailers_; }
 
@@ -43,12 +45,16 @@ class LeanChannel {
 
  private:
   using Deadline = std::chrono::steady_clock::time_point;
-  // The one that answered last comes first; those that were silent a moment ago are left out, unless all were.
-  std::vector<std::size_t> all_peers() const;
-  Result<std::string> one_answer(std::vector<std::size_t> order, std::string_view path, std::string_view request,
+  struct Order {
+    std::vector<std::size_t> first;   // those to ask, in turn
+    std::vector<std::size_t> silent;  // asked only if none of the others is there
+  };
+  // The one that answered last comes first; those that were silent a moment ago are apart, unless all were.
+  Order all_peers() const;
+  Result<std::string> one_answer(Order order, std::string_view path, std::string_view request,
                                  const CallOptions& options);
-  Status run(std::vector<std::size_t> order, std::string_view path, std::string_view request,
-             const CallOptions& options, const OnMessage& on_message);
+  Status run(Order asked, std::string_view path, std::string_view request, const CallOptions& options,
+             const OnMessage& on_message);
   CallEnd attempt(std::size_t peer, std::string_view path, std::string_view request, const CallOptions& options,
                   Deadline deadline, Deadline connect_deadline, const OnMessage& on_message, Status* handler_status);
   // The one that leads, as a peer that refused says: it is the next in the order.

@@ -3,6 +3,7 @@
 #include "wire/lean_channel.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -192,6 +193,28 @@ TEST_F(LeanChannelTest, TheNextPeerIsAskedOnlyBeforeAnAnswer) {
     EXPECT_EQ(status.error(), (Error{ErrorCode::Unreachable, "gone"}));
     EXPECT_EQ(seen, 3);
   }
+}
+
+TEST_F(LeanChannelTest, WhoWasSilentIsAskedWhenNobodyElseIsThere) {
+  const Listener deaf;
+  ASSERT_EQ(::fcntl(deaf.fd, F_SETFL, O_NONBLOCK), 0);
+  const auto connections = [&] {
+    int count = 0;
+    for (int fd; (fd = ::accept(deaf.fd, nullptr, nullptr)) >= 0; ++count) ::close(fd);
+    return count;
+  };
+  LeanChannel channel({deaf.address, server_.unix_address()}, 1);
+  auto options = kSoon;
+  options.patience = milliseconds(20);
+  EXPECT_FALSE(channel.someone_is_silent());
+  EXPECT_TRUE(channel.call("/spur.v1.Controller/Ping", ping_request(), options));
+  EXPECT_TRUE(channel.someone_is_silent());
+  EXPECT_EQ(connections(), 1);
+  EXPECT_TRUE(channel.call("/spur.v1.Controller/Ping", ping_request(), options));
+  EXPECT_EQ(connections(), 0);
+  server_.stop();
+  EXPECT_EQ(channel.call("/spur.v1.Controller/Ping", ping_request(), options).error().code, ErrorCode::Unreachable);
+  EXPECT_EQ(connections(), 1);
 }
 
 TEST_F(LeanChannelTest, AServerThatWasRestartedIsDialledAnew) {

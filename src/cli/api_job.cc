@@ -106,9 +106,30 @@ void add_node_of_job(Document& to, const JobLine& line, const model::NodeGrant& 
   to.open_array("sockets").close_array().close_object();
 }
 
+// As they were up to v0.0.40.
+void add_old_resources(Document& to, const JobLine& line) {
+  const Job& job = *line.job;
+  const auto& names = line.table->node_names;
+  to.field("nodes", job_nodes(job, *line.table));
+  to.field("allocated_cores", job_cpu_count(job)).field("allocated_cpus", job_cpu_count(job));
+  to.field("allocated_hosts", job.allocation->nodes.size());
+  to.open_array("allocated_nodes");
+  for (const model::NodeGrant& grant : job.allocation->nodes) {
+    to.open_object().open_object("sockets").close_object();
+    to.field("nodename", grant.node.value < names.size() ? names[grant.node.value] : std::string());
+    to.field("cpus_used", 0).field("memory_used", 0).field("memory_allocated", grant.memory_mib).close_object();
+  }
+  to.close_array();
+}
+
 void add_resources(Document& to, std::string_view key, const JobLine& line) {
   to.open_object(key);
   const Job& job = *line.job;
+  if (job.allocation && to.version() <= 40) {
+    add_old_resources(to, line);
+    to.close_object();
+    return;
+  }
   if (job.allocation) {
     to.open_array("select_type").close_array();
     to.open_object("nodes").field("count", job.allocation->nodes.size());

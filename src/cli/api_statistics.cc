@@ -97,8 +97,8 @@ constexpr ApiField<Statistics> kFields[] = {
     {"bf_active", API_VALUE(false)},
     {"rpcs_by_message_type", SPUR_API_ADD(add_calls(to, key, of))},
     {"rpcs_by_user", SPUR_API_ADD(add_users(to, key, of))},
-    {"pending_rpcs", API_NO_LIST},
-    {"pending_rpcs_by_hostlist", API_NO_LIST},
+    {"pending_rpcs", API_NO_LIST, 41},
+    {"pending_rpcs_by_hostlist", API_NO_LIST, 41},
 };
 // clang-format on
 

@@ -9,7 +9,7 @@
 namespace spur::cli {
 namespace {
 
-constexpr int kOldest = 41, kNewest = 44;
+constexpr int kOldest = 40, kNewest = 44;
 
 }  // namespace
 

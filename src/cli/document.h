@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document in the shapes of Slurm's data parsers (v0.0.41 to v0.0.44), as JSON or YAML: appends to a string, keeps
+// A document in the shapes of Slurm's data parsers (v0.0.40 to v0.0.44), as JSON or YAML: appends to a string, keeps
 // track of commas and indentation, and nothing else. Which fields an object has is in the tables of api_*.cc.
 #pragma once
 

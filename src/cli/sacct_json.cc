@@ -102,7 +102,7 @@ void add_times(Document& json, const v1::AcctJob& job, const SacctStyle& style) 
   json.field("eligible", secs(job.eligible_us())).field("end", secs(job.ended_us()));
   const std::int64_t until = job.started_us() ? job.started_us() : to_micros(style.now);
   const std::int64_t planned = job.eligible_us() ? std::max<std::int64_t>(until - job.eligible_us(), 0) : 0;
-  json.number("planned", static_cast<std::uint64_t>(secs(planned)));
+  if (json.version() >= 41) json.number("planned", static_cast<std::uint64_t>(secs(planned)));
   json.field("start", secs(job.started_us())).field("submission", secs(job.submitted_us()));
   json.field("suspended", secs(job.suspended_total_us()));
   const auto limit = TimeLimit::from_raw(job.time_limit());
@@ -164,15 +164,18 @@ void add_job(Document& json, const v1::AcctJobRow& row, const SacctStyle& style)
   json.open_object("mcs").field("label", "").close_object();
   json.field("nodes", job.nodes().empty() ? "None assigned" : job.nodes()).field("partition", job.partition());
   json.field("hold", job.priority() == 0).number("priority", job.priority());
-  json.field("qos", job.qos()).field("qosreq", job.qos());
+  json.field("qos", job.qos());
+  if (json.version() >= 42) json.field("qosreq", job.qos());
   add_request(json, job);
   const bool cancelled = job.flags() & v1::ACCT_JOB_CANCELLED;
   json.field("kill_request_user", cancelled ? user_name(Uid{job.ended_by()}) : std::string());
-  json.field("restart_cnt", job.restarts());
+  if (json.version() >= 42) json.field("restart_cnt", job.restarts());
   json.open_object("reservation").field("id", 0).field("name", job.reservation()).close_object();
   json.field("script", job.script());
-  json.field("stdin_expanded", "").field("stdout_expanded", "").field("stderr_expanded", "");
-  json.field("stdout", job.std_out()).field("stderr", job.std_err()).field("stdin", job.std_in());
+  if (json.version() >= 41) {
+    json.field("stdin_expanded", "").field("stdout_expanded", "").field("stderr_expanded", "");
+    json.field("stdout", job.std_out()).field("stderr", job.std_err()).field("stdin", job.std_in());
+  }
   json.open_object("state").open_array("current");
   json.field({}, model::base_name(static_cast<model::JobState>(job.state())));
   if (job.flags() & v1::ACCT_JOB_REQUEUED) json.field({}, "REQUEUED");

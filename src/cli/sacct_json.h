@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sacct --json and --yaml: the jobs in the shape of data_parser v0.0.42.
+// sacct --json and --yaml: the jobs in the shapes of Slurm's data parsers.
 #pragma once
 
 #include <string>

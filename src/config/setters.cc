@@ -22,6 +22,13 @@ std::vector<std::string> unless_all(const Value& value) {
   return value.list;
 }
 
+// Words that are read where they matter, and kept as they are written.
+Status keep_options(Target& target, std::string_view key, const Value& value) {
+  keep(target, key, value);
+  warn_of_options(target, key, value);
+  return {};
+}
+
 }  // namespace
 
 Status set_listen_address(Target& target, const Value& value) {
@@ -247,36 +254,26 @@ Status set_scheduler_parameters(Target& target, const Value& value) {
         target.draft.cluster.max_switch_wait = seconds(*number);
     }
   }
-  keep(target, "SchedulerParameters", value);
-  warn_of_options(target, "SchedulerParameters", value);
-  return {};
+  return keep_options(target, "SchedulerParameters", value);
 }
 
 Status set_controller_parameters(Target& target, const Value& value) {
   target.draft.daemon.serve_configuration = false;
   for (const std::string& option : value.list)
     if (equal_ignoring_case(option, "enable_configless")) target.draft.daemon.serve_configuration = true;
-  keep(target, "SlurmctldParameters", value);
-  warn_of_options(target, "SlurmctldParameters", value);
-  return {};
+  return keep_options(target, "SlurmctldParameters", value);
 }
 
 Status set_scron_parameters(Target& target, const Value& value) {
-  keep(target, "ScronParameters", value);
-  warn_of_options(target, "ScronParameters", value);
-  return {};
+  return keep_options(target, "ScronParameters", value);
 }
 
 Status set_auth_alt_types(Target& target, const Value& value) {
-  keep(target, "AuthAltTypes", value);
-  warn_of_options(target, "AuthAltTypes", value);
-  return {};
+  return keep_options(target, "AuthAltTypes", value);
 }
 
 Status set_auth_alt_parameters(Target& target, const Value& value) {
-  keep(target, "AuthAltParameters", value);
-  warn_of_options(target, "AuthAltParameters", value);
-  return {};
+  return keep_options(target, "AuthAltParameters", value);
 }
 
 Status set_defaults(Target& target, const Value& value) {
@@ -287,9 +284,7 @@ Status set_defaults(Target& target, const Value& value) {
 Status set_agent_parameters(Target& target, const Value& value) {
   for (const std::string& option : value.list)
     if (equal_ignoring_case(option, "config_overrides")) target.draft.cluster.config_overrides = true;
-  keep(target, "SlurmdParameters", value);
-  warn_of_options(target, "SlurmdParameters", value);
-  return {};
+  return keep_options(target, "SlurmdParameters", value);
 }
 
 Status set_partition_state(Target& target, const Value& value) {

@@ -13,7 +13,6 @@ namespace spur::ctld {
 namespace {
 
 constexpr Duration kRepeat = std::chrono::seconds(5);
-constexpr Duration kAskAgain = milliseconds(100);  // whether we lead
 // Leases and repeats are looked at this often: a walk over what is unconfirmed, not a timer each.
 constexpr Duration kTick = std::chrono::milliseconds(250);
 // A tick that comes later than this: the process was stopped, or its host slept.
@@ -193,7 +192,7 @@ void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Wo
   // The news of that commit may itself be late: by now another controller may lead, and have given up the node. Who leads
   // beats several times in that time.
   if (work.launch && !hooks_.surely_leads()) {
-    work.repeat_at = clock_.monotonic() + kAskAgain;
+    work.repeat_at = clock_.monotonic();  // at the next tick
   } else if (work.launch) {
     const auto* found = model::find_node(hooks_.view(), node);
     const auto& grants = job->allocation->nodes;

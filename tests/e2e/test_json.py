@@ -156,6 +156,11 @@ class Json(unittest.TestCase):
         older = self.ask("squeue", "--json=v0.0.41")["jobs"][0]
         self.assertIn("minimum_switches", older)
         self.assertNotIn("required_switches", older)
+        oldest = self.ask("squeue", "-t", "R", "--json=v0.0.40")["jobs"][0]["job_resources"]
+        self.assertEqual(set(oldest), {"nodes", "allocated_cores", "allocated_cpus", "allocated_hosts", "allocated_nodes"})
+        self.assertEqual(oldest["allocated_hosts"], len(oldest["allocated_nodes"]))
+        self.assertNotIn("gpu_spec", self.ask("scontrol", "show", "nodes", "--json=v0.0.40")["nodes"][0])
+        self.assertNotIn("pending_rpcs", self.ask("sdiag", "--json=v0.0.40")["statistics"])
         listed = self.c.run("squeue", "--json=list")
         self.assertIn("data_parser/v0.0.42", listed.stderr)
         for command in ("squeue", "sinfo", "scontrol", "sdiag"):

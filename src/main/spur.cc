@@ -62,9 +62,7 @@ spur::Result<std::unique_ptr<spur::cli::Accounts>> connect_accounts() {
                                        std::move(endpoints.cluster));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   using namespace spur;
   cli::Output out(STDOUT_FILENO), err(STDERR_FILENO, true);
   cli::Context context(out, err);
@@ -82,4 +80,17 @@ int main(int argc, char** argv) {
   context.pause = [](seconds span) { std::this_thread::sleep_for(span); };
   const cli::Command* command = cli::find_command(context.program);
   return command != nullptr ? command->run(context) : cli::cmd_spur(context);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = run(argc, argv);
+  // All output is written and all connections are closed. The destructors of a thousand static messages, each on a page of
+  // its own, would only cost time; sanitizers report from there.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return status;
+#else
+  ::_exit(status);
+#endif
 }

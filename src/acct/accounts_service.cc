@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
-#include "spur/v1/accounting.pb.h"
 #include "text/private_data.h"
 #include "wire/account_records_codec.h"
 #include "wire/accounts_codec.h"
@@ -21,7 +21,8 @@ io::AcctEntityChange entity_change(std::vector<CatalogRow> put,
                                    std::vector<std::pair<std::string, std::string>> erase,
                                    std::vector<model::TransactionRecord> transactions) {
   io::AcctEntityChange change;
-  for (CatalogRow& row : put) change.put.push_back({std::move(row.kind), std::move(row.key), std::move(row.body)});
+  for (CatalogRow& row : put) 
+    change.put.push_back({std::move(row.kind), std::move(row.key), std::move(row.body), row.created, row.deleted});
   change.erase = std::move(erase);
   for (model::TransactionRecord& t : transactions)
     change.transactions.push_back(
@@ -29,12 +30,35 @@ io::AcctEntityChange entity_change(std::vector<CatalogRow> put,
   return change;
 }
 
+// In the order of those that are in force.
+model::AccountRecords with_deleted(const Catalog& catalog) {
+  model::AccountRecords all = catalog.records();
+  model::append(catalog.deleted(), &all);
+  std::ranges::sort(all.qos, {}, &model::Qos::id);
+  std::ranges::sort(all.wckeys, {}, &model::WckeyRecord::id);
+  std::ranges::sort(all.resources, {}, &model::ResourceRecord::id);
+  return all;
+}
+
+template <class F>
+void each_key(const model::AccountRecords& records, F&& f) {
+  using model::RecordKind;
+  for (const auto& r : records.clusters) f(RecordKind::Cluster, model::key_of(r));
+  for (const auto& r : records.accounts) f(RecordKind::Account, model::key_of(r));
+  for (const auto& r : records.users) f(RecordKind::User, model::key_of(r));
+  for (const auto& r : records.associations) f(RecordKind::Association, model::key_of(r));
+  for (const auto& r : records.qos) f(RecordKind::Qos, model::key_of(r));
+  for (const auto& r : records.wckeys) f(RecordKind::Wckey, model::key_of(r));
+  for (const auto& r : records.resources) f(RecordKind::Resource, model::key_of(r));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AccountsService>> AccountsService::open(Doors doors) {
   SPUR_ASSIGN(const auto entities, doors.store.entities());
   std::vector<CatalogRow> rows;
-  for (const auto& entity : entities) rows.push_back({entity.kind, entity.key, entity.body});
+  for (const auto& entity : entities) 
+    rows.push_back({entity.kind, entity.key, entity.body, entity.created, entity.deleted});
   if (rows.empty()) {
     Catalog fresh = Catalog::fresh();
     SPUR_TRY(doors.store.change(entity_change(fresh.all_rows(), {}, {})));
@@ -60,6 +84,9 @@ Status AccountsService::refresh() {
   SPUR_ASSIGN(const auto clusters, doors_.store.clusters());
   const Time now = doors_.clock.now();
   for (const io::AcctCluster& known : clusters) {
+    // A cluster that was deleted is one again when its controller is heard of.
+    const auto deleted = catalog_.cluster_deleted(known.name);
+    if (deleted && known.heard <= *deleted) continue;
     model::ClusterRecord cluster;
     cluster.name = known.name;
     cluster.control_host = known.control_host;
@@ -84,29 +111,51 @@ Status AccountsService::refresh() {
   return {};
 }
 
-std::vector<std::string> AccountsService::active_jobs(const InUse& question) {
-  std::vector<std::string> lines;
-  const auto clusters = doors_.store.clusters();
-  if (!clusters) return {"The jobs of the clusters cannot be asked for: " + clusters.error().message};
-  for (const io::AcctCluster& cluster : *clusters) {
+Status AccountsService::each_job(
+    const InUse& question, Time since,
+    const std::function<bool(const std::string& cluster, const io::AcctJobRow&, const v1::AcctJob&)>& each) {
+  SPUR_ASSIGN(const auto clusters, doors_.store.clusters());
+  for (const io::AcctCluster& cluster : clusters) {
     if (!question.cluster.empty() && cluster.name != question.cluster) continue;
     io::AcctJobWish wish;
     wish.cluster = cluster.name;
-    wish.from = doors_.clock.now();
+    wish.from = since;
     if (!question.account.empty()) wish.accounts = {question.account};
-    const Status asked = doors_.store.jobs(wish, [&](const io::AcctJobRow& row) {
+    bool more = true;
+    SPUR_TRY(doors_.store.jobs(wish, [&](const io::AcctJobRow& row) {
       v1::AcctJob job;
-      if (is_set(row.ended) || !job.ParseFromString(row.record)) return true;
+      if (!job.ParseFromString(row.record)) return true;
       if (!question.user.empty() && job.user() != question.user) return true;
       if (!question.qos.empty() && job.qos() != question.qos) return true;
+      if (!question.wckey.empty() && job.wckey() != question.wckey && job.wckey() != "*" + question.wckey) return true;
       if (question.partition && !question.partition->empty() && job.partition() != *question.partition) return true;
-      lines.push_back(fmt::format("JobID = {:<10} C = {:<10} A = {:<10} U = {:<9}", row.job, cluster.name,
-                                  row.account, job.user()));
-      return true;
-    });
-    if (!asked) lines.push_back("The jobs of " + cluster.name + " cannot be asked for: " + asked.error().message);
+      return more = each(cluster.name, row, job);
+    }));
+    if (!more) break;
   }
+  return {};
+}
+
+std::vector<std::string> AccountsService::active_jobs(const InUse& question) {
+  std::vector<std::string> lines;
+  const Status asked =
+      each_job(question, doors_.clock.now(), [&](const std::string& cluster, const auto& row, const auto& job) {
+        if (!is_set(row.ended))
+          lines.push_back(fmt::format("JobID = {:<10} C = {:<10} A = {:<10} U = {:<9}", row.job, cluster, row.account,
+                                      job.user()));
+        return true;
+      });
+  if (!asked) lines.push_back("The jobs of the clusters cannot be asked for: " + asked.error().message);
   return lines;
+}
+
+bool AccountsService::had_jobs(const InUse& question, Time since) {
+  bool found = false;
+  const Status asked = each_job(question, since, [&](const auto&, const auto&, const auto&) {
+    found = true;
+    return false;
+  });
+  return found || !asked;
 }
 
 Viewer AccountsService::viewer_now(const model::Caller& caller) const {
@@ -119,14 +168,28 @@ Viewer AccountsService::viewer(const model::Caller& caller) {
   return viewer_now(caller);
 }
 
-grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1::GetAccountsRequest*,
+grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1::GetAccountsRequest* request,
                                           v1::AccountRecords* reply) {
   const auto caller = admit(doors_.identify, *context, "GetAccounts");
   if (!caller) return rpc_status(context, caller.error());
   const CallStatistics::Timer timer(doors_.statistics, "GetAccounts", caller->uid);
   const std::lock_guard lock(mutex_);
   if (const Status fresh = refresh(); !fresh) return rpc_status(context, fresh.error());
-  wire::to_proto(visible_records(catalog_.records(), viewer_now(*caller)), reply);
+  const Viewer sight = viewer_now(*caller);
+  if (!request->with_deleted()) {
+    wire::to_proto(visible_records(catalog_.records(), sight), reply);
+    return grpc::Status::OK;
+  }
+  const model::AccountRecords seen = visible_records(with_deleted(catalog_), sight);
+  wire::to_proto(seen, reply);
+  std::set<model::RecordKey> deleted;
+  each_key(catalog_.deleted(), [&](model::RecordKind kind, std::string key) { deleted.insert({kind, std::move(key)}); });
+  each_key(seen, [&](model::RecordKind kind, std::string key) {
+    if (!deleted.contains({kind, key})) return;
+    auto* row = reply->add_deleted();
+    row->set_kind(static_cast<v1::RecordKind>(kind));
+    row->set_key(std::move(key));
+  });
   return grpc::Status::OK;
 }
 
@@ -140,8 +203,9 @@ grpc::Status AccountsService::ChangeAccounts(grpc::ServerContext* context, const
   const Actor actor{doors_.user_name(caller->uid), caller->is_admin()};
   const std::lock_guard lock(mutex_);
   std::vector<std::string> lines;
-  auto step =
-      catalog_.plan(change, actor, doors_.clock.now(), [this](const InUse& q) { return active_jobs(q); }, &lines);
+  auto step = catalog_.plan(
+      change, actor, doors_.clock.now(), [this](const InUse& q) { return active_jobs(q); }, &lines,
+      [this](const InUse& q, Time since) { return had_jobs(q, since); });
   if (!lines.empty()) {
     for (std::string& line : lines) reply->add_active_jobs(std::move(line));
     return grpc::Status::OK;

@@ -17,6 +17,7 @@
 #include "acct/catalog_feed.h"
 #include "io/accounting_store.h"
 #include "io/clock.h"
+#include "spur/v1/accounting.pb.h"
 #include "spur/v1/accounts.grpc.pb.h"
 
 namespace spur::acct {
@@ -65,6 +66,11 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
   Status write(Catalog::Step step);
   void feed(Watcher& watcher);
   std::vector<std::string> active_jobs(const InUse& question);
+  // Also if that cannot be found out: what is kept by mistake does no harm.
+  bool had_jobs(const InUse& question, Time since);
+  // Calls `each` with the jobs that ended after that moment or have not ended, until it returns false.
+  Status each_job(const InUse& question, Time since,
+                  const std::function<bool(const std::string& cluster, const io::AcctJobRow&, const v1::AcctJob&)>& each);
 
   Doors doors_;
   std::mutex mutex_;

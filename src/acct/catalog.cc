@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "acct/catalog_check.h"
+#include "acct/catalog_deleted.h"
 #include "acct/catalog_rows.h"
 #include "text/printable.h"
 #include "text/words.h"
@@ -114,11 +115,14 @@ Status normalise(model::AccountRecords* put) {
   return {};
 }
 
+// What was deleted gets its number back.
 template <class Record, class Id>
-Status number(std::vector<Record>* puts, const std::vector<Record>& known, std::uint32_t* next, Id id) {
+Status number(std::vector<Record>* puts, const std::vector<Record>& known, const model::AccountRecords& deleted,
+              std::uint32_t* next, Id id) {
   for (Record& record : *puts) {
     if (id(record) == 0) {
-      id(record) = (*next)++;
+      id(record) = number_of_deleted(deleted, record);
+      if (id(record) == 0) id(record) = (*next)++;
     } else if (std::ranges::none_of(known, [&](const Record& r) { return id(r) == id(record); })) {
       return fail(ErrorCode::NotFound, fmt::format("There is no record with the number {}", id(record)));
     }
@@ -126,16 +130,28 @@ Status number(std::vector<Record>* puts, const std::vector<Record>& known, std::
   return {};
 }
 
-// What is new (or has moved) comes first among its siblings; what comes together stays in its order.
-void order_associations(const std::vector<model::AssociationRecord>& known,
+void number_qos(const std::vector<model::Qos>& known, const std::vector<model::Qos>& deleted, std::uint32_t* next,
+                model::Qos* qos) {
+  qos->id = 0;
+  for (const auto* list : {&known, &deleted})
+    if (const auto same = std::ranges::find(*list, qos->name, &model::Qos::name); same != list->end())
+      qos->id = same->id;
+  if (qos->id == 0) qos->id = (*next)++;
+}
+
+// What is new (or has moved) comes first among its siblings; what comes together stays in its order. What was deleted
+// comes back to its place.
+void order_associations(const std::vector<model::AssociationRecord>& live,
+                        const std::vector<model::AssociationRecord>& deleted,
                         std::vector<model::AssociationRecord>* puts) {
   std::map<std::pair<std::string_view, std::string_view>, std::int64_t> first;
   std::unordered_map<std::uint32_t, const model::AssociationRecord*> by_id;  // look-up only
-  for (const auto& r : known) {
-    by_id.emplace(r.row.id, &r);
-    std::int64_t& order = first[{r.cluster, r.parent}];
-    order = std::min(order, r.order);
-  }
+  for (const auto* known : {&live, &deleted})
+    for (const auto& r : *known) {
+      by_id.emplace(r.row.id, &r);
+      std::int64_t& order = first[{r.cluster, r.parent}];
+      order = std::min(order, r.order);
+    }
   const auto is_settled = [&](const model::AssociationRecord& r) {
     const auto old = by_id.find(r.row.id);
     return old != by_id.end() && old->second->cluster == r.cluster && old->second->parent == r.parent;
@@ -177,6 +193,15 @@ Status check_active(const model::AccountRecords& before, const model::AccountRec
   return fail(ErrorCode::TransitionNotAllowed, "Job(s) active, cancel job(s) before remove");
 }
 
+// What comes back has a lower number than what came in between.
+void sort_by_number(model::AccountRecords* all) {
+  std::ranges::sort(all->associations, {}, [](const auto& r) { return r.row.id; });
+  std::ranges::sort(all->qos, {}, &model::Qos::id);
+  std::ranges::sort(all->tres, {}, &model::TresRecord::id);
+  std::ranges::sort(all->wckeys, {}, &model::WckeyRecord::id);
+  std::ranges::sort(all->resources, {}, &model::ResourceRecord::id);
+}
+
 }  // namespace
 
 Result<std::string> checked_name(std::string_view what, std::string_view name, bool keep_case) {
@@ -206,18 +231,18 @@ Catalog Catalog::fresh() {
   all.qos.push_back(normal);
   all.accounts.push_back({std::string(model::kRootAccount), "default root account", "root"});
   all.users.push_back({"root", model::AdminLevel::Administrator});
+  for (const CatalogRow& row : made.all_rows()) made.times_[{row.kind, row.key}] = {};
   return made;
 }
 
 Result<Catalog> Catalog::load(const std::vector<CatalogRow>& rows) {
   Catalog made;
-  for (const CatalogRow& row : rows) SPUR_TRY(load_row(row, &made.records_, &made.counters_));
+  for (const CatalogRow& row : rows) {
+    SPUR_TRY(load_row(row, is_set(row.deleted) ? &made.deleted_ : &made.records_, &made.counters_));
+    made.times_[{row.kind, row.key}] = {row.created, row.deleted};
+  }
   made.since_ = made.records_.revision;
-  std::ranges::sort(made.records_.associations, {}, [](const auto& r) { return r.row.id; });
-  std::ranges::sort(made.records_.qos, {}, &model::Qos::id);
-  std::ranges::sort(made.records_.tres, {}, &model::TresRecord::id);
-  std::ranges::sort(made.records_.wckeys, {}, &model::WckeyRecord::id);
-  std::ranges::sort(made.records_.resources, {}, &model::ResourceRecord::id);
+  sort_by_number(&made.records_);
   if (const Status sound = check_records(made.records_); !sound)
     return fail(ErrorCode::Corrupt,
                 fmt::format("the accounting database contradicts itself: {}", sound.error().message));
@@ -225,7 +250,15 @@ Result<Catalog> Catalog::load(const std::vector<CatalogRow>& rows) {
 }
 
 std::vector<CatalogRow> Catalog::all_rows() const {
-  return rows_of(records_, counters_);
+  std::vector<CatalogRow> rows = rows_of(records_, counters_);
+  for (CatalogRow& row : record_rows(deleted_)) rows.push_back(std::move(row));
+  for (CatalogRow& row : rows) {
+    const auto found = times_.find({row.kind, row.key});
+    if (found == times_.end()) continue;
+    row.created = found->second.created;
+    row.deleted = found->second.deleted;
+  }
+  return rows;
 }
 
 Status Catalog::check_current(const model::AccountsChange& change) const {
@@ -255,7 +288,8 @@ void Catalog::note_changes(const Step& step) {
 }
 
 Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const Actor& actor, Time now,
-                                    const ActiveJobs& active, std::vector<std::string>* lines) const {
+                                    const ActiveJobs& active, std::vector<std::string>* lines,
+                                    const HadJobs& had_jobs) const {
   SPUR_TRY(check_current(change));
   if (!change.put.tres.empty())
     return fail(ErrorCode::InvalidArgument, "Resources that are counted come from controllers, not from requests");
@@ -264,15 +298,13 @@ Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const A
   Step step{*this, {}, {}, {}};
   Counters& next = step.next.counters_;
   model::AccountRecords& all = step.next.records_;
+  SPUR_TRY(number(&put.associations, all.associations, deleted_, &next.next_association,
+                  [](auto& r) -> auto& { return r.row.id; }));
+  SPUR_TRY(number(&put.wckeys, all.wckeys, deleted_, &next.next_wckey, [](auto& r) -> auto& { return r.id; }));
   SPUR_TRY(
-      number(&put.associations, all.associations, &next.next_association, [](auto& r) -> auto& { return r.row.id; }));
-  SPUR_TRY(number(&put.wckeys, all.wckeys, &next.next_wckey, [](auto& r) -> auto& { return r.id; }));
-  SPUR_TRY(number(&put.resources, all.resources, &next.next_resource, [](auto& r) -> auto& { return r.id; }));
-  for (model::Qos& qos : put.qos) {
-    const auto known = std::ranges::find(all.qos, qos.name, &model::Qos::name);
-    qos.id = known == all.qos.end() ? next.next_qos++ : known->id;
-  }
-  order_associations(all.associations, &put.associations);
+      number(&put.resources, all.resources, deleted_, &next.next_resource, [](auto& r) -> auto& { return r.id; }));
+  for (model::Qos& qos : put.qos) number_qos(all.qos, deleted_.qos, &next.next_qos, &qos);
+  order_associations(all.associations, deleted_.associations, &put.associations);
   SPUR_TRY(merge(RecordKind::Cluster, put.clusters, change.remove, &all.clusters));
   SPUR_TRY(merge(RecordKind::Account, put.accounts, change.remove, &all.accounts));
   SPUR_TRY(merge(RecordKind::User, put.users, change.remove, &all.users));
@@ -281,15 +313,52 @@ Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const A
   SPUR_TRY(merge(RecordKind::Coordinator, put.coordinators, change.remove, &all.coordinators));
   SPUR_TRY(merge(RecordKind::Wckey, put.wckeys, change.remove, &all.wckeys));
   SPUR_TRY(merge(RecordKind::Resource, put.resources, change.remove, &all.resources));
-  for (const auto& cluster : put.clusters) add_root(cluster.name, &all, &next);
+  for (const auto& cluster : put.clusters) add_root(cluster.name, deleted_, &all, &next);
   SPUR_TRY(check_rights(*this, step.next, actor));
   SPUR_TRY(check_records(all));
   SPUR_TRY(check_active(records_, all, active, lines));
   if (all == records_) return step;  // nothing to write, so no new revision either
-  ++all.revision;
-  tell_difference(records_, actor.name, now, &step);
-  step.next.note_changes(step);
+  finish(&step, actor.name, now, had_jobs);
   return step;
+}
+
+void Catalog::finish(Step* step, std::string_view actor, Time now, const HadJobs& had_jobs) const {
+  Catalog& next = step->next;
+  ++next.records_.revision;
+  sort_by_number(&next.records_);
+  tell_difference(records_, actor, now, step);
+  drop_revived(next.records_, &next.deleted_);
+  const auto created = [&](const RowKey& key) {
+    const auto found = times_.find(key);
+    return found == times_.end() ? Time{} : found->second.created;
+  };
+  KeptRecords kept;
+  if (!step->erase.empty()) kept = keep_removed(records_, next.records_, created, now, had_jobs);
+  model::append(kept.records, &next.deleted_);
+  for (CatalogRow& row : step->put) {
+    Times& times = next.times_.try_emplace({row.kind, row.key}, Times{now, {}}).first->second;
+    times.deleted = {};
+    row.created = times.created;
+  }
+  for (const RowKey& key : step->erase) {
+    if (kept.keys.contains(key))
+      next.times_[key].deleted = now;
+    else
+      next.times_.erase(key);
+  }
+  std::erase_if(step->erase, [&](const RowKey& key) { return kept.keys.contains(key); });
+  for (CatalogRow& row : record_rows(kept.records)) {
+    row.created = created({row.kind, row.key});
+    row.deleted = now;
+    step->put.push_back(std::move(row));
+  }
+  next.note_changes(*step);
+}
+
+std::optional<Time> Catalog::cluster_deleted(std::string_view name) const {
+  const auto found = times_.find({std::string(name_of(RecordKind::Cluster)), std::string(name)});
+  if (found == times_.end() || !is_set(found->second.deleted)) return std::nullopt;
+  return found->second.deleted;
 }
 
 Result<std::optional<Catalog::Step>> Catalog::plan_register(const model::ClusterRecord& cluster, Time now) const {
@@ -313,12 +382,10 @@ Result<std::optional<Catalog::Step>> Catalog::plan_register(const model::Cluster
     record.id = step.next.counters_.next_tres++;
     all.tres.push_back(std::move(record));
   }
-  add_root(told.name, &all, &step.next.counters_);
+  add_root(told.name, deleted_, &all, &step.next.counters_);
   if (all == records_) return std::nullopt;
   SPUR_TRY(check_records(all));
-  ++all.revision;
-  tell_difference(records_, "root", now, &step);
-  step.next.note_changes(step);
+  finish(&step, "root", now, {});
   return step;
 }
 

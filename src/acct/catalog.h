@@ -2,7 +2,8 @@
 // What spurdbd knows of clusters, accounts, users, associations, QOS, coordinators, wckeys, TRES and resources. Pure:
 // a change is first planned (checked whole, with the rows for the database and the transactions that tell of it),
 // written by the caller, and only then made. What must stay true:
-//   - the associations of a cluster are a tree below its root account; ids are never given twice;
+//   - the associations of a cluster are a tree below its root account; an id is never given to something else;
+//   - what was deleted is no part of records(), so it counts nowhere (catalog_deleted.h says what is kept);
 //   - nothing refers to what is not there (accounts, users, QOS, TRES, clusters);
 //   - names are UTF-8 without control characters, at most 255 bytes, and lower case but for users' and servers'.
 #pragma once
@@ -24,6 +25,7 @@ namespace spur::acct {
 // A row of the database: the record as a message.
 struct CatalogRow {
   std::string kind, key, body;
+  Time created = {}, deleted = {};  // as in io::AcctEntity
   friend bool operator==(const CatalogRow&, const CatalogRow&) = default;
 };
 
@@ -36,8 +38,11 @@ struct Actor {
 // Jobs that have not ended and use what is to be removed; empty fields say "any". Lines for the user.
 struct InUse {
   std::string cluster, account, user, qos;
-  std::optional<std::string> partition;
+  std::optional<std::string> partition = {};
+  std::string wckey = {};
 };
+// Whether there was a job of that kind since.
+using HadJobs = std::function<bool(const InUse& question, Time since)>;
 using ActiveJobs = std::function<std::vector<std::string>(const InUse& question)>;
 
 class Catalog {
@@ -51,16 +56,19 @@ class Catalog {
   static Result<Catalog> load(const std::vector<CatalogRow>& rows);
 
   const model::AccountRecords& records() const { return records_; }
+  // What was deleted and is kept; the revision is not used.
+  const model::AccountRecords& deleted() const { return deleted_; }
+  std::optional<Time> cluster_deleted(std::string_view name) const;
   std::uint64_t revision() const { return records_.revision; }
   const Counters& counters() const { return counters_; }
-  // What fresh() would have to write.
+  // What the database has of all this.
   std::vector<CatalogRow> all_rows() const;
 
   struct Step;
   // Busy: one of the records has changed since the revision that the change was made from. On `active` being asked
   // and answering, the error is TransitionNotAllowed and `lines` gets the answers.
   Result<Step> plan(const model::AccountsChange& change, const Actor& actor, Time now, const ActiveJobs& active = {},
-                    std::vector<std::string>* lines = nullptr) const;
+                    std::vector<std::string>* lines = nullptr, const HadJobs& had_jobs = {}) const;
   // What a controller says of its cluster when it connects: a new cluster gets its root account and user.
   // Nothing if nothing is new.
   Result<std::optional<Step>> plan_register(const model::ClusterRecord& cluster, Time now) const;
@@ -75,8 +83,14 @@ class Catalog {
  private:
   Status check_current(const model::AccountsChange& change) const;
   void note_changes(const Step& step);
+  // What step->next.records_ has become of ours, as rows, transactions and deleted records.
+  void finish(Step* step, std::string_view actor, Time now, const HadJobs& had_jobs) const;
 
-  model::AccountRecords records_;
+  struct Times {
+    Time created, deleted;
+  };
+  model::AccountRecords records_, deleted_;
+  std::map<std::pair<std::string, std::string>, Times> times_;  // by kind and key, of what is there or was deleted
   Counters counters_;
   // When records changed last (also those that are gone), as far as that was after `since_`.
   std::map<std::pair<std::string, std::string>, std::uint64_t> changed_;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "acct/catalog_deleted.h"
 #include "text/printable.h"
 
 namespace spur::acct {
@@ -191,7 +192,12 @@ Status check_records(const model::AccountRecords& all) {
   return check_rest(known, all);
 }
 
-void add_root(const std::string& cluster, model::AccountRecords* all, Catalog::Counters* counters) {
+void add_root(const std::string& cluster, const model::AccountRecords& deleted, model::AccountRecords* all,
+              Catalog::Counters* counters) {
+  const auto number = [&](model::AssociationRecord& record) {
+    record.row.id = number_of_deleted(deleted, record);
+    if (record.row.id == 0) record.row.id = counters->next_association++;
+  };
   const auto is_there = [&](std::string_view user) {
     return std::ranges::any_of(all->associations, [&](const auto& r) {
       return r.cluster == cluster && r.row.account == model::kRootAccount && r.row.user == user;
@@ -200,8 +206,8 @@ void add_root(const std::string& cluster, model::AccountRecords* all, Catalog::C
   if (is_there("")) return;
   model::AssociationRecord top;
   top.cluster = cluster;
-  top.row.id = counters->next_association++;
   top.row.account = model::kRootAccount;
+  number(top);
   if (std::ranges::find(all->qos, "normal", &model::Qos::name) != all->qos.end()) top.row.qos = {"normal"};
   all->associations.push_back(top);
   if (std::ranges::find(all->users, "root", &model::UserRecord::name) == all->users.end()) return;
@@ -209,9 +215,9 @@ void add_root(const std::string& cluster, model::AccountRecords* all, Catalog::C
   user.cluster = cluster;
   user.parent = model::kRootAccount;
   user.order = -1;
-  user.row.id = counters->next_association++;
   user.row.account = model::kRootAccount;
   user.row.user = "root";
+  number(user);
   user.row.is_default = true;
   all->associations.push_back(user);
 }

@@ -10,7 +10,9 @@ namespace spur::acct {
 Status check_records(const model::AccountRecords& all);
 // That the actor may turn `before` into `after`.
 Status check_rights(const Catalog& before, const Catalog& after, const Actor& actor);
-// The root account of the cluster and the user root in it, if they are not there.
-void add_root(const std::string& cluster, model::AccountRecords* all, Catalog::Counters* counters);
+// The root account of the cluster and the user root in it, if they are not there; with the numbers that they had if
+// they were deleted.
+void add_root(const std::string& cluster, const model::AccountRecords& deleted, model::AccountRecords* all,
+              Catalog::Counters* counters);
 
 }  // namespace spur::acct

@@ -178,12 +178,18 @@ std::string_view name_of(RecordKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
 }
 
-std::vector<CatalogRow> rows_of(const model::AccountRecords& records, const Catalog::Counters& counters) {
-  std::vector<CatalogRow> rows = {counters_row(counters, records.revision)};
+std::vector<CatalogRow> record_rows(const model::AccountRecords& records) {
+  std::vector<CatalogRow> rows;
   each_kind(records, [&]<class Message>(RecordKind kind, const auto& list) {
     for (const auto& record : list)
       rows.push_back({std::string(name_of(kind)), model::key_of(record), bytes_of<Message>(record)});
   });
+  return rows;
+}
+
+std::vector<CatalogRow> rows_of(const model::AccountRecords& records, const Catalog::Counters& counters) {
+  std::vector<CatalogRow> rows = record_rows(records);
+  rows.insert(rows.begin(), counters_row(counters, records.revision));
   return rows;
 }
 

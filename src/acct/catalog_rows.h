@@ -12,6 +12,8 @@ namespace spur::acct {
 
 std::string_view name_of(model::RecordKind kind);  // "cluster", ...
 std::vector<CatalogRow> rows_of(const model::AccountRecords& records, const Catalog::Counters& counters);
+// The same without the counters.
+std::vector<CatalogRow> record_rows(const model::AccountRecords& records);
 Status load_row(const CatalogRow& row, model::AccountRecords* records, Catalog::Counters* counters);
 
 // Fills put, erase and transactions of the step from what is different in step->next.

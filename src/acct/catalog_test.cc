@@ -38,6 +38,7 @@ model::AssociationRecord user_row(std::string user, std::string account, bool is
 
 struct World {
   Catalog catalog = Catalog::fresh();
+  Time now = kNow;
   World() {
     model::ClusterRecord cluster;
     cluster.name = "c1";
@@ -48,7 +49,7 @@ struct World {
   Result<Catalog::Step> plan(AccountsChange change, const Actor& actor = kRoot, const ActiveJobs& active = {},
                              std::vector<std::string>* lines = nullptr) {
     change.based_on = catalog.revision();
-    return catalog.plan(change, actor, kNow, active, lines);
+    return catalog.plan(change, actor, now, active, lines);
   }
   Status make(AccountsChange change, const Actor& actor = kRoot) {
     SPUR_ASSIGN(auto step, plan(std::move(change), actor));
@@ -391,20 +392,19 @@ AccountsChange random_change(std::mt19937& dice, const model::AccountRecords& al
 }
 
 TEST(Catalog, RandomChanges) {
-  std::size_t made = 0, refused = 0;
+  std::size_t made = 0, refused = 0, kept = 0;
   for (unsigned seed = 1; seed <= 40; ++seed) {
     std::mt19937 dice(seed);
     World w;
     Copy told;
+    std::size_t deleted_before = 0;
     model::AccountsUpdate last = w.catalog.whole("c1");
     told.take(last);
-    std::map<std::string, std::map<std::string, std::string>> rows;  // kind -> key -> body, as a database has them
-    for (const auto& row : w.catalog.all_rows()) rows[row.kind][row.key] = row.body;
-    std::set<std::uint32_t> ever;
+    std::map<std::pair<std::string, std::string>, CatalogRow> rows;  // by kind and key, as a database has them
+    for (const auto& row : w.catalog.all_rows()) rows[{row.kind, row.key}] = row;
+    std::map<std::uint32_t, std::string> ever;  // whose number it was
     for (int i = 0; i < 150; ++i) {
-      std::set<std::uint32_t> ids_before;
-      for (const auto& r : w.catalog.records().associations) ids_before.insert(r.row.id);
-      ever.insert(ids_before.begin(), ids_before.end());
+      w.now += hours(dice() % 6);  // some of what is removed is old enough to be kept
       const auto step = w.plan(random_change(dice, w.catalog.records()));
       if (!step) {
         ++refused;
@@ -412,12 +412,14 @@ TEST(Catalog, RandomChanges) {
       }
       ++made;
       w.catalog = step->next;
-      for (const auto& [kind, key] : step->erase) ASSERT_EQ(rows[kind].erase(key), 1u);
-      for (const auto& row : step->put) rows[row.kind][row.key] = row.body;
-      for (const auto& r : w.catalog.records().associations)
-        if (!ids_before.contains(r.row.id)) {
-          ASSERT_FALSE(ever.contains(r.row.id)) << "given twice";
-        }
+      for (const auto& key : step->erase) ASSERT_EQ(rows.erase(key), 1u);
+      for (const auto& row : step->put) rows[{row.kind, row.key}] = row;
+      for (const auto& r : w.catalog.records().associations) {
+        const std::string owner = r.row.account + "/" + r.row.user;
+        ASSERT_EQ(ever.emplace(r.row.id, owner).first->second, owner) << "given twice";
+      }
+      kept += w.catalog.deleted().associations.size() > deleted_before ? 1 : 0;
+      deleted_before = w.catalog.deleted().associations.size();
       const auto fresh = w.catalog.whole("c1");
       ASSERT_EQ(fresh.associations.size(), w.catalog.records().associations.size()) << "all of it is one tree";
       if (const auto update = difference(last, fresh)) told.take(*update);
@@ -428,12 +430,14 @@ TEST(Catalog, RandomChanges) {
       ASSERT_TRUE(told.is_sound());
     }
     std::vector<CatalogRow> list;
-    for (const auto& [kind, by_key] : rows)
-      for (const auto& [key, body] : by_key) list.push_back({kind, key, body});
+    for (const auto& [key, row] : rows) list.push_back(row);
     const auto loaded = Catalog::load(list);
     ASSERT_TRUE(loaded) << loaded.error().message;
     ASSERT_EQ(loaded->whole("c1"), w.catalog.whole("c1"));
+    ASSERT_EQ(loaded->deleted().associations.size(), w.catalog.deleted().associations.size());
+    ASSERT_EQ(loaded->deleted().qos.size(), w.catalog.deleted().qos.size());
   }
+  EXPECT_GT(kept, 100u);
   EXPECT_GT(made, 1000u);
   EXPECT_GT(refused, 500u);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,15 @@ class Accounts {
  public:
   virtual ~Accounts() = default;
   virtual const std::string& cluster() const = 0;  // this one's name
-  virtual Result<model::AccountRecords> records() = 0;
+  struct Records {
+    model::AccountRecords records;
+    std::set<model::RecordKey> deleted;  // those of them that are not in force
+  };
+  virtual Result<Records> read(bool with_deleted) = 0;
+  Result<model::AccountRecords> records() {
+    SPUR_ASSIGN(Records got, read(false));
+    return std::move(got.records);
+  }
   // Busy: somebody else was faster. Jobs that use what is to be removed: their lines, and nothing has changed.
   virtual Result<std::vector<std::string>> change(const model::AccountsChange& change) = 0;
   virtual Result<std::vector<model::TransactionRecord>> transactions(Time from, Time until) = 0;

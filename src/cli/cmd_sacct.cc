@@ -453,11 +453,13 @@ int print_help_format(Context& context) {
 
 bool load_ids(Context& context, SacctIds& ids) {
   const auto accounts = context.connect_accounts();
-  const auto records = accounts ? (*accounts)->records() : std::unexpected(accounts.error());
-  if (!records) {
-    context.error("Problem talking to the database: {}", words(records.error()));
+  // Also of what was deleted since: its jobs are still there.
+  const auto read = accounts ? (*accounts)->read(true) : std::unexpected(accounts.error());
+  if (!read) {
+    context.error("Problem talking to the database: {}", words(read.error()));
     return false;
   }
+  const model::AccountRecords* records = &read->records;
   for (const auto& record : records->associations)
     if (record.cluster == (*accounts)->cluster())
       ids.associations[{record.row.account, record.row.user, record.row.partition}] = record.row.id;

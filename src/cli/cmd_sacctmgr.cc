@@ -176,7 +176,7 @@ int interactive(Sacctmgr& s) {
 
 }  // namespace
 
-const model::AccountRecords* Sacctmgr::load() {
+const model::AccountRecords* Sacctmgr::load(bool with_deleted) {
   if (!accounts) {
     auto made = context.connect_accounts();
     if (!made) {
@@ -192,14 +192,19 @@ const model::AccountRecords* Sacctmgr::load() {
     }
     accounts = std::move(*made);
   }
-  auto got = accounts->records();
+  auto got = accounts->read(with_deleted);
   if (!got) {
     context.error("Problem talking to the database: {}", words(got.error()));
     failed();
     return nullptr;
   }
-  records_ = std::move(*got);
+  records_ = std::move(got->records);
+  deleted_ = std::move(got->deleted);
   return &*records_;
+}
+
+std::vector<std::string> Sacctmgr::flags_of(model::RecordKind kind, const std::string& key) const {
+  return deleted_.contains({kind, key}) ? std::vector<std::string>{"DELETED"} : std::vector<std::string>{};
 }
 
 void Sacctmgr::plain_lines(std::string_view text) {
@@ -230,7 +235,7 @@ void Sacctmgr::fail_with(const Error& error) {
   failed();
 }
 
-void Sacctmgr::commit(model::AccountsChange change) {
+void Sacctmgr::commit(model::AccountsChange change, std::string_view what) {
   change.based_on = records_->revision;
   const auto send = [&](bool only_check) {
     change.only_check = only_check;
@@ -242,10 +247,13 @@ void Sacctmgr::commit(model::AccountsChange change) {
     failed();
     return false;
   };
-  if (!immediate) {
-    if (!send(true)) return;
-    if (!ask("Would you like to commit changes?")) return context.out.write(" Changes Discarded\n");
+  if (immediate) {
+    if (send(false)) context.out.write(what);
+    return;
   }
+  if (!send(true)) return;
+  context.out.write(what);
+  if (!ask("Would you like to commit changes?")) return context.out.write(" Changes Discarded\n");
   send(false);
 }
 

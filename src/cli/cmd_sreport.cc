@@ -214,7 +214,8 @@ int run_report(Context& context, const ReportStyle& style, const ReportRow& row,
     SPUR_ASSIGN(const auto accounting, context.connect_accounting());
     SPUR_ASSIGN(const auto accounts, context.connect_accounts());
     Report report{.context = context, .style = style, .wish = wish, .accounting = *accounting, .from = {}, .until = {}};
-    SPUR_ASSIGN(report.records, accounts->records());
+    SPUR_ASSIGN(auto known, accounts->read(true));  // what was deleted since is still where it was
+    report.records = std::move(known.records);
     if (const auto tres = report.wanted_tres(); !tres) return std::unexpected(tres.error());
     SPUR_TRY(report.set_window());
     SPUR_TRY(report.load());

@@ -62,7 +62,24 @@ class FakeAccounts : public Accounts {
  public:
   explicit FakeAccounts(std::vector<std::string>* calls) : calls_(calls) {}
   const std::string& cluster() const override { return cluster_; }
-  Result<model::AccountRecords> records() override { return test_account_records(); }
+  Result<Records> read(bool with_deleted) override {
+    Records out{test_account_records(), {}};
+    if (!with_deleted) return out;
+    model::AssociationRecord& biology = out.records.associations.emplace_back();
+    biology.cluster = "test", biology.parent = "root", biology.order = -3;
+    biology.row.id = 90, biology.row.account = "biology";
+    model::AssociationRecord& lp = out.records.associations.emplace_back(biology);
+    lp.parent = "biology", lp.row.id = 91, lp.row.user = "lp";
+    out.records.accounts.push_back({"biology", "biology", "science"});
+    out.records.users.push_back({"lp", model::AdminLevel::None});
+    out.records.wckeys.push_back({2, "wk2", "lp", "test", false});
+    out.deleted = {{model::RecordKind::Association, "90"},
+                   {model::RecordKind::Association, "91"},
+                   {model::RecordKind::Account, "biology"},
+                   {model::RecordKind::User, "lp"},
+                   {model::RecordKind::Wckey, "2"}};
+    return out;
+  }
   Result<std::vector<std::string>> change(const model::AccountsChange& change) override {
     if (change.only_check) return std::vector<std::string>();
     const auto& put = change.put;

@@ -31,14 +31,17 @@ struct Sacctmgr {
   int status = 0;
 
   // Null after a message: there is no answer, and the exit status is set.
-  const model::AccountRecords* load();
+  const model::AccountRecords* load(bool with_deleted = false);
   const model::AccountRecords& records() const { return *records_; }
+  // "DELETED" for those that load(true) brought besides.
+  std::vector<std::string> flags_of(model::RecordKind kind, const std::string& key) const;
   const std::string& own_cluster() const { return accounts->cluster(); }
 
   // "Would you like to commit changes?": true with -i, or when the answer is yes.
   bool ask(std::string_view question);
-  // Checks the change, asks, makes it. What is printed before is up to the caller; the rest is done here.
-  void commit(model::AccountsChange change);
+  // Checks the change, asks, makes it. What is printed before is up to the caller, `what` is printed if it can be
+  // made; the rest is done here.
+  void commit(model::AccountsChange change, std::string_view what = {});
   void fail_with(const Error& error);
   // On standard error, with nothing in front; may be several lines.
   template <class... Args>
@@ -50,6 +53,7 @@ struct Sacctmgr {
  private:
   void plain_lines(std::string_view text);
   std::optional<model::AccountRecords> records_;
+  std::set<model::RecordKey> deleted_;
 };
 
 // ---- words
@@ -63,6 +67,8 @@ struct Word {
   bool is(std::string_view name, std::size_t least) const;
 };
 std::vector<Word> read_words(std::span<const std::string> words);
+// "WithDeleted" is among them.
+bool asks_for_deleted(std::span<const std::string> words);
 // A comma list as names are kept: lower case, quotes as Slurm turns them.
 std::vector<std::string> names_in(std::string_view value);
 bool matches(std::string_view typed, std::string_view name, std::size_t least);

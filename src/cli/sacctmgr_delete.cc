@@ -109,27 +109,25 @@ void delete_user(Sacctmgr& s, std::span<const std::string> words) {
         "allow these changes.\n Changes Discarded");
     return void(s.failed());
   }
-  auto& out = s.context.out;
   if (c.of_association) {
     if (change.remove.empty()) return nothing_deleted(s);
-    out.print(" Deleting user associations...\n{}", lines);
-    std::string left;
+    std::string text = fmt::format(" Deleting user associations...\n{}", lines), left;
     for (const std::string& user : users) {
       const bool had = std::ranges::any_of(all.associations, [&](const auto& r) { return r.row.user == user; });
       if (!had || !emptied.contains(user)) continue;
       left += "  " + user + "\n";
       remove_user_records(all, user, &change);
     }
-    if (!left.empty()) out.print(" Deleting users (No Associations)...\n{}", left);
-    return s.commit(std::move(change));
+    if (!left.empty()) text += fmt::format(" Deleting users (No Associations)...\n{}", left);
+    return s.commit(std::move(change), text);
   }
   if (users.empty()) return nothing_deleted(s);
-  out.write(" Deleting users...\n");
+  std::string text = " Deleting users...\n";
   for (const std::string& user : users) {
-    out.print("  {}\n", user);
+    text += fmt::format("  {}\n", user);
     remove_user_records(all, user, &change);
   }
-  s.commit(std::move(change));
+  s.commit(std::move(change), text);
 }
 
 void delete_account(Sacctmgr& s, std::span<const std::string> words) {
@@ -171,18 +169,17 @@ void delete_account(Sacctmgr& s, std::span<const std::string> words) {
                                                    r.record->row.account, r.record->parent);
   }
   if (accounts.empty() || (c.of_association && change.remove.empty())) return nothing_deleted(s);
-  if (c.of_association) {
-    s.context.out.print(" Deleting account associations...\n{}", lines);
-  } else {
-    s.context.out.write(" Deleting accounts...\n");
+  std::string text = " Deleting account associations...\n" + lines;
+  if (!c.of_association) {
+    text = " Deleting accounts...\n";
     for (const std::string& account : accounts) {
-      s.context.out.print("  {}\n", account);
+      text += fmt::format("  {}\n", account);
       change.remove.push_back({RecordKind::Account, account});
       for (const auto& r : all.coordinators)
         if (r.account == account) change.remove.push_back({RecordKind::Coordinator, model::key_of(r)});
     }
   }
-  s.commit(std::move(change));
+  s.commit(std::move(change), text);
 }
 
 void delete_cluster(Sacctmgr& s, std::span<const std::string> words) {
@@ -210,8 +207,7 @@ void delete_cluster(Sacctmgr& s, std::span<const std::string> words) {
     if (std::erase_if(r.shares, [&](const auto& share) { return is_in(names, share.cluster); }) > 0)
       change.put.resources.push_back(r);
   if (lines.empty()) return nothing_deleted(s);
-  s.context.out.print(" Deleting clusters...\n{}", lines);
-  s.commit(std::move(change));
+  s.commit(std::move(change), " Deleting clusters...\n" + lines);
 }
 
 void delete_qos(Sacctmgr& s, std::span<const std::string> words) {
@@ -248,9 +244,9 @@ void delete_qos(Sacctmgr& s, std::span<const std::string> words) {
     if (touched) change.put.associations.push_back(r);
   }
   std::ranges::sort(gone);
-  s.context.out.write(" Deleting QOS(s)...\n");
-  for (const std::string& name : gone) s.context.out.print("  {}\n", name);
-  s.commit(std::move(change));
+  std::string text = " Deleting QOS(s)...\n";
+  for (const std::string& name : gone) text += fmt::format("  {}\n", name);
+  s.commit(std::move(change), text);
 }
 
 void delete_coordinator(Sacctmgr& s, std::span<const std::string> words) {
@@ -328,8 +324,7 @@ void delete_resource(Sacctmgr& s, std::span<const std::string> words) {
     }
   }
   if (lines.empty()) return nothing_deleted(s);
-  s.context.out.print(" Deleting resource(s)...\n{}", lines);
-  s.commit(std::move(change));
+  s.commit(std::move(change), " Deleting resource(s)...\n" + lines);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ void print_accounts_json(Sacctmgr& s, const std::vector<const model::AccountReco
         if (c.account == a->name) json.open_object().field("name", c.user).field("direct", true).close_object();
       json.close_array();
       json.field("name", a->name).field("description", a->description).field("organization", a->organization);
+      json.field("flags", s.flags_of(model::RecordKind::Account, a->name));
       json.close_object();
     }
   });
@@ -73,7 +74,8 @@ void print_users_json(Sacctmgr& s, const std::vector<const model::UserRecord*>& 
       for (const auto& k : s.records().wckeys)
         if (k.user == u->name && k.is_default) wckey = k.name;
       json.field("name", u->name)
-          .field("administrator_level", std::vector<std::string>{std::string(admin_word(u->admin))});
+          .field("administrator_level", std::vector<std::string>{std::string(admin_word(u->admin))})
+          .field("flags", s.flags_of(model::RecordKind::User, u->name));
       json.open_array("coordinators");
       for (const auto& c : s.records().coordinators)
         if (c.user == u->name) json.open_object().field("name", c.account).field("direct", true).close_object();
@@ -97,7 +99,8 @@ void print_associations_json(Sacctmgr& s, const std::vector<PlacedRow>& rows) {
           .field("parent_account", row.is_user() ? "" : r.record->parent)
           .field("is_default", row.is_default)
           .field("shares_raw", row.shares)
-          .field("qos", row.qos);
+          .field("qos", row.qos)
+          .field("flags", s.flags_of(model::RecordKind::Association, model::key_of(*r.record)));
       json.open_object("default").field("qos", row.default_qos).close_object();
       limit(json, "priority", row.priority);
       json.open_object("max");

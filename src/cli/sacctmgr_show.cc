@@ -10,6 +10,8 @@
 namespace spur::cli {
 namespace {
 
+using model::RecordKind;
+
 struct Conditions {
   std::string format;
   AssociationFilter filter;
@@ -30,7 +32,7 @@ bool common_condition(const Word& w, Conditions* c) {
       flag("WOPInfo", 4, &c->no_parent_info) || flag("WOPLimits", 4, &c->no_parent_limits) ||
       flag("OnlyDefaults", 4, &c->filter.only_defaults))
     return true;
-  bool ignored = false;  // deleted records are not kept; limits are always known
+  bool ignored = false;  // what was deleted was read with the rest (Sacctmgr::load); limits are always known
   if (flag("WithDeleted", 5, &ignored) || flag("WithRawQOSLevel", 5, &ignored) || flag("WOLimits", 3, &ignored) ||
       flag("where", 5, &ignored) || flag("and", 3, &ignored))
     return true;
@@ -102,6 +104,11 @@ Cell assoc_place_cell(std::string_view field, const PlacedRow& r, bool no_parent
   return {};
 }
 
+template <class Record>
+Cell flags_cell(const Sacctmgr& s, RecordKind kind, const Record& record) {
+  return {list_text(s.flags_of(kind, model::key_of(record)))};
+}
+
 // What an association's cells show: what it has itself, or with what it inherits.
 const model::Association& limits_of(const PlacedRow& r, const Conditions& c) {
   return c.no_parent_limits || c.no_parent_info ? r.record->row : r.resolved;
@@ -147,7 +154,7 @@ bool sure_without_assoc(Sacctmgr& s, const Conditions& c) {
 }  // namespace
 
 void show_associations(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
+  if (!s.load(asks_for_deleted(words))) return;
   Conditions c;
   for (const Word& w : read_words(words)) {
     if (common_condition(w, &c)) continue;
@@ -196,6 +203,7 @@ void show_associations(Sacctmgr& s, std::span<const std::string> words) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     table->row([&](std::string_view field) {
       if (const auto cell = association_cell(field, limits_of(rows[i], c))) return *cell;
+      if (field == "Flags") return flags_cell(s, RecordKind::Association, *rows[i].record);
       Cell cell = assoc_place_cell(field, rows[i], c.no_parent_info);
       if (field == "Account" && c.tree) cell.text.insert(0, depths[i], ' ');
       return cell;
@@ -204,7 +212,7 @@ void show_associations(Sacctmgr& s, std::span<const std::string> words) {
 }
 
 void show_accounts(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
+  if (!s.load(asks_for_deleted(words))) return;
   Conditions c;
   c.with_assoc = s.with_associations;
   for (const Word& w : read_words(words)) {
@@ -249,6 +257,7 @@ void show_accounts(Sacctmgr& s, std::span<const std::string> words) {
       if (field == "Account" || field == "Name") return {a->name};
       if (field == "Description") return {a->description};
       if (field == "Organization") return {a->organization};
+      if (field == "Flags") return flags_cell(s, RecordKind::Account, *a);
       if (field == "Coordinators" && c.with_coord) return {coordinators_of(s.records(), a->name)};
       return {};
     };
@@ -267,7 +276,7 @@ void show_accounts(Sacctmgr& s, std::span<const std::string> words) {
 }
 
 void show_users(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
+  if (!s.load(asks_for_deleted(words))) return;
   Conditions c;
   c.with_assoc = s.with_associations;
   for (const Word& w : read_words(words)) {
@@ -318,6 +327,7 @@ void show_users(Sacctmgr& s, std::span<const std::string> words) {
       if (field == "DefaultAccount") return {default_account(all, u->name, cluster)};
       if (field == "DefaultWCKey") return {default_wckey(all, u->name, cluster)};
       if (field == "AdminLevel") return {std::string(admin_word(u->admin))};
+      if (field == "Flags") return flags_cell(s, RecordKind::User, *u);
       if (field == "Coordinators" && c.with_coord) return {coordinated_by(all, u->name)};
       return {};
     };
@@ -338,7 +348,7 @@ void show_users(Sacctmgr& s, std::span<const std::string> words) {
 }
 
 void show_clusters(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
+  if (!s.load(asks_for_deleted(words))) return;
   Conditions c;
   std::vector<std::string> classifications;
   for (const Word& w : read_words(words)) {
@@ -372,6 +382,7 @@ void show_clusters(Sacctmgr& s, std::span<const std::string> words) {
       if (field == "ControlPort") return {std::to_string(r->control_port), true};
       if (field == "RPC") return {std::to_string(r->rpc_version), true};
       if (field == "Classification") return {r->classification};
+      if (field == "Flags") return flags_cell(s, RecordKind::Cluster, *r);
       if (field == "TRES") return {tres_text(r->tres)};
       if (field == "ClusterNodes" || field == "NodeNames") return {r->nodes};
       if (field == "NodeCount") {

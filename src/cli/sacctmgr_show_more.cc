@@ -82,7 +82,7 @@ std::string action_text(std::uint32_t number) {
 }  // namespace
 
 void show_qos(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
+  if (!s.load(asks_for_deleted(words))) return;
   std::string format;
   std::vector<std::string> names, descriptions;
   std::vector<std::uint32_t> ids;
@@ -160,7 +160,7 @@ void show_tres(Sacctmgr& s, std::span<const std::string> words) {
 }
 
 void show_wckeys(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
+  if (!s.load(asks_for_deleted(words))) return;
   std::string format;
   AssociationFilter f;
   std::vector<std::string> names;
@@ -180,25 +180,28 @@ void show_wckeys(Sacctmgr& s, std::span<const std::string> words) {
   if (!read_conditions(s, words, &format, kHint, take)) return;
   auto table = Table::make(s, format.empty() ? "Name,Cluster,User" : format);
   if (!table) return;
-  for (Column& column : table->columns)
+  for (Column& column : table->columns) {
     if (column.field->name == "Name" || column.field->name == "WCKeys") column.header = "WCKey";
+    if (column.field->name == "WCKeys" && column.width == column.field->width) column.width = 10;
+  }
   table->header();
   for (const auto& r : s.records().wckeys) {
     if (!is_in_or_empty(names, r.name) || !is_in_or_empty(f.clusters, r.cluster) ||
         !is_in_or_empty(f.users, r.user) || !has_number(f.ids, r.id))
       continue;
     table->row([&](std::string_view field) -> Cell {
-      if (field == "Name" || field == "WCKeys") return {(r.is_default ? "" : "") + r.name};
+      if (field == "Name" || field == "WCKeys") return {r.name};
       if (field == "Cluster") return {r.cluster};
       if (field == "User") return {r.user};
       if (field == "ID") return {std::to_string(r.id), true};
+      if (field == "Flags") return {list_text(s.flags_of(model::RecordKind::Wckey, model::key_of(r)))};
       return {};
     });
   }
 }
 
 void show_resources(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
+  if (!s.load(asks_for_deleted(words))) return;
   std::string format;
   std::vector<std::string> names, servers, clusters;
   bool with_clusters = false;

@@ -87,6 +87,11 @@ std::set<std::string> accounts_below(const model::AccountRecords& records, const
   return out;
 }
 
+bool asks_for_deleted(std::span<const std::string> words) {
+  return std::ranges::any_of(read_words(words),
+                             [](const Word& w) { return !w.has_key && matches(w.text, "WithDeleted", 5); });
+}
+
 void run_entity(Sacctmgr& s, std::string_view command, std::span<const EntityVerb> verbs,
                 std::span<const std::string> words, std::string_view entities) {
   if (s.read_only) return s.plain("Can't run this command in readonly mode."), void(s.failed());

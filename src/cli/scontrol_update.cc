@@ -97,7 +97,9 @@ Complaint partition(JobChange& c, Value v) {
 Complaint num_nodes(JobChange& c, Value v) {
   if (!set::set_nodes(c.request, v))
     return sentence(fmt::format("Invalid numeric value \"{}\" for requested node count.", v));
-  mark(c, {"min_nodes", "max_nodes", "nodes_given"});
+  mark(c, {"min_nodes"});
+  if (v.find('-') != Value::npos) mark(c, {"max_nodes"});  // a number alone leaves the most that the job may have
+  mark(c, {"nodes_given"});
   return std::nullopt;
 }
 Complaint num_tasks(JobChange& c, Value v) {

@@ -11,12 +11,15 @@ class WireAccounts final : public Accounts {
   WireAccounts(wire::AccountingOptions options, std::string cluster)
       : client_(std::move(options)), cluster_(std::move(cluster)) {}
   const std::string& cluster() const override { return cluster_; }
-  Result<model::AccountRecords> records() override {
+  Result<Records> read(bool with_deleted) override {
+    v1::GetAccountsRequest request;
     v1::AccountRecords reply;
-    SPUR_TRY(client_.ask("Accounts/GetAccounts", v1::GetAccountsRequest(), &reply));
-    model::AccountRecords records;
-    SPUR_TRY(wire::from_proto(reply, &records));
-    return records;
+    request.set_with_deleted(with_deleted);
+    SPUR_TRY(client_.ask("Accounts/GetAccounts", request, &reply));
+    Records out;
+    SPUR_TRY(wire::from_proto(reply, &out.records));
+    for (const auto& key : reply.deleted()) out.deleted.insert({static_cast<model::RecordKind>(key.kind()), key.key()});
+    return out;
   }
   Result<std::vector<std::string>> change(const model::AccountsChange& change) override {
     v1::AccountsChange request;

@@ -27,8 +27,8 @@ constexpr std::uint64_t kYearSeconds = 366ull * 86400;
 constexpr Kind kText{Type::Text}, kPath{Type::Path}, kFlag{Type::Flag}, kTime{Type::Time}, kSpan{Type::Span, 0, k32},
     kList{Type::List}, kAddress{Type::Address}, kPorts{Type::Ports, 1, 65535}, kCounts{Type::Counts, 0, k32},
     kLabels{Type::Counts, 0, k32, false, "labels"};
-constexpr Kind number(std::uint64_t min, std::uint64_t max) {
-  return {Type::Number, min, max};
+constexpr Kind number(std::uint64_t min, std::uint64_t max, std::uint64_t slurm_min = 0) {
+  return {Type::Number, min, max, false, {}, slurm_min};
 }
 constexpr Kind limit(std::uint64_t min, std::uint64_t max) {
   return {Type::Number, min, max, true};
@@ -194,7 +194,7 @@ constexpr Key kKeys[] = {
     {Top, "", "AccountingStorageType", word("accounting_storage/none|accounting_storage/slurmdbd"), set_accounting_type, Now, "accounting_storage/slurmdbd: jobs are accounted for, by spurdbd."},
     {Top, "", "AccountingStorageHost", kText, into<&DaemonConfig::accounting_host>, Now, "Host of spurdbd."},
     {Top, "accounting.port", "AccountingStoragePort", number(1, 65535), into<&DaemonConfig::accounting_port>, Now, "Port of spurdbd; 6819 unless given."},
-    {Top, "accounting.max_backlog", "MaxDBDMsgs", number(10, k32), into<&DaemonConfig::accounting_max_backlog>, Now, "Records that may wait for spurdbd on the controller's disk, about 1 KB each (10000000); with more, new jobs are refused until it is back."},
+    {Top, "accounting.max_backlog", "MaxDBDMsgs", number(10, k32, 10'000), into<&DaemonConfig::accounting_max_backlog>, Now, "Records that may wait for spurdbd on the controller's disk, about 1 KB each (10000000); with more, new jobs are refused until it is back. In slurm.conf at least 10000, as for Slurm."},
     {Top, "accounting.listen_addr", "", kAddress, set_accounting_listen, Now, "Where spurdbd listens, everywhere unless given; its port is also the one that others dial."},
     {Top, "accounting.database_url", "", kText, into<&DaemonConfig::accounting_url>, Now, "Database of spurdbd: sqlite:/path or postgresql://user@host/name; a SQLite file in state_dir unless given."},
     {Top, "accounting.pid_file", "", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "The pid file of spurdbd."},

@@ -229,6 +229,7 @@ TEST(SlurmConf, Bad) {
       {"MinJobAge=5 MessageTimeout=3", "slurm.conf:1: Parse error: \"MessageTimeout=3\": one key per line"},
       {"MinJobAge=-5", "slurm.conf:1: MinJobAge value (-5) is less than zero"},
       {"minjobage=5x", "slurm.conf:1: MinJobAge value (5x) is not a valid number"},
+      {"MaxDBDMsgs=9999", "slurm.conf:1: MaxDBDMsgs value (9999) needs to be greater than 10000"},
       {"KillWait=70000", "slurm.conf:1: KillWait value (70000) is greater than 65533"},
       {"JobRequeue=maybe", "slurm.conf:1: \"maybe\" is not a valid option for \"JobRequeue\""},
       {"NodeName=n1\nPartitionName=p Nodes=n1\nPartitionName=p Nodes=n1",

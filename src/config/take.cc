@@ -103,6 +103,9 @@ Status take_slurm_pair(Scope scope, std::string_view key, std::string_view text,
   if (const Key* row = find_slurm_key(scope, key)) {
     const auto value = check_text(row->kind, row->slurm, text);
     if (!value) return draft.refuse(at, value.error().message);
+    if (row->kind.type == Type::Number && !value->infinite && value->number < row->kind.slurm_min)
+      return draft.refuse(at, fmt::format("{} value ({}) needs to be greater than {}", row->slurm,
+                                          text::shown(text, 60), row->kind.slurm_min));
     return take(*row, shown_name(scope, row->slurm), target, *value, at);
   }
   const SlurmName* name = find_slurm_name(scope, key);

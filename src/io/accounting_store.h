@@ -84,6 +84,8 @@ struct AcctJobWish {
 // Whatever the catalogue of accounts keeps: `body` is its own affair.
 struct AcctEntity {
   std::string kind, key, body;
+  Time created = {};  // not set: before such times were kept
+  Time deleted = {};  // not set: it is in force. What was deleted is only kept to be shown, and for its key
   friend bool operator==(const AcctEntity&, const AcctEntity&) = default;
 };
 // Who changed what; `id` is given by the database.

@@ -35,6 +35,19 @@ std::string key_of(const ResourceRecord& record) {
   return std::to_string(record.id);
 }
 
+void append(const AccountRecords& more, AccountRecords* to) {
+  const auto add = [](const auto& from, auto* list) { list->insert(list->end(), from.begin(), from.end()); };
+  add(more.clusters, &to->clusters);
+  add(more.accounts, &to->accounts);
+  add(more.users, &to->users);
+  add(more.associations, &to->associations);
+  add(more.qos, &to->qos);
+  add(more.coordinators, &to->coordinators);
+  add(more.wckeys, &to->wckeys);
+  add(more.tres, &to->tres);
+  add(more.resources, &to->resources);
+}
+
 std::vector<TreeRow> tree_of(const std::vector<AssociationRecord>& all, std::string_view cluster) {
   std::map<std::string_view, std::vector<const AssociationRecord*>> below;  // account -> its children
   for (const AssociationRecord& record : all)

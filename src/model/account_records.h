@@ -94,6 +94,9 @@ struct AccountRecords {
   friend bool operator==(const AccountRecords&, const AccountRecords&) = default;
 };
 
+// Behind what is there; the revision stays.
+void append(const AccountRecords& more, AccountRecords* to);
+
 enum class RecordKind : std::uint8_t { Cluster, Account, User, Association, Qos, Coordinator, Wckey, Tres, Resource };
 
 struct RecordKey {

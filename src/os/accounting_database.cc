@@ -254,10 +254,12 @@ Status AccountingDatabase::change(const io::AcctEntityChange& change) {
       const SqlValue values[] = {std::string_view(kind), std::string_view(key)};
       SPUR_TRY(connection.run("DELETE FROM entity WHERE kind = $1 AND key = $2", values));
     }
-    std::map<std::pair<std::string_view, std::string_view>, std::string_view> last;  // no key twice
-    for (const auto& entity : change.put) last[{entity.kind, entity.key}] = entity.body;
+    std::map<std::pair<std::string_view, std::string_view>, const io::AcctEntity*> last;  // no key twice
+    for (const auto& entity : change.put) last[{entity.kind, entity.key}] = &entity;
     std::vector<SqlValue> values;
-    for (const auto& [key, body] : last) values.insert(values.end(), {key.first, key.second, body});
+    for (const auto& [key, entity] : last)
+      values.insert(values.end(), {key.first, key.second, std::string_view(entity->body),
+                                   to_micros(entity->created), to_micros(entity->deleted)});
     SPUR_TRY(connection.upsert(entity_table(), values));
     for (const auto& transaction : change.transactions) {
       const SqlValue row[] = {to_micros(transaction.at),

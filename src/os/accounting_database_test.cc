@@ -170,6 +170,36 @@ TEST_P(Database, EntitiesChangeTogether) {
   EXPECT_EQ(count, 1);
 }
 
+TEST_P(Database, DeletedEntitiesKeepTheirTimes) {
+  const std::vector<io::AcctEntity> both = {{"account", "a", "1", from_micros(5), {}},
+                                            {"account", "b", "2", from_micros(6), from_micros(9)}};
+  ASSERT_TRUE(store_->change({both, {}, {}}));
+  open();
+  EXPECT_EQ(store_->entities().value(), both);
+  ASSERT_TRUE(store_->change({{{"account", "b", "3", from_micros(6), {}}}, {}, {}}));
+  EXPECT_EQ(store_->entities().value()[1], (io::AcctEntity{"account", "b", "3", from_micros(6), {}}));
+}
+
+// As a program of the first version left it.
+TEST_P(Database, AnOlderSchemaIsBroughtForward) {
+  ASSERT_TRUE(store_->change({{{"account", "a", "1", from_micros(5), {}}}, {}, {}}));
+  store_.reset();
+  auto connection = AccountingDatabase::connect(url(), false);
+  ASSERT_TRUE(connection);
+  for (const char* statement : {"ALTER TABLE entity DROP COLUMN created", "ALTER TABLE entity DROP COLUMN deleted",
+                                "UPDATE spur_schema SET version = 1"}) {
+    const Status done = (*connection)->execute(statement);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  EXPECT_EQ(schema_version(**connection).value(), 1);
+  ASSERT_EQ(steps_from(1).size(), 1u);
+  EXPECT_EQ(steps_from(1)[0].version, 2);
+  connection->reset();
+  open();
+  EXPECT_EQ(store_->schema(), kAccountingSchema);
+  EXPECT_EQ(store_->entities().value(), (std::vector<io::AcctEntity>{{"account", "a", "1"}}));
+}
+
 TEST_P(Database, OldJobsGoAfterTheyWereArchived) {
   ASSERT_TRUE(store_->hello({"c", "host", 6817, from_micros(7), 0, {}}));
   auto all = chunk(1, 9, {job(1, 100, 200, "old"), job(2, 100, 900, "new"), job(3, 100, 0, "runs")});

@@ -180,10 +180,12 @@ Result<std::vector<io::AcctEntity>> AccountingDatabase::entities() {
   std::vector<io::AcctEntity> out;
   SPUR_TRY(read([&](SqlConnection& connection) {
     out.clear();
-    return connection.query("SELECT kind, key, body FROM entity ORDER BY kind, key", {}, [&](const SqlRow& row) {
-      out.push_back({std::string(row.bytes(0)), std::string(row.bytes(1)), std::string(row.bytes(2))});
-      return true;
-    });
+    return connection.query(
+        "SELECT kind, key, body, created, deleted FROM entity ORDER BY kind, key", {}, [&](const SqlRow& row) {
+          out.push_back({std::string(row.bytes(0)), std::string(row.bytes(1)), std::string(row.bytes(2)),
+                         from_micros(row.number(3)), from_micros(row.number(4))});
+          return true;
+        });
   }));
   return out;
 }

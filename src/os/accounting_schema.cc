@@ -84,11 +84,22 @@ CREATE TABLE step (
 ){parts};
 )";
 
+// Those that are there count as older than any age that matters.
+constexpr const char* kEntityTimes[] = {
+    "ALTER TABLE entity ADD COLUMN created BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE entity ADD COLUMN deleted BIGINT NOT NULL DEFAULT 0",
+};
+
 const SchemaStep kSteps[] = {
     {1, "create the tables of clusters, jobs, steps, events, reservations, accounts and transactions"},
+    {2, "keep when accounts, users, associations, QOS and the like were made, and those that were deleted"},
 };
 
 Status run_step(SqlConnection& connection, int version) {
+  if (version == 2) {
+    for (const char* statement : kEntityTimes) SPUR_TRY(connection.execute(statement));
+    return {};
+  }
   if (version != 1) return fail(ErrorCode::Internal, "a schema step without statements");
   const bool postgres = connection.is_postgres();
   return connection.execute(
@@ -184,7 +195,8 @@ const SqlTable& reservation_table() {
 }
 
 const SqlTable& entity_table() {
-  static const SqlTable table{"entity", {{"kind", true}, {"key", true}, {"body", true}}, 2};
+  static const SqlTable table{
+      "entity", {{"kind", true}, {"key", true}, {"body", true}, {"created"}, {"deleted"}}, 2};
   return table;
 }
 

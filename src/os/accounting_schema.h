@@ -10,7 +10,7 @@
 
 namespace spur::os {
 
-inline constexpr int kAccountingSchema = 1;
+inline constexpr int kAccountingSchema = 2;
 
 struct SchemaStep {
   int version;

@@ -38,6 +38,9 @@ Status may_become(const Job& job, const JobSpec& spec) {
   if (job.flags & model::kCronJob)
     return fail(ErrorCode::InvalidArgument, "Cannot modify scrontab jobs through scontrol");
   if (spec.array != job.spec->array) return fail(ErrorCode::InvalidArray, "the tasks of an array cannot be changed");
+  if (spec.max_nodes && spec.min_nodes > *spec.max_nodes &&
+      (spec.min_nodes != job.spec->min_nodes || spec.max_nodes != job.spec->max_nodes) && is_waiting(job))
+    return fail(ErrorCode::InvalidNodeCount, "Node count specification invalid");
   if (is_waiting(job)) return {};
   if (with_soft_fields(*job.spec, spec) != spec)
     return fail(ErrorCode::JobNotPending, "Job is no longer pending execution");

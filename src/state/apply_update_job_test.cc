@@ -36,6 +36,15 @@ TEST(UpdateJob, PendingTakesAnything) {
   EXPECT_EQ(w.refusal(change(w, id, [](JobSpec& s) { s.array.emplace(); })), ErrorCode::InvalidArray);
 }
 
+TEST(UpdateJob, NotMoreNodesThanTheMost) {
+  World w(1);
+  const auto id = w.submit(spec());
+  w.must(change(w, id, [](JobSpec& s) { s.min_nodes = 1, s.max_nodes = 2; }));
+  EXPECT_EQ(w.refusal(change(w, id, [](JobSpec& s) { s.min_nodes = 3; })), ErrorCode::InvalidNodeCount);
+  EXPECT_EQ(w.job(id).spec->min_nodes, 1u);
+  w.must(change(w, id, [](JobSpec& s) { s.min_nodes = 3, s.max_nodes = 3; }));
+}
+
 TEST(UpdateJob, RunningTakesWhatDoesNotShapeIt) {
   struct Row {
     const char* what;

@@ -177,6 +177,34 @@ class Sqlite(OnBoth, unittest.TestCase):
             self.assertEqual(result.returncode, 1, args)
             self.assertIn(words, result.stderr, args)
 
+    def test_an_older_schema_goes_forward(self):
+        """As the first version left it. What was there then is older than a day, so it is kept when it is deleted."""
+        answers = lambda: self.c.run("sacctmgr", "-n", "show", "qos", check=False).returncode == 0
+        wait_until(lambda: self.c.run("sacctmgr", "-i", "add", "account", "before", check=False).returncode == 0, 30, "the cluster is known")
+        self.c.kill("spurdbd", signal.SIGTERM)
+        base = self.c.dir / "state/accounting.sqlite"
+        subprocess.run(["sqlite3", base, "ALTER TABLE entity DROP COLUMN created; ALTER TABLE entity DROP COLUMN deleted; "
+                        "UPDATE spur_schema SET version = 1"], check=True)
+        for _ in range(2):
+            out = self.c.out(BIN / "spurdbd", "-f", self.c.conf, "--migrate", "--dry-run")
+            self.assertIn("schema version 1, newest 2", out)
+            self.assertIn("deleted", out)
+        self.c.out(BIN / "spurdbd", "-f", self.c.conf, "--migrate")
+        self.assertIn("nothing to do", self.c.out(BIN / "spurdbd", "-f", self.c.conf, "--migrate", "--dry-run"))
+        self.c.start_dbd()
+        wait_until(answers, 30, "spurdbd answers")
+        names = lambda *words: self.c.out("sacctmgr", "-nP", "show", "account", "format=account,flags", *words).split("\n")
+        self.c.out("sacctmgr", "-i", "add", "account", "young")
+        self.c.out("sacctmgr", "-i", "delete", "account", "before,young")
+        self.assertEqual(names("where", "name=before,young"), [""])
+        self.assertEqual(names("withdeleted", "where", "name=before,young"), ["before|DELETED", ""])
+        self.c.kill("spurdbd")
+        self.c.start_dbd()
+        wait_until(answers, 30, "spurdbd answers")
+        self.assertEqual(names("withdeleted", "where", "name=before,young"), ["before|DELETED", ""])
+        self.c.out("sacctmgr", "-i", "add", "account", "before")
+        self.assertEqual(names("withdeleted", "where", "name=before,young"), ["before|", ""])
+
     def test_migration(self):
         out = self.c.out(BIN / "spurdbd", "-f", self.c.conf, "--migrate", "--dry-run")
         self.assertIn("nothing to do", out)

@@ -218,6 +218,14 @@ void Agent::on(const model::ControllerNotify& notify) {
     on_notice(notify.run, notify.text);
 }
 
+void Agent::on(const model::ControllerReboot& reboot) {
+  if (on_reboot) on_reboot(reboot.at);
+}
+
+void Agent::on(const model::ControllerNodesLost& lost) {
+  if (on_nodes_lost && runs_.contains(lost.run)) on_nodes_lost(lost.run, lost.nodes);
+}
+
 void Agent::on(const model::ControllerShutdown&) {
   if (on_shutdown) on_shutdown();
 }

@@ -51,6 +51,10 @@ class Agent {
   std::function<void(const model::JobRun&)> on_forgotten;
   // Somebody has a line for the holder of an interactive run; may stay empty.
   std::function<void(const model::JobRun&, const std::string& text)> on_notice;
+  // The node is to be rebooted, as the controller decided at `at`; told again until it has been. May stay empty.
+  std::function<void(Time at)> on_reboot;
+  // Nodes of a run that is managed here are lost: it goes on without them.
+  std::function<void(const model::JobRun&, const std::vector<std::string>& nodes)> on_nodes_lost;
   // The controller wants this agent to end; may stay empty.
   std::function<void()> on_shutdown;
   // From the controller's last welcome; empty before it. Verifies step tickets.
@@ -88,6 +92,8 @@ class Agent {
   void tell_steps(const model::JobRun& run, Run& state);
   void on(const model::ControllerShutdown& shutdown);
   void on(const model::ControllerNotify& notify);
+  void on(const model::ControllerReboot& reboot);
+  void on(const model::ControllerNodesLost& lost);
   void say_hello();
   std::uint64_t next_sequence();
   bool is_fresh(const model::ControllerLaunch& launch) const;

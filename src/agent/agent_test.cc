@@ -343,5 +343,22 @@ TEST_F(AgentTest, ANoticeGoesToTheScriptOrToWhoHoldsTheJob) {
   EXPECT_EQ(heard, Words{"2.1 hi"});
 }
 
+TEST_F(AgentTest, IsToldOfRebootsAndOfNodesThatAreLost) {
+  connect();
+  launch(run(1));
+  did();
+  std::vector<Time> reboots;
+  Words lost;
+  agent_->on_reboot = [&](Time at) { reboots.push_back(at); };
+  agent_->on_nodes_lost = [&](const JobRun& of, const std::vector<std::string>& nodes) {
+    lost.push_back(text_of(of) + " " + nodes.front());
+  };
+  agent_->on_message(model::ControllerReboot{from_unix_seconds(7)});
+  agent_->on_message(model::ControllerNodesLost{run(1), {"n2"}});
+  agent_->on_message(model::ControllerNodesLost{run(2), {"n2"}});
+  EXPECT_EQ(reboots, std::vector<Time>{from_unix_seconds(7)});
+  EXPECT_EQ(lost, Words{"1.1 n2"});
+}
+
 }  // namespace
 }  // namespace spur::agent

@@ -21,13 +21,15 @@ constexpr Duration kFrontGrace = seconds(3);  // a connection broke: srun is bac
 
 }  // namespace
 
-Result<StepAsk> ask_of(const v1::StepStart& start, const model::ControllerLaunch& launch) {
+Result<StepAsk> ask_of(const v1::StepStart& start, const model::ControllerLaunch& launch,
+                       const std::set<std::string>& lost) {
   StepAsk ask;
   if (start.nodes_size() == 0)
-    for (std::size_t i = 0; i < launch.parts.size(); ++i) ask.nodes.push_back(i);
+    for (std::size_t i = 0; i < launch.parts.size(); ++i)
+      if (!lost.contains(launch.parts[i].node)) ask.nodes.push_back(i);
   for (const auto& name : start.nodes()) {
     const auto it = std::ranges::find(launch.parts, name, &model::LaunchPart::node);
-    if (it == launch.parts.end())
+    if (it == launch.parts.end() || lost.contains(it->node))
       return fail(ErrorCode::InvalidNode, fmt::format("node {} is not part of the job", name));
     ask.nodes.push_back(static_cast<std::size_t>(it - launch.parts.begin()));
   }
@@ -81,7 +83,9 @@ Status ManagedStep::enter(v1::StepStart start, const model::ControllerLaunch& la
   front_ = front;
   ++fronts_;
   kill_on_bad_exit_ = start.kill_on_bad_exit();
-  SPUR_ASSIGN(auto ask, ask_of(start, launch));
+  no_kill_ = start.no_kill();
+  const auto lost = context_.lost.find(run_);
+  SPUR_ASSIGN(auto ask, lost == context_.lost.end() ? ask_of(start, launch) : ask_of(start, launch, lost->second));
   StepBook::Events events{.granted = [this, start](StepBegin granted) { begin(start, std::move(granted)); },
                           .waits = [this] { tell_waiting(); },
                           .gone = [this](Error error) { finish(std::unexpected(std::move(error))); }};
@@ -117,6 +121,7 @@ void ManagedStep::begin(v1::StepStart start, StepBegin granted) {
   start_ = std::make_unique<v1::StepStart>(std::move(start));
   for (auto& part : parts_) start_part(*part);
   for (auto& [input, taken] : std::exchange(early_, {})) pass_on(std::move(input), std::move(taken));
+  nodes_lost();  // while it waited
 }
 
 // What the parts must know of the whole.
@@ -331,6 +336,22 @@ void ManagedStep::run_over() {
     if (!part->over) lose(*part, {ErrorCode::JobAlreadyDone, "Job/step already completing or completed"});
     part->gone = true;
   }
+  leave_if_gone();
+}
+
+// As in Slurm: without --no-kill the step ends on its other nodes, too. The job goes on in any case.
+void ManagedStep::nodes_lost() {
+  const auto lost = context_.lost.find(run_);
+  if (stage_ != Stage::Running || lost == context_.lost.end()) return;
+  bool any = false;
+  for (auto& part : parts_) {
+    if (part->over || !lost->second.contains(part->node)) continue;
+    any = true;
+    part->channel.reset();
+    part->gone = true;
+    lose(*part, {ErrorCode::InvalidNodeState, "Node failure on " + part->node});
+  }
+  if (any && !no_kill_) kill_all();
   leave_if_gone();
 }
 

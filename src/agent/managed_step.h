@@ -56,6 +56,7 @@ class ManagedStep {
   void pause(const StepFront* front, bool paused);          // it reads slowly
   void signal(int signal);                                  // to all tasks; 0: the step is cancelled
   void run_over();                                          // of the job, here
+  void nodes_lost();                                        // of the job: StepContext::lost
   void notify(const std::string& text);                     // a line for srun
 
   bool running() const { return stage_ == Stage::Running; }
@@ -135,6 +136,7 @@ class ManagedStep {
   v1::StepInfo info_;
   std::unique_ptr<v1::StepStart> start_;  // until all parts have spoken
   std::uint64_t fronts_ = 0;              // that there have been
+  bool no_kill_ = false;  // the rest goes on when a node is lost
   bool kill_on_bad_exit_ = false, killed_ = false, finished_ = false, given_up_ = false, job_over_ = false;
   bool noted_over_ = false, cancelled_ = false;
   model::StepEnd end_;  // what is known of it so far: exit and usage
@@ -145,7 +147,9 @@ class ManagedStep {
 model::StepEnd end_of(const v1::StepInfo& info);
 
 // What a start asks of the job's ledger.
-Result<StepAsk> ask_of(const v1::StepStart& start, const model::ControllerLaunch& launch);
+// `lost`: nodes of the job that are not to be used.
+Result<StepAsk> ask_of(const v1::StepStart& start, const model::ControllerLaunch& launch,
+                       const std::set<std::string>& lost = {});
 
 // The steps that the notes say this node managed: called once the agent knows its runs.
 void recover_steps(StepContext& context);

@@ -37,9 +37,21 @@ void StepContext::run_ends(model::JobRun run, bool over) {
   if (!over) return book.ends(run);
   book.forget(run);
   tickets.forget(run);
+  lost.erase(run);
   std::erase_if(given_up, [&](const auto& entry) { return entry.first == run; });
   for (const auto& [raw, step] : steps)
     if (step->run() == run) step->run_over();
+}
+
+// Tickets name all nodes that the job had: whoever comes next asks the controller.
+void StepContext::nodes_lost(const model::JobRun& run, const std::vector<std::string>& nodes) {
+  auto& known = lost[run];
+  const std::size_t before = known.size();
+  known.insert(nodes.begin(), nodes.end());
+  if (known.size() == before) return;
+  tickets.forget(run);
+  for (const auto& [raw, step] : steps)
+    if (step->run() == run) step->nodes_lost();
 }
 
 void StepContext::notify(model::JobRun run, const std::string& text) const {

@@ -47,6 +47,8 @@ struct StepContext {
   StepTickets tickets;
   // Those that this node manages, until their srun has heard of the end.
   std::map<const ManagedStep*, std::unique_ptr<ManagedStep>> steps;
+  // Nodes that a job goes on without.
+  std::map<model::JobRun, std::set<std::string>> lost;
   // Keys of steps that ended without their srun: it may still ask, and must not get them started anew.
   std::set<std::pair<model::JobRun, std::string>> given_up;
 
@@ -54,6 +56,7 @@ struct StepContext {
   ManagedStep* find(JobId job, std::uint32_t step) const;  // that runs
   void remove(const ManagedStep* step);                    // soon: it may be the caller
   void run_ends(model::JobRun run, bool over);
+  void nodes_lost(const model::JobRun& run, const std::vector<std::string>& nodes);
   // A line for the srun that holds the run: the one with its first step.
   void notify(model::JobRun run, const std::string& text) const;
 };

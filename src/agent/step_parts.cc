@@ -174,7 +174,7 @@ void ManagedStep::tell_lost(const Part& part) {
   auto* error = output.mutable_error();
   error->set_code(static_cast<std::uint32_t>(part.error->code));
   error->set_text(part.error->message);
-  error->set_node(part.node);
+  if (part.error->code != ErrorCode::InvalidNodeState) error->set_node(part.node);  // the text says it as Slurm does
   tell(output);
   if (key_.empty()) return;
   output.mutable_done();
@@ -321,6 +321,7 @@ Status ManagedStep::note(bool overlap) {
   *note.mutable_info() = info_;
   note.set_overlap(overlap);
   note.set_kill_on_bad_exit(kill_on_bad_exit_);
+  note.set_no_kill(no_kill_);
   for (const auto& part : parts_) {
     auto* out = note.add_parts();
     out->set_node(part->node);
@@ -379,6 +380,7 @@ void ManagedStep::note_over(bool heard) {
 Status ManagedStep::restore(const v1::StepNote& note, const model::ControllerLaunch& launch) {
   info_ = note.info();
   kill_on_bad_exit_ = note.kill_on_bad_exit();
+  no_kill_ = note.no_kill();
   std::vector<StepShare> shares;
   for (const auto& from : note.parts()) {
     auto part = std::make_unique<Part>();

@@ -699,5 +699,43 @@ TEST_F(KeyedStepTest, AStepThatIsOverIsNotTakenUp) {
   EXPECT_TRUE(port_.ends.empty() && next.steps.empty());
 }
 
+TEST_F(KeyedStepTest, ANodeThatIsLostEndsTheStepOrOnlyItsPart) {
+  for (const bool no_kill : {false, true}) {
+    context_.steps.clear();
+    context_.lost.clear();
+    open();
+    auto start = keyed(6);
+    start.set_key(no_kill ? "a" : "b");
+    start.set_no_kill(no_kill);
+    begin(start);
+    ASSERT_EQ(port_.ends.size(), 2u);
+    const auto ends = port_.ends;
+    heard_.clear();
+    context_.nodes_lost({JobId{7}, Epoch{1}}, {"n2"});
+    ASSERT_EQ(heard_.size(), 2u);
+    EXPECT_EQ(heard_[0].error().text(), "Node failure on n2");
+    EXPECT_TRUE(heard_[1].has_done());
+    EXPECT_FALSE(ends[1]->open);
+    EXPECT_EQ(ends[0]->got.back().has_signal(), !no_kill);
+    run_later();
+    EXPECT_EQ(port_.ends.size(), 2u) << "nobody calls there again";
+    ends[0]->say(of_part(done(), 0, 1));
+    acknowledge(0, 1);
+    EXPECT_TRUE(finished_ && *finished_);
+    run_later();
+
+    // What comes next does without it.
+    open();
+    auto next = start_of(4);
+    begin(next);
+    ASSERT_EQ(port_.ends.size(), 1u);
+    open();
+    next.add_nodes("n2");
+    begin(next);
+    ASSERT_TRUE(finished_ && !*finished_);
+    EXPECT_EQ(finished_->error().code, ErrorCode::InvalidNode);
+  }
+}
+
 }  // namespace
 }  // namespace spur::agent

@@ -42,6 +42,18 @@ std::uint32_t idle_cpus(const NodeOf& of) {
   return hardware(of).cpus - std::min(of.node->cpus_allocated, hardware(of).cpus);
 }
 
+std::string next_state(const model::Node& node) {
+  switch (node.after_reboot) {
+    case model::AfterReboot::Resume:
+      return "RESUME";
+    case model::AfterReboot::Down:
+      return "DOWN";
+    case model::AfterReboot::AsBefore:
+      break;
+  }
+  return "INVALID";
+}
+
 void add_energy(Document& to, std::string_view key) {
   to.open_object(key);
   to.field("average_watts", 0).field("base_consumed_energy", 0).field("consumed_energy", 0);
@@ -81,7 +93,7 @@ constexpr ApiField<NodeOf> kFields[] = {
     {"mcs_label", API_NONE},
     {"specialized_memory", API_VALUE(hardware(of).spec_memory_mib)},
     {"name", API_VALUE(of.node->name)},
-    {"next_state_after_reboot", API_VALUE(Words{"INVALID"})},
+    {"next_state_after_reboot", API_VALUE(Words{next_state(*of.node)})},
     {"address", API_VALUE(address(of))},
     {"hostname", API_VALUE(of.node->hostname.empty() ? of.node->name : of.node->hostname)},
     {"state", API_VALUE(node_state_words(*of.node))},

@@ -176,7 +176,7 @@ struct Keyword {
 };
 constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 constexpr Keyword kKeywords[] = {
-    {"abort", 5, 0, 0, nullptr, nullptr},
+    {"abort", 5, 0, 0, scontrol_abort, "end the controller at once, with a core file"},
     {"all", 3, 0, 0, do_all, "display information about all partitions,\nincluding hidden partitions"},
     {"cancel_reboot", 3, 0, 1, scontrol_cancel_reboot, "cancel the pending reboot of nodes"},
     {"cluster", 3, 0, 1, scontrol_cluster, "cluster to issue commands to"},
@@ -202,7 +202,7 @@ constexpr Keyword kKeywords[] = {
     {"power", 3, 1, kAny, scontrol_power, nullptr},
     {"quiet", 4, 0, 0, do_quiet, "print no messages other than error messages"},
     {"quit", 4, 0, 0, do_quit, "terminate this command"},
-    {"reboot", 3, 0, kAny, scontrol_reboot, nullptr},
+    {"reboot", 3, 0, kAny, scontrol_reboot, "reboot nodes when they become idle: [ASAP]\n[nextstate=RESUME|DOWN] [reason=TEXT] ALL|NODES"},
     {"reconfigure", 3, 0, 0, do_reconfigure, "re-read configuration files"},
     {"release", 3, 1, kAny, scontrol_release, "permit specified jobs to start (see hold)"},
     {"requeue", 3, 1, kAny, scontrol_requeue, "re-queue a batch job"},
@@ -215,7 +215,7 @@ constexpr Keyword kKeywords[] = {
     {"show", 3, 1, kAny, scontrol_show, "display state of identified entity, default\nis all records"},
     {"shutdown", 4, 0, 1, scontrol_shutdown, "shut the daemons down, or with \"slurmctld\" the\ncontroller only"},
     {"suspend", 2, 1, kAny, scontrol_suspend, "suspend specified job (see resume)"},
-    {"takeover", 4, 0, 1, scontrol_takeover, nullptr},
+    {"takeover", 4, 0, 1, scontrol_takeover, "let a backup controller take over: [INDEX]"},
     {"token", 3, 0, kAny, scontrol_token, "print a token: [lifespan=SECONDS] [username=NAME]"},
     {"top", 3, 1, 1, scontrol_top, "put jobs in front of all others of their user"},
     {"uhold", 5, 1, kAny, scontrol_uhold, "place user hold on specified jobs (see hold)"},

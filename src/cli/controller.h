@@ -63,6 +63,9 @@ class Controller {
                                 const std::vector<std::string>& changed) = 0;
   virtual Status reconfigure() = 0;
   virtual Status shutdown(bool agents) = 0;
+  virtual Status abort() = 0;  // at once, with a core file
+  // Another controller is to lead: the one of that name, or without one the first that is there.
+  virtual Status takeover(const std::string& successor) = 0;
   virtual Result<wire::ControllerStatistics> statistics(bool reset) = 0;
   virtual Status set_debug(const std::string& level) = 0;
   // What was used in these is forgotten.
@@ -89,6 +92,7 @@ class Controller {
   // From the agents of the job's nodes; one that does not answer is an error.
   virtual Result<std::vector<wire::NodeUsage>> job_usage(JobId job) = 0;
   virtual Result<wire::NodeProcesses> processes(const std::string& agent) = 0;
+  virtual Result<wire::AgentStatus> agent_status(const std::string& agent) = 0;
   virtual Result<std::vector<wire::FileFailure>> send_file(const wire::FilePlace& place, const wire::FileToSend& file,
                                                            const std::function<Result<std::string_view>()>& read) = 0;
   virtual Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place,

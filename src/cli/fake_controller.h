@@ -252,6 +252,8 @@ class FakeController : public Controller {
     return controller_statistics;
   }
   wire::ControllerStatistics controller_statistics;
+  Status abort() override { return calls.push_back("abort"), Status{}; }
+  Status takeover(const std::string& successor) override { return calls.push_back("takeover " + successor), Status{}; }
   Status set_debug(const std::string& level) override {
     calls.push_back("debug " + level);
     return {};
@@ -354,6 +356,11 @@ class FakeController : public Controller {
   std::vector<wire::NodeUsage> usage;
   SrunDefaults srun_defaults() const override { return defaults; }
   SrunDefaults defaults;
+  Result<wire::AgentStatus> agent_status(const std::string& agent) override {
+    calls.push_back("status of " + agent);
+    return agent_statuses.contains(agent) ? Result<wire::AgentStatus>(agent_statuses[agent]) : fail(ErrorCode::Unreachable, "");
+  }
+  std::map<std::string, wire::AgentStatus> agent_statuses;
   Result<wire::NodeProcesses> processes(const std::string& agent) override {
     calls.push_back("processes of " + agent);
     return node_processes;

@@ -122,7 +122,7 @@ constexpr JobOption kOptions[] = {
     {{{"no-bell", 0, N, nullptr, "do NOT ring the terminal bell"}, set_no_bell}, kSalloc, "SBATCH_NO_BELL"},
     {{{"no-shell", 0, N, nullptr, "keep the allocation without running anything in it"}, set_request_flag<&JobRequest::no_shell>}, kSalloc},
     {{{"no-allocate", 'Z', N}}, kSrun},
-    {{{"no-kill", 'k', M, "off", "do not kill the job on node failure (only \"off\" yet)"}, set_no_kill}, kBoth, "SBATCH_NO_KILL", "SLURM_NO_KILL"},
+    {{{"no-kill", 'k', M, "off", "do not kill job on node failure"}, set_no_kill}, kBoth, "SBATCH_NO_KILL", "SLURM_NO_KILL"},
     {{{"no-requeue", 0, N, nullptr, "if set, do not permit the job to be requeued"}, set_no_requeue}, kSbatch, "SBATCH_NO_REQUEUE"},
     {{{"nodefile", 'F', V, "filename", "request a specific list of hosts"}, set_nodefile}},
     {{{"nodelist", 'w', V, "hosts...", "request a specific list of hosts"}, set_nodelist}},

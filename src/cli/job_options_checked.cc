@@ -49,10 +49,11 @@ OptionStatus set_profile(Request&, Value v) {
   return {};
 }
 
-OptionStatus set_no_kill(Request&, Value v) {
-  if (text::equal_ignoring_case(v, "off") || text::equal_ignoring_case(v, "no")) return {};
-  if (!v.empty()) return bad_option("Invalid --no-kill specification");
-  return bad_option("--no-kill is not supported yet", 1);
+OptionStatus set_no_kill(Request& r, Value v) {
+  const bool off = text::equal_ignoring_case(v, "off") || text::equal_ignoring_case(v, "no");
+  if (!v.empty() && !off) return bad_option("Invalid --no-kill specification");
+  r.spec.no_kill = !off;
+  return {};
 }
 
 // Frequencies of CPUs and GPUs are not changed by agents, as in Slurm on nodes that do not let them be. Numbers, or:

@@ -68,6 +68,8 @@ void scontrol_notify(Scontrol& run, const Words& words);
 void scontrol_write_config(Scontrol& run, const Words& words);    // [file]
 void scontrol_show_assoc_mgr(Scontrol& run, const Words& words);  // "users=..." and the like
 void scontrol_takeover(Scontrol& run, const Words& words);
+void scontrol_show_slurmd(Scontrol& run, const std::string& node);
+void scontrol_abort(Scontrol& run, const Words& words);
 void scontrol_fsdampeningfactor(Scontrol& run, const Words& words);
 void scontrol_cluster(Scontrol& run, const Words& words);
 

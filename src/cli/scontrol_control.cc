@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs about the controller itself and about what most clusters do not have: shutdown, setdebug, top, getaddrs,
-// reboot, power, token, notify, takeover. What needs a part that Spur has not is refused in Slurm's words for a
+// power, token, notify. What needs a part that Spur has not is refused in Slurm's words for a
 // cluster without it.
 #include <algorithm>
 #include <limits>
@@ -114,34 +114,6 @@ void scontrol_getaddrs(Scontrol& run, const Words& words_given) {
   }
 }
 
-// Agents do not restart their hosts: there is no RebootProgram to do it.
-void scontrol_reboot(Scontrol& run, const Words& words_given) {
-  std::size_t at = 0;
-  while (at < words_given.size() && (text::equal_ignoring_case(words_given[at], "asap") ||
-                                     text::starts_with_ignoring_case(words_given[at], "nextstate=") ||
-                                     text::starts_with_ignoring_case(words_given[at], "reason=")))
-    ++at;
-  if (at == words_given.size()) return run.fail("Missing node list. Specify ALL|<NodeList>");
-  run.fail("scontrol: error: RebootProgram isn't defined");
-  run.fail("scontrol_reboot_nodes error: Unspecified error");
-}
-
-// No node waits for a reboot.
-void scontrol_cancel_reboot(Scontrol& run, const Words& words_given) {
-  if (words_given.empty()) return run.fail("missing argument for keyword:cancel_reboot");
-  Controller* controller = run.controller();
-  if (controller == nullptr) return;
-  const auto table = controller->cluster();
-  const auto names = text::expand_hostlist(words_given[0]);
-  if (!table) return run.fail("slurm_update error: {}", words(table.error()));
-  const auto is_node = [&](const std::string& name) {
-    return std::ranges::any_of(table->nodes, [&](const model::NodePtr& node) { return node->name == name; });
-  };
-  if (!names || !std::ranges::all_of(*names, is_node))
-    return run.fail("slurm_update error: {}", slurm_message(ErrorCode::InvalidNode));
-  run.fail("slurm_update error: Invalid node state specified");
-}
-
 // Nodes are not switched on and off.
 void scontrol_power(Scontrol& run, const Words& words_given) {
   const std::string& how = words_given[0];
@@ -189,22 +161,6 @@ void scontrol_notify(Scontrol& run, const Words& words_given) {
   if (controller == nullptr) return;
   if (const Status done = controller->notify_job(JobId{*id}, message); !done)
     run.fail("job notify failure: {}", words_of_update(done.error()));
-}
-
-// Standbys take over by themselves; which one is not for scontrol to say yet.
-void scontrol_takeover(Scontrol& run, const Words& words_given) {
-  Controller* controller = run.controller();
-  if (controller == nullptr) return;
-  const auto config = controller->config();
-  if (!config) return run.fail("slurm_takeover error: {}", words(config.error()));
-  const auto hosts = static_cast<std::uint32_t>(
-      std::ranges::count_if(config->shown, [](const auto& row) { return row.first.starts_with("SlurmctldHost["); }));
-  const std::uint32_t index =
-      words_given.empty() ? 1 : text::parse_decimal32(words_given[0]).value_or(0);  // a word that is no number is 0
-  if (!words_given.empty() && (index == 0 || index >= hosts))
-    return run.fail("takeover: invalid backup controller index ({})", index);
-  run.fail("slurm_takeover error: {}",
-           hosts < 2 ? "there is no backup controller" : "taking over by command is not supported yet");
 }
 
 void scontrol_fsdampeningfactor(Scontrol& run, const Words& words_given) {

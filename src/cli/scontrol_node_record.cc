@@ -158,6 +158,8 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
               node.memory_allocated_mib, hardware.sockets, hardware.boards);
   record.line("State={} ThreadsPerCore={} TmpDisk={} Weight={} Owner=N/A MCS_label=N/A", model::state_text_full(node),
               hardware.threads_per_core, hardware.tmp_disk_mib, node.weight);
+  if (node.after_reboot != model::AfterReboot::AsBefore)
+    record.line("NextState={}", node.after_reboot == model::AfterReboot::Down ? "DOWN" : "RESUME");
   if (const std::string partitions = partitions_of(node, table); !partitions.empty())
     record.line("Partitions={} ", partitions);
   record.line("BootTime={} SlurmdStartTime={}", moment(node.boot_time, "None"), moment(node.agent_started, "None"));

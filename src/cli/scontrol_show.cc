@@ -256,6 +256,7 @@ void show_aliases(Scontrol& run, const std::string& host) {
 }
 
 enum class Entity {
+  Slurmd,
   Aliases,
   Config,
   Daemons,
@@ -299,7 +300,7 @@ constexpr EntityWord kEntities[] = {
     {"nodename", 5, Entity::Node},
     {"reservations", 1, Entity::Reservation},
     {"reservationname", 12, Entity::Reservation},
-    {"slurmd", 2, Entity::NotYet},
+    {"slurmd", 2, Entity::Slurmd},
     {"steps", 2, Entity::Step},
     {"topology", 1, Entity::Topology},
     {"topoconf", 5, Entity::NotYet},
@@ -326,6 +327,8 @@ void scontrol_show(Scontrol& run, const Words& words) {
       return show_aliases(run, argument);
     case Entity::Licenses:
       return show_licenses(run, argument);
+    case Entity::Slurmd:
+      return scontrol_show_slurmd(run, argument);
     case Entity::Nothing:
       return;
     case Entity::Config:

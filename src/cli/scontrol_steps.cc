@@ -215,4 +215,40 @@ void scontrol_liststeps(Scontrol& run, const Words& words_given) {
   for (const auto& row : rows) run.context.out.write(row);
 }
 
+// Of this host, as in Slurm: which of its nodes, if it has several, SLURMD_NODENAME says, or who asks.
+void scontrol_show_slurmd(Scontrol& run, const std::string& node_given) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto table = controller->cluster();
+  if (!table) return run.fail("slurm_load_slurmd_status: {}", words(table.error()));
+  const std::string node(node_given.empty() ? run.context.env("SLURMD_NODENAME").value_or("") : node_given);
+  const std::string host = host_name();
+  const auto found = std::ranges::find_if(table->nodes, [&](const model::NodePtr& one) {
+    return !one->address.empty() && (node.empty() ? one->name == host || one->hostname == host : one->name == node);
+  });
+  const auto status = found == table->nodes.end()
+                          ? Result<wire::AgentStatus>(fail(ErrorCode::Unreachable, "no agent of this host is known"))
+                          : controller->agent_status((*found)->address);
+  if (!status) return run.fail("slurm_load_slurmd_status: {}", words(status.error()));
+  const model::NodeHardware& has = status->found;
+  const auto line = [&](const char* key, const std::string& value) {
+    run.context.out.print("{:<24} = {}\n", key, text::printable(value));
+  };
+  line("Active Steps", status->steps.empty() ? "NONE" : join(status->steps, ","));
+  line("Actual CPUs", fmt::format("{}", has.cpus));
+  line("Actual Boards", fmt::format("{}", has.boards));
+  line("Actual sockets", fmt::format("{}", has.sockets));
+  line("Actual cores", fmt::format("{}", has.cores_per_socket));
+  line("Actual threads per core", fmt::format("{}", has.threads_per_core));
+  line("Actual real memory", fmt::format("{} MB", has.memory_mib));
+  line("Actual temp disk space", fmt::format("{} MB", has.tmp_disk_mib));
+  line("Boot time", moment(status->started, "Unknown"));
+  line("Hostname", status->node);
+  line("Last slurmctld msg time", moment(status->heard, "NONE"));
+  line("Slurmd PID", fmt::format("{}", status->pid));
+  line("Slurmd Debug", fmt::format("{}", status->debug));
+  line("Slurmd Logfile", status->log_file.empty() ? "(null)" : status->log_file);
+  line("Version", std::string(kSlurmVersion));
+}
+
 }  // namespace spur::cli

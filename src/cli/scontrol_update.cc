@@ -362,6 +362,7 @@ constexpr StateWord kStates[] = {
     {"DOWN", 2, state::UpdateNode::Action::Down},       {"DRAIN", 2, state::UpdateNode::Action::Drain},
     {"FAIL", 2, state::UpdateNode::Action::Fail},       {"RESUME", 3, state::UpdateNode::Action::Resume},
     {"UNDRAIN", 3, state::UpdateNode::Action::Undrain}, {"IDLE", 2, state::UpdateNode::Action::Resume},
+    {"CANCEL_REBOOT", 3, state::UpdateNode::Action::CancelReboot},
 };
 
 // False after the message: the request is not sent.

@@ -338,7 +338,9 @@ std::uint32_t state_rank(const Node& node) {
   if ((node.flags & model::kNodeNoResponse) != 0) rank |= 1u << 11;
   if ((node.flags & model::kNodeFail) != 0) rank |= 1u << 13;
   if ((node.flags & model::kNodeMaintenance) != 0) rank |= 1u << 15;
+  if ((node.flags & model::kNodeRebootRequested) != 0) rank |= 1u << 16;
   if ((node.flags & model::kNodeInvalidRegistration) != 0) rank |= 1u << 19;
+  if ((node.flags & model::kNodeRebootIssued) != 0) rank |= 1u << 23;
   return rank;
 }
 

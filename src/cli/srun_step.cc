@@ -356,6 +356,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.label = request.label;
   step.overlap = request.overlap;
   step.kill_on_bad_exit = ends_on_bad_exit(request);
+  step.no_kill = request.spec.no_kill;
   step.unbuffered = request.unbuffered;
   step.umask = spec.umask;
   step.rlimits = spec.rlimits;

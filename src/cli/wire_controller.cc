@@ -76,6 +76,8 @@ class WireController final : public Controller {
   Status reconfigure() override { return client_.reconfigure(); }
   Status shutdown(bool agents) override { return client_.shutdown(agents); }
   Result<wire::ControllerStatistics> statistics(bool reset) override { return client_.statistics(reset); }
+  Status abort() override { return client_.abort(); }
+  Status takeover(const std::string& successor) override { return client_.takeover(successor); }
   Status set_debug(const std::string& level) override { return client_.set_debug(level); }
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) override {
     return client_.reset_usage(associations, qos);
@@ -114,6 +116,9 @@ class WireController final : public Controller {
       out.push_back(std::move(node));
     }
     return out;
+  }
+  Result<wire::AgentStatus> agent_status(const std::string& agent) override {
+    return wire::ask_agent_status(agent, kAgentTimeout);
   }
   Result<wire::NodeProcesses> processes(const std::string& agent) override {
     return wire::list_processes(agent, kAgentTimeout);

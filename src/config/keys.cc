@@ -249,6 +249,8 @@ constexpr Key kKeys[] = {
     {Top, "hooks.health_check", "HealthCheckProgram", kPath, set_health_program, Now, "Program that agents run from time to time; it has a minute."},
     {Top, "hooks.health_check_interval_secs", "HealthCheckInterval", number(0, k16), set_health_interval, Now, "How often; 0: never."},
     {Top, "hooks.health_check_states", "HealthCheckNodeState", kList, set_health_states, Now, "In which states of the node: ANY, IDLE, MIXED, ALLOC; CYCLE."},
+    {Top, "hooks.reboot", "RebootProgram", kPath, set_reboot_program, Now, "Program that the agent runs to reboot its node (scontrol reboot)."},
+    {Top, "hooks.reboot_timeout_secs", "ResumeTimeout", number(0, k16), set_resume_timeout, Now, "A node that is rebooted and not back by then is set DOWN."},
     {Top, "hooks.job_submit", "", kPath, nullptr, Later, "Program that checks and edits submissions."},
     {Top, "hooks.job_submit_lua", "", kPath, nullptr, Later, "Lua script that checks and edits submissions."},
     {Top, "notifications.webhook_url", "", kText, nullptr, Later, "Where job events are posted."},

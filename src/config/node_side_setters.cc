@@ -164,6 +164,18 @@ Status set_health_program(Target& target, const Value& value) {
   return {};
 }
 
+Status set_reboot_program(Target& target, const Value& value) {
+  target.draft.cluster.reboot_program = value.text;
+  keep(target, "RebootProgram", value);
+  return {};
+}
+
+Status set_resume_timeout(Target& target, const Value& value) {
+  target.draft.cluster.resume_timeout = seconds(static_cast<std::int64_t>(value.number));
+  keep(target, "ResumeTimeout", value);
+  return {};
+}
+
 Status set_health_interval(Target& target, const Value& value) {
   target.draft.daemon.health.interval = seconds(static_cast<std::int64_t>(value.number));
   keep(target, "HealthCheckInterval", value);

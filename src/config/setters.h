@@ -165,6 +165,8 @@ Status set_task_epilog(Target& target, const Value& value);
 Status set_hook_timeout(Target& target, const Value& value);
 Status set_prolog_flags(Target& target, const Value& value);
 Status set_health_program(Target& target, const Value& value);
+Status set_reboot_program(Target& target, const Value& value);
+Status set_resume_timeout(Target& target, const Value& value);
 Status set_health_interval(Target& target, const Value& value);
 Status set_health_states(Target& target, const Value& value);
 Status set_sample_every(Target& target, const Value& value);

@@ -41,6 +41,7 @@ constexpr std::array kTable = {
     Row{"UpdatePartition", Rule::Admin},
     Row{"Reconfigure", Rule::Admin},
     Row{"Shutdown", Rule::Admin, Where::Any},
+    Row{"Takeover", Rule::Admin},
     Row{"FetchSnapshot", Rule::Admin, Where::Any},
     Row{"FetchOutbox", Rule::Admin, Where::Any},
     // Users, and whoever has the join token; the service looks.

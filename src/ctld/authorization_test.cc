@@ -66,6 +66,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"CompleteAllocation", "UR"},
       {"Reconfigure", "R"},
       {"Shutdown", "R"},
+      {"Takeover", "R"},
       {"FetchSnapshot", "R"},
       {"FetchOutbox", "R"},
       {"FetchConfig", "AURN"},

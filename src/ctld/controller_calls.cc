@@ -473,10 +473,11 @@ void ControllerCalls::reconfigure(const Caller& caller, const v1::ReconfigureReq
 }
 
 void ControllerCalls::shutdown(const Caller& caller, const v1::ShutdownRequest& request, Answer<v1::Done> answer) {
-  change(caller, std::move(answer), [this, agents = request.agents()](Controller& c, const Caller&, auto reply) {
+  const bool agents = request.agents(), core = request.core() && options_.abort;
+  change(caller, std::move(answer), [this, agents, core](Controller& c, const Caller&, auto reply) {
     if (agents) c.shut_agents_down();
     reply({});
-    options_.shutdown();
+    core ? options_.abort() : options_.shutdown();
   });
 }
 

@@ -29,6 +29,7 @@ class ControllerCalls {
     // Reads the configuration files again. On the core thread; slow is fine, rare is certain.
     std::function<Result<model::ClusterConfig>()> reload;
     std::function<void()> shutdown;
+    std::function<void()> abort{};  // ends the process with a core file, when the answer has had time to leave
     // Makes the log say more or less until the configuration is read again.
     std::function<Status(std::string_view level)> set_debug{};
     Statistics* statistics = nullptr;  // null: GetStatistics is refused
@@ -64,6 +65,8 @@ class ControllerCalls {
       std::function<Result<wire::ControllerMembers>()> list{};
       std::function<Status(const std::string& name, const std::string& address)> add{};
       std::function<Status(const std::string& name)> remove{};
+      // The one that leads makes way, for the one of that name; empty: for anybody.
+      std::function<Status(const std::string& successor)> hand_over{};
     };
     Group group{};
     // For ages of jobs; empty: the stamp of the last change.
@@ -103,6 +106,7 @@ class ControllerCalls {
   void update_partition(const Caller&, const v1::UpdatePartitionRequest&, Answer<v1::Done>);
   void reconfigure(const Caller&, const v1::ReconfigureRequest&, Answer<v1::Done>);
   void shutdown(const Caller&, const v1::ShutdownRequest&, Answer<v1::Done>);
+  void takeover(const Caller&, const v1::TakeoverRequest&, Answer<v1::Done>);
   void wait_job(const Caller&, const v1::WaitJobRequest&, Answer<v1::WaitJobReply>);
   void complete_allocation(const Caller&, const v1::CompleteAllocationRequest&, Answer<v1::Done>);
   void notify_job(const Caller&, const v1::NotifyJobRequest&, Answer<v1::Done>);

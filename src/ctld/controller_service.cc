@@ -243,6 +243,9 @@ Unary* ControllerService::Reconfigure(Context* context, const v1::ReconfigureReq
   return unary(context, "Reconfigure", request, reply, &ControllerCalls::reconfigure);
 }
 
+Unary* ControllerService::Takeover(Context* context, const v1::TakeoverRequest* request, v1::Done* reply) {
+  return unary(context, "Takeover", request, reply, &ControllerCalls::takeover);
+}
 Unary* ControllerService::Shutdown(Context* context, const v1::ShutdownRequest* request, v1::Done* reply) {
   return unary(context, "Shutdown", request, reply, &ControllerCalls::shutdown);
 }

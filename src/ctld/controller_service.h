@@ -43,6 +43,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* UpdatePartition(Context*, const v1::UpdatePartitionRequest*, v1::Done*) override;
   Unary* Reconfigure(Context*, const v1::ReconfigureRequest*, v1::Done*) override;
   Unary* Shutdown(Context*, const v1::ShutdownRequest*, v1::Done*) override;
+  Unary* Takeover(Context*, const v1::TakeoverRequest*, v1::Done*) override;
   Unary* GetStatistics(Context*, const v1::GetStatisticsRequest*, v1::GetStatisticsReply*) override;
   Unary* SetDebug(Context*, const v1::SetDebugRequest*, v1::Done*) override;
   Unary* ResetUsage(Context*, const v1::ResetUsageRequest*, v1::Done*) override;

@@ -144,6 +144,21 @@ void Dispatcher::carry_out(const state::Effect& effect) {
     });
   };
   if (const auto* changed = std::get_if<state::JobChanged>(&effect)) return review_epilog(changed->job);
+  if (const auto* reboot = std::get_if<state::RebootNode>(&effect)) {
+    if (const auto* node = hooks_.view().nodes.find(reboot->node.value)) tell_reboot(**node, links_[(*node)->name]);
+    return;
+  }
+  if (const auto* lost = std::get_if<state::TellNodesLost>(&effect)) {
+    const auto* job = hooks_.view().active.find(lost->job.value);
+    if (!job || (*job)->epoch != lost->epoch) return;
+    // A node that answers has the job's processes still: it is taken in again when they are gone.
+    for (const std::string& node : (*job)->lost_nodes)
+      if (links_[node].welcomed) {
+        links_[node].welcomed = false;
+        ask_for_hello(node, {{lost->job, lost->epoch}});
+      }
+    return tell_nodes_lost(**job);
+  }
   if (const auto* launch = std::get_if<state::LaunchJob>(&effect)) {
     const auto* job = hooks_.view().active.find(launch->job.value);
     if (job && (*job)->epoch == launch->epoch && hold_for_prolog(**job)) return;
@@ -305,9 +320,11 @@ void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRu
   // had its acknowledgement. Launching again is safe, as the node refuses what it already ran.
   const auto* found = model::find_node(hooks_.view(), node);
   if (!found) return;
+  tell_reboot(*found, link);
   for (const JobId id : found->jobs) {
     const auto* job = hooks_.view().active.find(id.value);
     if (!job) continue;
+    if (!(*job)->lost_nodes.empty() && (*job)->allocation->nodes.front().node == found->index) tell_nodes_lost(**job);
     const model::JobRun run{id, (*job)->epoch};
     const bool held = std::find(holding.begin(), holding.end(), run) != holding.end();
     if (held || !job_on_node(run, node) || in_prolog_.contains(run)) continue;
@@ -382,6 +399,39 @@ void Dispatcher::on(const std::string& node, const model::AgentStepsEnded& ended
                           });
 }
 
+// A reboot that was issued is in the journal: what could be wrong is only that another controller has called it off since.
+void Dispatcher::tell_reboot(const model::Node& node, Link& link) {
+  if (!(node.flags & model::kNodeRebootIssued) || !link.welcomed || !hooks_.surely_leads()) return;
+  link.reboot_told = clock_.monotonic();
+  agents_.send(node.name, model::ControllerReboot{node.reboot_at});
+}
+
+void Dispatcher::tell_nodes_lost(const model::Job& job) {
+  const auto* first = hooks_.view().nodes.find(job.allocation->nodes.front().node.value);
+  if (first && links_[(*first)->name].welcomed)
+    agents_.send((*first)->name, model::ControllerNodesLost{{job.id, job.epoch}, job.lost_nodes});
+}
+
+// Until they have booted nodes are told to, as long as they answer; then they are away; then their time is up.
+void Dispatcher::check_reboots(Duration now) {
+  for (auto& [name, link] : links_) {
+    const auto* node = model::find_node(hooks_.view(), name);
+    if (!node || !(node->flags & model::kNodeRebootIssued)) {
+      link.overdue_proposed = false;
+      continue;
+    }
+    if (link.reboot_told < Duration{0} || now - link.reboot_told >= kRepeat) tell_reboot(*node, link);
+    if (link.overdue_proposed || clock_.now() - node->reboot_at < hooks_.view().config->resume_timeout) continue;
+    link.overdue_proposed = true;
+    hooks_.propose_repeated(state::RebootOverdue{{name}}, [this, node = name](const state::Outcome& outcome) {
+      if (not_committed(outcome))
+        links_[node].overdue_proposed = false;
+      else
+        hooks_.log(fmt::format("error: node {} has not come back from its reboot in time, it stays DOWN", node));
+    });
+  }
+}
+
 void Dispatcher::check_leases(Duration now) {
   const Duration lease = hooks_.view().config->node_timeout;
   if (lease == Duration{0}) return;  // the site wants silent nodes to stay up
@@ -429,6 +479,7 @@ void Dispatcher::on_timer() {
     for (auto& [name, link] : links_) link.heard = std::min(now, link.heard + late);
   tick_at_ = now + kTick;
   check_leases(now);
+  check_reboots(now);
   for (auto it = work_.begin(); it != work_.end();) {
     auto& [key, work] = *it;
     const bool over = !job_on_node(key.second, key.first);

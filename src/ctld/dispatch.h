@@ -72,6 +72,8 @@ class Dispatcher {
     Duration heard{0};    // monotonic
     std::uint64_t sequence = 0;  // ... of the last hello or heartbeat
     std::string refusal;  // why its last hello was; said once
+    Duration reboot_told{-1};  // when it was last told to reboot; negative: not yet
+    bool overdue_proposed = false;
   };
   struct Work {  // what a node still has to confirm about a run
     bool launch = false, end = false, kill = false, suspend = false, resume = false;
@@ -96,6 +98,9 @@ class Dispatcher {
   void send_work(const std::string& node, const model::JobRun& run, Work& work);
   void for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const;
   void check_leases(Duration now);
+  void check_reboots(Duration now);
+  void tell_reboot(const model::Node& node, Link& link);
+  void tell_nodes_lost(const model::Job& job);
   // A run is launched when the site's prolog is through with it; what has become of one that was launched is known
   // when it is no longer active.
   bool hold_for_prolog(const model::Job& job);

@@ -25,6 +25,8 @@ model::ClusterConfig config() {
   out.node_timeout = kLease;
   out.kill_wait = seconds(30);
   out.return_to_service = 1;
+  out.reboot_program = "/sbin/reboot";
+  out.resume_timeout = seconds(60);
   return out;
 }
 
@@ -495,6 +497,82 @@ TEST_F(DispatchTest, AfterASilenceTheNodeRegistersAnew) {
     hear("n1", model::AgentHeartbeat{});
     EXPECT_TRUE(agents_.take<ControllerWelcome>().empty());
   }
+}
+
+TEST_F(DispatchTest, ANodeIsToldToRebootUntilItHasOrItsTimeIsUp) {
+  world_.now = clock_.now();
+  const auto reboot = [&] {
+    state::UpdateNode command;
+    command.nodes = {"n1"};
+    command.action = state::UpdateNode::Action::Reboot;
+    proposed_.emplace_back(command, nullptr);
+    commit();
+  };
+  const auto told = [&] { return agents_.take<model::ControllerReboot>().size(); };
+  agents_.sent.clear();
+  reboot();
+  EXPECT_EQ(told(), 1u);
+  pass(seconds(12));
+  EXPECT_EQ(told(), 2u) << "every five seconds";
+  // Another controller that has taken over, or may have.
+  surely_leads_ = false;
+  fresh_leader();
+  connect("n1");
+  pass(seconds(6));
+  EXPECT_EQ(told(), 0u);
+  surely_leads_ = true;
+  pass(seconds(1));
+  EXPECT_EQ(told(), 1u);
+  dispatcher_->on_disconnected("n1");  // it goes down
+  pass(seconds(12), {"n2"});
+  EXPECT_EQ(told(), 0u);
+  auto back = hello("n1");
+  back.boot_time = from_unix_seconds(77);
+  dispatcher_->on_connected("n1");
+  hear("n1", back);
+  EXPECT_EQ(model::state_text(world_.node("n1"), true), "idle");
+  EXPECT_EQ(told(), 0u);
+
+  reboot();
+  world_.now += seconds(60);
+  pass(seconds(61));
+  EXPECT_EQ(model::state_text(world_.node("n1"), true), "down");
+  told();
+  pass(seconds(6));
+  EXPECT_EQ(told(), 0u);
+}
+
+TEST_F(DispatchTest, TheFirstNodeHearsOfNodesThatAreLost) {
+  auto spec = state::spec();
+  spec.no_kill = true;
+  const auto id = world_.submit(spec);
+  world_.start(id, World::on({0, 1}));
+  for (const auto& effect : std::vector(world_.effects)) dispatcher_->carry_out(effect);
+  const JobRun run{JobId{id}, world_.job(id).epoch};
+  for (const char* node : {"n1", "n2"}) hear(node, model::AgentLaunched{run});
+  agents_.sent.clear();
+  state::UpdateNode down;
+  down.nodes = {"n2"};
+  down.action = state::UpdateNode::Action::Down;
+  proposed_.emplace_back(down, nullptr);
+  commit();
+  // The one that answers has to end what it runs before it is taken in again.
+  const auto sent = agents_.sent;
+  const auto asked = agents_.take<ControllerWelcome>();
+  agents_.sent = sent;
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].first, "n2");
+  EXPECT_EQ(asked[0].second.unknown, std::vector{run});
+  const auto told = agents_.take<model::ControllerNodesLost>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].first, "n1");
+  EXPECT_EQ(told[0].second.nodes, std::vector<std::string>{"n2"});
+  // Again when it comes back, and from another controller.
+  agents_.sent.clear();
+  fresh_leader();
+  connect("n1", {run});
+  EXPECT_EQ(agents_.take<model::ControllerNodesLost>().size(), 1u);
+  cancel(run);
 }
 
 }  // namespace

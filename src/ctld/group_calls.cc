@@ -52,6 +52,15 @@ void ControllerCalls::add_controller(const Caller&, const v1::AddControllerReque
   if (!taken) answer(std::unexpected(busy()));
 }
 
+void ControllerCalls::takeover(const Caller&, const v1::TakeoverRequest& request, Answer<v1::Done> answer) {
+  if (!options_.group.hand_over) return answer(fail(ErrorCode::NotSupported, kAlone));
+  const bool taken = core_.ponder([this, answer, successor = request.successor()] {
+    const Status done = options_.group.hand_over(successor);
+    done ? answer(v1::Done{}) : answer(std::unexpected(done.error()));
+  });
+  if (!taken) answer(std::unexpected(busy()));
+}
+
 void ControllerCalls::remove_controller(const Caller&, const v1::RemoveControllerRequest& request,
                                         Answer<v1::Done> answer) {
   if (!options_.group.remove) return answer(fail(ErrorCode::NotSupported, kAlone));

@@ -82,6 +82,7 @@ constexpr std::array kRows{
     row<v1::UpdatePartitionRequest, v1::Done, &ControllerCalls::update_partition>("UpdatePartition"),
     row<v1::ReconfigureRequest, v1::Done, &ControllerCalls::reconfigure>("Reconfigure"),
     row<v1::ShutdownRequest, v1::Done, &ControllerCalls::shutdown>("Shutdown"),
+    row<v1::TakeoverRequest, v1::Done, &ControllerCalls::takeover>("Takeover"),
     row<v1::NotifyJobRequest, v1::Done, &ControllerCalls::notify_job>("NotifyJob"),
     row<v1::CompleteAllocationRequest, v1::Done, &ControllerCalls::complete_allocation>("CompleteAllocation"),
     row<v1::StepTicketRequest, v1::StepTicketReply, &ControllerCalls::step_ticket>("StepTicket"),

@@ -63,6 +63,9 @@ class Journal {
   // not try to lead. From any thread.
   virtual void applied(std::uint64_t index) { static_cast<void>(index); }
 
+  // The one who leads makes way, for the controller of that name, or, without one, for whoever is first. From any thread.
+  virtual void hand_over(const std::string& successor) { static_cast<void>(successor); }
+
   // For those who look, while another controller may lead. From any thread.
   // Whether nothing is durable that this controller has not been given; or nobody has led for so long that what it has
   // is all that can be had.

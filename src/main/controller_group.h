@@ -86,6 +86,7 @@ class ControllerGroup {
   Result<wire::ControllerMembers> list();
   Status add(const std::string& name, const std::string& address);
   Status remove(const std::string& name);
+  Status hand_over(const std::string& successor);
   void watch_once(os::EtcdClient& etcd, Duration* unanswered);
   void tend_members(os::EtcdClient& etcd);
   std::vector<os::EtcdController> others() const;

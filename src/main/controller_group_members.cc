@@ -134,7 +134,17 @@ void ControllerGroup::put_files_aside() {
 ctld::ControllerCalls::Options::Group ControllerGroup::calls() {
   return {.list = [this] { return list(); },
           .add = [this](const std::string& name, const std::string& address) { return add(name, address); },
-          .remove = [this](const std::string& name) { return remove(name); }};
+          .remove = [this](const std::string& name) { return remove(name); },
+          .hand_over = [this](const std::string& successor) { return hand_over(successor); }};
+}
+
+Status ControllerGroup::hand_over(const std::string& successor) {
+  const auto known = list();
+  if (!known) return std::unexpected(known.error());
+  const bool there = std::ranges::any_of(known->members, [&](const auto& one) { return one.name == successor; });
+  if (!successor.empty() && !there) return fail(ErrorCode::NotFound, successor + " is none of the controllers");
+  if (successor != name()) journal_->hand_over(successor);
+  return {};
 }
 
 Result<wire::ControllerMembers> ControllerGroup::list() {

@@ -37,6 +37,7 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -f, --config FILE      spur.conf or slurm.conf
   -N, --hostname NODE    the node to be (default: this host's name)
   -d, --stepd FILE       path of spurstepd (default: beside spurd)
+  -b                     say that the node has just been booted, to try out reboots
   -c                     accepted as in Slurm: there are never stale locks to clear
   -v                     more messages; may be repeated
   -L FILE                log file
@@ -94,7 +95,7 @@ void print_version(const char* argv0) {
 DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   DaemonOptions out;
   const bool controller = daemon == Daemon::Controller;
-  for (int c; (c = getopt_long(argc, argv, controller ? "Df:cirvL:N:Vh" : "Df:N:d:cvL:Vh",
+  for (int c; (c = getopt_long(argc, argv, controller ? "Df:cirvL:N:Vh" : "Df:N:d:bcvL:Vh",
                                controller ? kControllerOptions : kAgentOptions, nullptr)) != -1;) {
     switch (c) {
       case 'D':
@@ -105,6 +106,9 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
         break;
       case 'c':
         out.clear_state = true;
+        break;
+      case 'b':
+        out.just_booted = true;
         break;
       case 'i':
         out.ignore_damage = true;

@@ -28,6 +28,7 @@ struct DaemonOptions {
   std::string stepd;       // --stepd: where spurstepd is
   std::string address;     // --address: how others reach this agent
   bool print_cdi = false;  // --print-cdi
+  bool just_booted = false;  // -b: tell the controller so, whatever the kernel says
 };
 
 enum class Daemon : std::uint8_t { Controller, Agent };

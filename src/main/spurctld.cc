@@ -2,6 +2,8 @@
 // spurctld: picks the real doors, wires the controller's parts, and waits for signals.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "config/load.h"
 #include "config/needs_restart.h"
@@ -419,6 +422,7 @@ class Spurctld {
                                        .started = clock_.now(),
                                        .reload = [this] { return load_again(); },
                                        .shutdown = [this] { request_stop(); },
+                                       .abort = [this] { dump_core(); },
                                        .set_debug = [this](std::string_view level) { return set_debug(level); },
                                        .statistics = &statistics_,
                                        .accounting_backlog =
@@ -498,6 +502,23 @@ class Spurctld {
   void stop_itself(const std::string& why) {
     log_.error("{}", why);
     request_stop();
+  }
+
+  // What was acknowledged is durable: nothing is lost. The answer gets a moment to leave.
+  void dump_core() {
+    log_.error("performing core dump as requested");
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_CORE, &limit) == 0) {
+      limit.rlim_cur = limit.rlim_max;
+      ::setrlimit(RLIMIT_CORE, &limit);
+    }
+    ::prctl(PR_SET_DUMPABLE, 1);
+    const std::string& directory = loaded_.daemon.state_dir;
+    if (::chdir(directory.c_str()) != 0) log_.error("the core file is not in {}", directory);
+    std::thread([] {
+      std::this_thread::sleep_for(milliseconds(100));
+      std::abort();
+    }).detach();
   }
 
   void request_stop() {

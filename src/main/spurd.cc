@@ -12,6 +12,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -202,8 +203,11 @@ class Spurd {
                                                                  .arch = machine.arch,
                                                                  .public_key = public_key_,
                                                                  .found = machine.hardware,
-                                                                 .boot_time = machine.boot_time},
+                                                                 .boot_time = options_.just_booted
+                                                                                  ? clock_.now()
+                                                                                  : machine.boot_time},
                                             clock_, *launcher_, *link_);
+    agent_->on_reboot = [this](Time at) { reboot(at); };
     agent_->on_shutdown = [this] {
       log_.info("the controller was told to shut all down");
       ::kill(::getpid(), SIGTERM);
@@ -214,6 +218,27 @@ class Spurd {
       beat.free_memory_mib = load.free_memory_mib;
       beat.problem = devices_->problem();
     };
+  }
+
+  // Once for each time that the controller wants it, also over restarts of this agent: a node whose clock or kernel tells
+  // another boot time than it should must not be rebooted again and again.
+  void reboot(Time at) {
+    const std::string& program = loaded_.cluster.reboot_program;
+    const std::string mark = std::to_string(to_micros(at)), path = spool_ + "/reboot";
+    if (rebooting_ == mark) return;
+    rebooting_ = mark;
+    if (program.empty()) return log_.error("this node is not rebooted: there is no RebootProgram in its configuration");
+    if (const auto done = os::read_file(path, 64); done && *done == mark) return;
+    if (auto noted = os::write_file_durably(path, mark); !noted)
+      return log_.error("this node is not rebooted: {}", noted.error().message);
+    log_.info("rebooting this node: {}", program);
+    std::vector<std::string> environment = job_environment();
+    environment.push_back("SLURMD_NODENAME=" + node_);
+    environment.push_back("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    hooks_->run({.name = "reboot program", .programs = {program}, .environment = std::move(environment), .cgroup = {}},
+                [this](const Status& status) {
+                  if (!status) log_.error("this node is not rebooted: {}", status.error().message);
+                });
   }
 
   Status serve_steps() {
@@ -239,6 +264,9 @@ class Spurd {
     };
     agent_->on_forgotten = [this](const model::JobRun& run) { notes_->forget(run); };
     agent_->on_run_ends = [this](const model::JobRun& run, bool over) { steps_->run_ends(run, over); };
+    agent_->on_nodes_lost = [this](const model::JobRun& run, const std::vector<std::string>& nodes) {
+      steps_->nodes_lost(run, nodes);
+    };
     agent_->on_notice = [this](const model::JobRun& run, const std::string& text) { steps_->notify(run, text); };
     service_ = std::make_unique<agent::StepService>(*steps_, kVersion, clock_.now(),
                                                     [this](std::function<void()> f) { loop_->post(std::move(f)); });
@@ -256,6 +284,7 @@ class Spurd {
         [this](const v1::ListProcessesRequest& request, v1::ListProcessesReply& reply) {
           list_processes(request, reply);
         },
+        [this](v1::AgentStatusReply& reply) { describe(reply); },
         [this](std::function<void()> f) { loop_->post(std::move(f)); });
     SPUR_ASSIGN(server_, agent::serve_steps(listen, *service_, &port, agent::kShortestPingInterval,
                                             {file_service_.get(), process_service_.get()}));
@@ -277,6 +306,30 @@ class Spurd {
         if (process.rank) row->set_rank(*process.rank);
         if (process.local_id) row->set_local_id(*process.local_id);
       }
+    }
+  }
+
+  void describe(v1::AgentStatusReply& reply) const {
+    const model::NodeHardware& found = machine_.hardware;
+    const auto log = agent_log_targets(loaded_, node_, options_);
+    reply.set_node(node_);
+    reply.set_cpus(found.cpus);
+    reply.set_boards(found.boards);
+    reply.set_sockets(found.sockets);
+    reply.set_cores_per_socket(found.cores_per_socket);
+    reply.set_threads_per_core(found.threads_per_core);
+    reply.set_memory_mib(found.memory_mib);
+    reply.set_tmp_disk_mib(found.tmp_disk_mib);
+    reply.set_started_us(to_micros(started_));
+    reply.set_heard_us(is_set(heard_) ? to_micros(heard_) : 0);
+    reply.set_pid(static_cast<std::uint32_t>(::getpid()));
+    // Slurm counts no level of warnings.
+    reply.set_debug(static_cast<std::uint32_t>(log.level) - (log.level >= os::LogLevel::Warning ? 1 : 0));
+    reply.set_log_file(log.file);
+    for (const auto& [job, processes] : launcher_->processes()) {
+      std::set<std::string> steps;
+      for (const auto& process : processes) steps.insert(process.step);
+      for (const std::string& step : steps) reply.add_steps(std::to_string(job.value) + "." + step);
     }
   }
 
@@ -375,6 +428,7 @@ class Spurd {
                     .on_disconnected = [this] { agent_->on_disconnected(); },
                     .on_message =
                         [this](const model::ControllerMessage& message) {
+                          heard_ = clock_.now();
                           if (const auto* welcome = std::get_if<model::ControllerWelcome>(&message)) trust(*welcome);
                           if (is_for_us(message)) return reload_and_tell();
                           agent_->on_message(message);
@@ -493,6 +547,9 @@ class Spurd {
   std::unique_ptr<os::HookRunner> hooks_;
   std::uint32_t cpus_ = 0;
   bool checking_ = false;
+  const Time started_ = clock_.now();
+  Time heard_;  // the last word of a controller
+  std::string rebooting_;  // what the controller wanted last, and was done
   std::unique_ptr<os::StepLauncher> launcher_;
   std::unique_ptr<os::HostCredentialSigner> signer_;
   std::unique_ptr<os::TrustedKeyVerifier> verifier_;

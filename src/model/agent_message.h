@@ -157,7 +157,17 @@ struct ControllerNotify {
 };
 // scontrol shutdown: the agent ends; what runs goes on.
 struct ControllerShutdown {};
+// The node is to be rebooted. Sent again at every welcome until it has been: the agent does it once for each moment.
+struct ControllerReboot {
+  Time at;
+};
+// Nodes of a job that goes on without them (--no-kill). To its first node, also at every welcome.
+struct ControllerNodesLost {
+  JobRun run;
+  std::vector<std::string> nodes;
+};
 using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal, ControllerSuspend,
-                                       ControllerDoneAck, ControllerStepsAck, ControllerShutdown, ControllerNotify>;
+                                       ControllerDoneAck, ControllerStepsAck, ControllerShutdown, ControllerNotify,
+                                       ControllerReboot, ControllerNodesLost>;
 
 }  // namespace spur::model

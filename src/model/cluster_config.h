@@ -144,6 +144,8 @@ struct ClusterConfig {
   seconds min_job_age{300};
   seconds node_timeout{300};  // SlurmdTimeout: lease of a node
   seconds kill_wait{30};
+  std::string reboot_program;  // RebootProgram: what agents run; empty: nodes are not rebooted
+  seconds resume_timeout{60};  // ResumeTimeout: a node that is rebooted has to be back by then
   seconds over_time_limit{0};
   seconds complete_wait{0};
   seconds scheduler_tick{1};    // only ages priorities

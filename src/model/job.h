@@ -94,6 +94,7 @@ struct Job {
   std::shared_ptr<const Allocation> allocation;  // while active or completing; kept after the end for display
   std::vector<NodeIndex> nodes_left;             // allocated nodes that have not reported the end
   std::string last_nodes;                        // hostlist, kept after the end
+  std::vector<std::string> lost_nodes;           // of this run: that failed, and that it went on without
   std::string batch_host;
   std::uint32_t cpus_allocated = 0;
   ExitStatus exit, derived_exit;

@@ -168,6 +168,7 @@ struct JobSpec {
   std::optional<std::uint32_t> priority;  // set by hand
   bool hold = false;
   std::optional<bool> requeue;  // unset: the site's JobRequeue
+  bool no_kill = false;         // --no-kill: when a node fails it goes on with the others
   SignalBeforeEnd signal;
   std::optional<ArrayRequest> array;
   std::uint32_t immediate_seconds = 0;  // --immediate: give up when not started by then; 0: wait

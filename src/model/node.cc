@@ -16,6 +16,11 @@ bool is_working(NodeState base) {
   return base == NodeState::Allocated || base == NodeState::Mixed;
 }
 
+// Nothing works there that would have to be named first.
+bool will_reboot(const Node& node) {
+  return (node.flags & (kNodeRebootRequested | kNodeRebootIssued)) && !is_working(base_state(node));
+}
+
 Words words_of(const Node& node) {
   const NodeState base = base_state(node);
   const bool completing = node.jobs_completing > 0;
@@ -26,6 +31,7 @@ Words words_of(const Node& node) {
     if (completing || is_working(base)) return {"draining$", "drng$"};
     return {"drained$", "drain$"};
   }
+  if (will_reboot(node)) return {"reboot", "boot"};
   if (node.flags & kNodeDrain) {
     if (completing || is_working(base)) return {"draining", "drng"};
     return {"drained", "drain"};
@@ -76,6 +82,12 @@ NodeState base_state(const Node& node) {
 std::string state_text(const Node& node, bool compact) {
   const Words words = words_of(node);
   std::string out(compact ? words.brief : words.full);
+  const bool issued = node.flags & kNodeRebootIssued;
+  if (will_reboot(node)) return issued ? out + '^' : out;
+  if ((node.flags & kNodeRebootRequested) && out.back() != '$') {
+    if (out.back() == '+') out.pop_back();
+    return out + '@';
+  }
   if (!(node.flags & kNodeNoResponse)) return out;
   if (out.back() == '+') out.pop_back();
   return out + '*';
@@ -87,11 +99,13 @@ std::string state_text_full(const Node& node) {
     std::string_view word;
   };
   // Slurm's order of the bits.
-  constexpr std::array<FlagWord, 7> kWords{{{kNodeDrain, "+DRAIN"},
+  constexpr std::array<FlagWord, 9> kWords{{{kNodeDrain, "+DRAIN"},
                                             {kNodeCompleting, "+COMPLETING"},
                                             {kNodeNoResponse, "+NOT_RESPONDING"},
                                             {kNodeFail, "+FAIL"},
                                             {kNodeMaintenance, "+MAINTENANCE"},
+                                            {kNodeRebootIssued, "+REBOOT_ISSUED"},
+                                            {kNodeRebootRequested, "+REBOOT_REQUESTED"},
                                             {kNodeReserved, "+RESERVED"},
                                             {kNodeInvalidRegistration, "+INVALID_REG"}}};
   const std::uint32_t flags = node.flags | (node.jobs_completing ? std::uint32_t{kNodeCompleting} : 0u);

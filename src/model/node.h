@@ -45,7 +45,12 @@ enum NodeFlag : std::uint32_t {
   kNodeCompleting = 1u << 4,
   kNodeInvalidRegistration = 1u << 5,  // INVALID_REG: fewer resources than declared
   kNodeReserved = 1u << 6,             // in a reservation that has begun (kNodeMaintenance: for maintenance)
+  kNodeRebootRequested = 1u << 7,      // '@': it reboots when nothing is left on it
+  kNodeRebootIssued = 1u << 8,         // '^': its agent was told to; it is down until it has booted
 };
+
+// What becomes of a node that has been rebooted. Resume, Down: it is drained no more.
+enum class AfterReboot : std::uint8_t { AsBefore, Resume, Down };
 
 struct Node {
   NodeIndex index;
@@ -83,6 +88,8 @@ struct Node {
   std::uint32_t jobs_completing = 0;
   bool exclusive = false;             // a job holds the node alone
   std::uint32_t launch_failures = 0;  // runs in a row that it could not start
+  AfterReboot after_reboot = AfterReboot::AsBefore;
+  Time reboot_at;  // when its agent was told to reboot it; not set: never, or it has
 
   bool usable() const {
     return registered && !down && !(flags & (kNodeDrain | kNodeFail | kNodeNoResponse | kNodeInvalidRegistration));

@@ -36,6 +36,16 @@ const Row kRows[] = {
     {"failed", true, false, kNodeFail, 0, 0, 0, false, "fail", "fail", "IDLE+FAIL"},
     {"invalid", true, false, kNodeInvalidRegistration | kNodeDrain, 0, 0, 0, false, "inval", "inval",
      "IDLE+DRAIN+INVALID_REG"},
+    {"to reboot", true, false, kNodeRebootRequested, 0, 0, 0, false, "reboot", "boot", "IDLE+REBOOT_REQUESTED"},
+    {"to reboot, busy", true, false, kNodeRebootRequested, 1, 0, 2, false, "mixed@", "mix@", "MIXED+REBOOT_REQUESTED"},
+    {"to reboot, full and completing", true, false, kNodeRebootRequested, 2, 1, 4, false, "allocated@", "alloc@",
+     "ALLOCATED+COMPLETING+REBOOT_REQUESTED"},
+    {"to reboot soon", true, false, kNodeRebootRequested | kNodeDrain, 1, 0, 2, false, "draining@", "drng@",
+     "MIXED+DRAIN+REBOOT_REQUESTED"},
+    {"to reboot, drained", true, false, kNodeRebootRequested | kNodeDrain, 0, 0, 0, false, "reboot", "boot",
+     "IDLE+DRAIN+REBOOT_REQUESTED"},
+    {"rebooting", true, true, kNodeRebootIssued | kNodeDrain, 0, 0, 0, false, "reboot^", "boot^",
+     "DOWN+DRAIN+REBOOT_ISSUED"},
     {"maintenance", true, false, kNodeMaintenance, 0, 0, 0, false, "maint", "maint", "IDLE+MAINTENANCE"},
 };
 

@@ -95,6 +95,7 @@ void EtcdJournal::follow(std::uint64_t after, Roles roles) {
     given_ = last_given_ = 0;
     applied_ = after;
     resigned_ = false;
+    makes_way_.reset();
     role_ = Role::Following;
     if (!thread_) thread_ = options_.threads->start([this] { run(); });
   }
@@ -122,6 +123,15 @@ void EtcdJournal::retire() {
   wake_->notify();
 }
 
+void EtcdJournal::hand_over(const std::string& successor) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (role_ != Role::Leading) return;
+    makes_way_ = successor.empty() ? "-" + options_.membership.member : successor;
+  }
+  wake_->notify();
+}
+
 EtcdJournal::Standing EtcdJournal::standing() const {
   const std::lock_guard lock(mutex_);
   Standing out = standing_;
@@ -131,7 +141,7 @@ EtcdJournal::Standing EtcdJournal::standing() const {
 }
 
 void EtcdJournal::wait(std::unique_lock<std::mutex>& lock, Duration at_most) {
-  wake_->wait(lock, std::max(at_most, Duration{0}), [this] { return stop_ || retired_ || !queue_.empty(); });
+  wake_->wait(lock, std::max(at_most, Duration{0}), [this] { return stop_ || retired_ || makes_way_ || !queue_.empty(); });
 }
 
 void EtcdJournal::run() {
@@ -152,9 +162,11 @@ void EtcdJournal::run() {
         if (queue_.empty()) wait(lock, next_beat - clock_.monotonic());
         auto appends = std::exchange(queue_, {});
         const bool retired = retired_;
+        const auto makes_way = std::exchange(makes_way_, {});
         lock.unlock();
         lead_once(std::move(appends));
-        if (retired) hand_over();
+        if (retired) leave({}, "this controller is stopping");
+        if (makes_way) leave(*makes_way, "it was asked to make way for another");
         lock.lock();
         break;
       }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class EtcdJournal final : public io::Journal {
   void applied(std::uint64_t index) override { applied_ = index; }
   bool is_current() const override;
   void catch_up(Done done) override;
+  void hand_over(const std::string& successor) override;
 
   Standing standing() const;
   // Leads no longer, and never again.
@@ -94,6 +96,7 @@ class EtcdJournal final : public io::Journal {
   void see_leader(const EtcdRange& range);
   bool take_over();
   bool has_claimed() const;
+  bool may_be_next() const;
   Result<std::int64_t> claim();
   // ---- catching up (etcd_journal_current.cc)
   struct Asked {
@@ -111,8 +114,8 @@ class EtcdJournal final : public io::Journal {
   Result<std::int64_t> last_entry() const;
   void beat();
   void note_write(Duration began);
-  void resign();
-  void hand_over();
+  void resign(const std::string& successor = {});
+  void leave(const std::string& successor, const char* why);
   void stop_leading(std::deque<Append> open, const Error& why);
   void depose(const Error& why);
   void truncate(std::uint64_t own_snapshot);
@@ -129,6 +132,7 @@ class EtcdJournal final : public io::Journal {
   std::deque<Append> queue_;  // guarded by mutex_, as all up to looked_
   Role role_ = Role::Idle;
   bool stop_ = false, retired_ = false;
+  std::optional<std::string> makes_way_;  // for whom
   Roles roles_;
   std::uint64_t next_ = 1;
   std::int64_t term_ = 0;  // while leading
@@ -149,6 +153,7 @@ class EtcdJournal final : public io::Journal {
   Duration claimed_{0};                         // when we began to claim the next one; 0: we have not
   bool others_led_ = false;                     // since we began
   bool vacant_ = false;                         // nobody beats: the first controller ever, or the leader has gone
+  std::string successor_;                       // ... and has said who is to be next (EtcdTerm)
   Duration last_write_{0};                      // that got through, as leader
   std::int64_t last_entry_ = 0;                 // revision of the entry before the next one, as leader; 0: none
   std::int64_t last_given_ = 0;                 // ... of the last one that was given since we follow; 0: none was

@@ -79,18 +79,19 @@ void EtcdJournal::see_leader(const EtcdRange& range) {
   for (const EtcdValue& value : range.values) {
     const bool term = value.key == keys_.term();
     if (!term && value.key != keys_.tick()) continue;
-    auto& seen = term ? seen_term_ : seen_tick_;
-    const std::int64_t before = std::exchange(seen, value.changed);
+    auto& known = term ? seen_term_ : seen_tick_;
+    const std::int64_t before = std::exchange(known, value.changed);
     if (before == value.changed) continue;
     others_led_ |= before != 0;
     heard_ = clock_.monotonic();
     const std::lock_guard lock(mutex_);
     standing_.silence = heard_;
     if (!term) continue;
-    const auto [name, address, life] = decode_etcd_term(value.value);
-    standing_.leader = name;
-    standing_.address = address;
-    ours_ = life == life_;
+    EtcdTerm seen = decode_etcd_term(value.value);
+    standing_.leader = std::move(seen.member);
+    standing_.address = std::move(seen.address);
+    ours_ = seen.life == life_;
+    successor_ = std::move(seen.successor);
   }
 }
 
@@ -140,7 +141,7 @@ void EtcdJournal::follow_once() {
     const bool silent = clock_.monotonic() - heard_ >= options_.failover;
     // Nobody is served by a leader that has yet to apply what it was given.
     const bool ready = next_ - 1 - std::min(next_ - 1, applied_.load()) <= kMayBeBehind;
-    if ((silent || vacant_ || has_claimed()) && ready && !retired && take_over()) return;
+    if ((silent || (vacant_ && may_be_next()) || has_claimed()) && ready && !retired && take_over()) return;
   }
   std::unique_lock lock(mutex_);
   // Somebody waits for what our member of etcd does not know yet.
@@ -173,6 +174,13 @@ bool EtcdJournal::read_rest(std::int64_t revision) {
 // A claim whose answer was lost, or not waited for, has got through.
 bool EtcdJournal::has_claimed() const {
   return ours_ && seen_term_ > led_;
+}
+
+// Who is not meant by the last leader waits as after its death, so that somebody leads in any case.
+bool EtcdJournal::may_be_next() const {
+  const std::string& self = options_.membership.member;
+  if (successor_.empty()) return true;
+  return successor_.front() == '-' ? successor_.substr(1) != self : successor_ == self;
 }
 
 // Only if nobody has led or beaten since we last looked, or changed the set of controllers since our member of etcd knew

@@ -156,13 +156,13 @@ void EtcdJournal::stop_leading(std::deque<Append> open, const Error& why) {
   depose(why);
 }
 
-void EtcdJournal::hand_over() {
+void EtcdJournal::leave(const std::string& successor, const char* why) {
   {
     const std::lock_guard lock(mutex_);
     if (role_ != Role::Leading) return;
   }
-  resign();
-  stop_leading({}, {ErrorCode::NotLeader, "this controller is stopping"});
+  resign(successor);
+  stop_leading({}, {ErrorCode::NotLeader, why});
 }
 
 void EtcdJournal::depose(const Error& why) {
@@ -177,14 +177,14 @@ void EtcdJournal::depose(const Error& why) {
   roles_.on_follow(why);
 }
 
-// Without a heartbeat to wait for, the first follower that looks takes over.
-void EtcdJournal::resign() {
+// Without a heartbeat to wait for, the first follower that looks takes over; or the one that is named.
+void EtcdJournal::resign(const std::string& successor) {
   {
     const std::lock_guard lock(mutex_);
     resigned_ = true;
   }
   static_cast<void>(client_->commit({.unchanged = {{keys_.term(), term_}},
-                                     .puts = {{keys_.term(), "\n"}},
+                                     .puts = {{keys_.term(), encode_etcd_term({{}, {}, {}, successor})}},
                                      .deletes = {{keys_.tick(), keys_.tick() + '\0'}}}));
 }
 

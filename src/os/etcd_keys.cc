@@ -72,7 +72,9 @@ std::optional<EtcdEntry> decode_etcd_entry(std::string_view value) {
 }
 
 std::string encode_etcd_term(const EtcdTerm& term) {
-  return fmt::format("{}\n{}\n{}", term.member, term.address, term.life);
+  std::string out = fmt::format("{}\n{}\n{}", term.member, term.address, term.life);
+  if (!term.successor.empty()) out += "\n" + term.successor;
+  return out;
 }
 
 EtcdTerm decode_etcd_term(std::string_view value) {
@@ -86,6 +88,7 @@ EtcdTerm decode_etcd_term(std::string_view value) {
   out.member = line();
   out.address = line();
   out.life = line();
+  out.successor = line();
   return out;
 }
 

@@ -49,9 +49,9 @@ std::string encode_etcd_entry(const EtcdEntry& entry);
 std::optional<EtcdEntry> decode_etcd_entry(std::string_view value);
 
 // The value under r/term, a line each: who leads, where clients reach it, and in which of its lives it claimed that.
-// Empty: the last one has gone.
+// Empty: the last one has gone, and may have said who is to be next, or, behind a '-', who is not.
 struct EtcdTerm {
-  std::string member, address, life;
+  std::string member, address, life, successor{};
 };
 std::string encode_etcd_term(const EtcdTerm& term);
 EtcdTerm decode_etcd_term(std::string_view value);

@@ -60,7 +60,11 @@ std::vector<Effect> Cluster::pending_effects() const {
     effects.push_back(LaunchJob{job->id, job->epoch});
     if (is_set(job->preempt_at) && job->state == model::JobState::Running)
       effects.push_back(SignalJob{job->id, job->epoch, SIGTERM});
+    if (!job->lost_nodes.empty()) effects.push_back(TellNodesLost{job->id, job->epoch});
     if (job->state == model::JobState::Suspended) effects.push_back(SuspendOnNodes{job->id, job->epoch, false});
+  });
+  view_.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
+    if (node->flags & model::kNodeRebootIssued) effects.push_back(RebootNode{node->index});
   });
   return effects;
 }

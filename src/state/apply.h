@@ -66,6 +66,7 @@ struct Applier {
   Outcome apply(const ClearTriggers& command);
   Outcome apply(const TriggerSeen& command);
   Outcome apply(const TriggersRan& command);
+  Outcome apply(const RebootOverdue& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -142,6 +143,9 @@ struct Applier {
   TimeLimit limit_in_force(const model::JobSpec& spec) const;
   // The node can no longer run the job. `gone`: it will not report the end of its part either.
   void fail_on_node(JobId id, NodeIndex node, bool gone);
+  // Whether it goes on without a node that is gone, and how.
+  bool outlives(const model::Job& job, NodeIndex node) const;
+  void go_on_without(model::Job job, NodeIndex node);
   // `node` with its jobs failed as above.
   void fail_jobs_of(NodeIndex node, bool gone);
   void release(model::Job& job) const;
@@ -234,6 +238,10 @@ struct Applier {
   void note_cluster();  // what it has
   void note_reservation(const model::Reservation& reservation, bool over);
   void note_everything();
+
+  // ---- reboots (reboot.cc)
+  // A node that is to reboot and has nothing left to do is told to.
+  bool issue_reboot(model::Node& node) const;
 
   // ---- nodes (node_config.cc)
   const model::NodeConfig* configured(const std::string& name) const;

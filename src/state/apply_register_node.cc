@@ -16,6 +16,7 @@
 #include "state/apply.h"
 #include "state/node_books.h"
 #include "state/node_config.h"
+#include "state/reboot.h"
 
 namespace spur::state {
 
@@ -42,7 +43,7 @@ void judge_registration(Node& node, bool overrides, Time now) {
 }
 
 void return_to_service(Node& node, std::uint32_t policy) {
-  if (!node.down || policy == 0 || (node.flags & model::kNodeInvalidRegistration)) return;
+  if (!node.down || policy == 0 || (node.flags & (model::kNodeInvalidRegistration | model::kNodeRebootIssued))) return;
   if (policy == 1 && node.reason != kNotResponding) return;
   node.down = false;
   if (node.flags & model::kNodeDrain) return;  // the reason is the drain's
@@ -91,15 +92,17 @@ Outcome Applier::apply(const RegisterNode& command) {
   node.arch = command.arch;
   node.public_key = command.public_key;
   node.found = command.found;
-  node.boot_time = command.boot_time;
+  const Time booted_before = std::exchange(node.boot_time, command.boot_time);
   node.agent_started = command.agent_started;
   node.registered = true;
   node.registered_at = now;
   if (!is_set(node.last_busy)) node.last_busy = now;
   node.flags &= ~model::kNodeNoResponse;
   set_hardware(node, configured(node.name));
+  const bool rebooted = has_rebooted(node, booted_before);
+  if (rebooted) end_reboot(node, now);
   judge_registration(node, config().config_overrides, now);
-  return_to_service(node, config().return_to_service);
+  if (!rebooted) return_to_service(node, config().return_to_service);
   const bool joins = !known;
   if (joins) add_dynamic_node(node);
   put_node(std::move(node));

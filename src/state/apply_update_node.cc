@@ -3,7 +3,8 @@
 //
 // Down ends the jobs of the node (requeued or NODE_FAIL). A node that still answers is told to end its part and frees
 // it when it has; the share of one that does not answer is given up at once, as in apply_node_lost.cc. Drain leaves
-// jobs alone. Resume ends down, drain and fail; there must be something to end, or it is refused, as in Slurm.
+// jobs alone. Resume ends down, drain and fail, and a reboot that was asked for; there must be something to end, or it is
+// refused, as in Slurm. Reboot: see reboot.h.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "state/apply.h"
 #include "state/node_config.h"
+#include "state/reboot.h"
 #include "text/words.h"
 
 namespace spur::state {
@@ -27,13 +29,13 @@ std::vector<std::string> split_list(std::string_view list) {
   return out;
 }
 
-void act(Node& node, Action action) {
+void act(Node& node, const UpdateNode& command, Time now) {
   const auto clear_reason = [&node] {
     node.reason.clear();
     node.reason_by = {};
     node.reason_at = {};
   };
-  switch (action) {
+  switch (command.action) {
     case Action::None:
       break;
     case Action::Down:
@@ -52,7 +54,14 @@ void act(Node& node, Action action) {
     case Action::Resume:
       node.down = false;
       node.flags &= ~(model::kNodeDrain | model::kNodeFail);
+      forget_reboot(node);
       clear_reason();
+      break;
+    case Action::Reboot:
+      request_reboot(node, command, now);
+      break;
+    case Action::CancelReboot:
+      cancel_reboot(node);
       break;
   }
 }
@@ -63,17 +72,22 @@ Outcome Applier::apply(const UpdateNode& command) {
   for (const std::string& name : command.nodes) {
     const Node* node = model::find_node(view, name);
     if (!node) return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", name));
-    const bool out_of_service = node->down || (node->flags & (model::kNodeDrain | model::kNodeFail));
+    const bool out_of_service =
+        node->down || (node->flags & (model::kNodeDrain | model::kNodeFail | model::kNodeRebootRequested));
     if (command.action == Action::Resume && !out_of_service)
       return refused(ErrorCode::InvalidNodeState,
                      fmt::format("Invalid node state specified: {} is in service", name));
+    if (command.action == Action::CancelReboot && !(node->flags & model::kNodeRebootRequested))
+      return refused(ErrorCode::InvalidNodeState, "Invalid node state specified: no reboot of " + name + " is pending");
   }
+  if (command.action == Action::Reboot && config().reboot_program.empty())
+    return refused(ErrorCode::NotSupported, "RebootProgram isn't defined");
   if (command.nodes.empty()) return refused(ErrorCode::InvalidNode, "Invalid node name specified");
   Outcome outcome;
   for (const std::string& name : command.nodes) {
     Node node = *model::find_node(view, name);
-    act(node, command.action);
-    if (command.reason) {
+    act(node, command, now);
+    if (command.reason && command.action != Action::Reboot) {
       node.reason = *command.reason;
       node.reason_by = command.by;
       node.reason_at = now;

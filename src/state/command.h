@@ -149,12 +149,18 @@ struct NodeResponding {  // a flag only: shows '*' or takes it away
   bool responding = true;
 };
 struct UpdateNode {  // scontrol update NodeName=
-  enum class Action : std::uint8_t { None, Down, Drain, Undrain, Resume, Fail };
+  enum class Action : std::uint8_t { None, Down, Drain, Undrain, Resume, Fail, Reboot, CancelReboot };
   std::vector<std::string> nodes;
   Action action = Action::None;
   std::optional<std::string> reason, comment, extra, features;
   std::optional<std::uint32_t> weight;
   Uid by;
+  bool asap = false;  // Reboot: nothing more starts there before
+  model::AfterReboot after_reboot = model::AfterReboot::AsBefore;
+};
+// They have not come back in time; apply looks at the batch's stamp.
+struct RebootOverdue {
+  std::vector<std::string> nodes;
 };
 // Forget finished jobs older than MinJobAge. The leader names them so that replay does the same.
 struct PurgeJobs {
@@ -272,7 +278,7 @@ using Command =
                  PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation, ReservationsDue, SetQos,
                  SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage, StepsEnded,
                  OutboxAcked, SetCrontab, RemoveCrontab, ScheduleCron, SetTrigger, ClearTriggers, TriggerSeen,
-                 TriggersRan>;
+                 TriggersRan, RebootOverdue>;
 
 // The unit of the journal: one stamp, some commands, applied in order. What stands behind the commands is for those
 // who look back (ctld/history.h); apply does not see it.

@@ -35,10 +35,19 @@ struct SignalJob {
   Epoch epoch;
   int signal = 0;
 };
+// Tell the node's agent to reboot it.
+struct RebootNode {
+  NodeIndex node;
+};
+// Tell the job's first node which of the others it goes on without.
+struct TellNodesLost {
+  JobId job;
+  Epoch epoch;
+};
 // Somebody may wait for this job (srun, salloc, sbatch --wait, the timers of the leader).
 struct JobChanged {
   JobId job;
 };
-using Effect = std::variant<LaunchJob, EndJob, SuspendOnNodes, SignalJob, JobChanged>;
+using Effect = std::variant<LaunchJob, EndJob, SuspendOnNodes, SignalJob, RebootNode, TellNodesLost, JobChanged>;
 
 }  // namespace spur::state

@@ -166,6 +166,7 @@ void Applier::back_to_queue(Job& job) {
   job.allocation = nullptr;
   job.nodes_left.clear();
   job.last_nodes.clear();
+  job.lost_nodes.clear();
   job.batch_host.clear();
   job.cpus_allocated = 0;
   job.exit = job.derived_exit = {};
@@ -180,8 +181,29 @@ void Applier::back_to_queue(Job& job) {
   settle_pending(job);
 }
 
+// Its first node starts its steps, or runs its script: without it there is nothing that could go on.
+bool Applier::outlives(const Job& job, NodeIndex at) const {
+  return job.spec->no_kill && job.state == JobState::Running && !(job.flags & model::kCompleting) && !job.het_job &&
+         job.allocation->nodes.size() > 1 && job.allocation->nodes.front().node != at && holds(job, at);
+}
+
+// What still runs there is unknown to us from now on: the node has to end it before it is taken in again.
+void Applier::go_on_without(Job job, NodeIndex at) {
+  leave_node(job, at);
+  auto rest = std::make_shared<model::Allocation>(*job.allocation);
+  const auto grant = std::ranges::find(rest->nodes, at, &model::NodeGrant::node);
+  job.cpus_allocated -= std::min(job.cpus_allocated, static_cast<std::uint32_t>(grant->cpus.size()));
+  rest->nodes.erase(grant);
+  job.allocation = std::move(rest);
+  job.last_nodes = model::node_list(view, job.nodes_left);
+  job.lost_nodes.push_back((*view.nodes.find(at.value))->name);
+  emit(TellNodesLost{job.id, job.epoch});
+  put(std::move(job));
+}
+
 void Applier::fail_on_node(JobId id, NodeIndex at, bool gone) {
   Job job = *model::find_job(view, id);
+  if (outlives(job, at)) return go_on_without(std::move(job), at);
   if (!(job.flags & model::kCompleting)) {
     if (may_requeue(job)) {
       job.reason = Reason::NodeDown;

@@ -67,6 +67,7 @@ model::JobSpec RandomCommands::some_spec(const model::View& view) {
   out.hold = chance(5);
   if (chance(5)) out.begin = view.as_of + seconds(below(100));
   if (chance(10)) out.requeue = chance(50);
+  if (chance(30)) out.no_kill = true;
   if (chance(10)) out.exclusive = static_cast<model::Exclusive>(below(4));
   if (chance(5)) out.kind = model::JobKind::Interactive;
   if (chance(5)) out.priority = below(3);
@@ -229,6 +230,7 @@ model::ClusterConfig RandomCommands::config() {
   out.accounting.limits = chance(50);
   out.is_accounted = chance(70);
   if (chance(20)) out.priority.flags = {"NO_FAIR_TREE"};
+  if (chance(80)) out.reboot_program = "/sbin/reboot";
   if (chance(20)) own.oversubscribe = model::OverSubscribe::Exclusive;
   out.partitions.push_back(own);
   return out;
@@ -239,10 +241,17 @@ Command RandomCommands::some_node_command(const model::View& view) {
   if (dice < 5) return NodeLost{some_node()};
   if (dice < 12) return NodeResponding{some_node(), chance(70)};
   if (dice < 15) return SetConfig{config()};
-  if (dice < 55) return World::registration(some_node(), chance(95) ? 4 : 2);
+  if (dice < 17) return RebootOverdue{{some_node()}};
+  if (dice < 55) {
+    RegisterNode command = World::registration(some_node(), chance(95) ? 4 : 2);
+    command.boot_time = from_unix_seconds(below(1000));
+    return command;
+  }
   UpdateNode command;
   command.nodes = {some_node()};
-  command.action = chance(75) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(6));
+  command.action = chance(75) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(8));
+  command.asap = chance(50);
+  command.after_reboot = static_cast<model::AfterReboot>(below(3));
   if (chance(50)) command.reason = "why";
   if (chance(10)) command.features = "a,b";
   (void)view;

@@ -66,6 +66,7 @@ void Applier::forget(const Job& job) {
 
 void Applier::put_node(model::Node node) {
   const NodeIndex at = node.index;
+  if (issue_reboot(node)) emit(RebootNode{at});
   const model::NodePtr* before = view.nodes.find(at.value);
   const bool noted = is_noted(before ? before->get() : nullptr, node);
   const bool other_hardware = before && (*before)->hardware != node.hardware;

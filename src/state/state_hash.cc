@@ -88,7 +88,7 @@ class Hasher {
             s.tmp_disk_mib, s.gres, s.licenses, s.exclusive, s.oversubscribe, s.overcommit, s.contiguous, s.features,
             s.required_nodes, s.excluded_nodes, s.time_limit, s.time_min, s.begin, s.deadline, s.dependencies,
             s.dependencies_any, s.kill_on_invalid_dependency, s.nice, s.priority, s.hold, s.requeue, s.signal,
-            s.array, s.immediate_seconds, s.mail_types, s.mail_user);
+            s.array, s.immediate_seconds, s.mail_types, s.mail_user, s.no_kill);
       h.add(memo_of(s.script));
       h.add(memo_of(s.environment));
     });
@@ -171,7 +171,7 @@ class Hasher {
     all(j.id, j.spec, j.array_job, j.array_task, j.array_max_running, j.state, j.flags, j.reason, j.reason_detail,
         j.hold, j.after_completing, j.epoch, j.restarts, j.priority, j.priority_by_hand, j.dependencies_left,
         j.dependency_never, j.submitted, j.eligible, j.accrue, j.started, j.ended, j.last_eval, j.suspended_at,
-        j.suspended_total, j.time_limit, j.kill_began, j.nodes_left, j.last_nodes, j.batch_host, j.cpus_allocated,
+        j.suspended_total, j.time_limit, j.kill_began, j.nodes_left, j.last_nodes, j.lost_nodes, j.batch_host, j.cpus_allocated,
         j.het_job, j.het_offset, j.het_size, j.site_factor, j.preempt_at, j.preempt_how, j.preempted_for,
         j.claimed_from, j.exit, j.derived_exit, j.ended_by, j.cancelled, j.submit_token, j.association,
         j.counted_from, j.array_pending != nullptr, j.allocation != nullptr, j.claim != nullptr, j.usage != nullptr);
@@ -186,7 +186,7 @@ class Hasher {
         n.comment, n.extra, n.reason, n.reason_by, n.reason_at, n.down, n.flags, n.registered, n.registered_at,
         n.boot_time, n.agent_started, n.last_busy, n.version, n.os, n.arch, n.public_key, n.cpus_allocated,
         n.memory_allocated_mib, n.cpus_in_use, n.devices_in_use, n.jobs, n.jobs_completing, n.exclusive,
-        n.launch_failures);
+        n.launch_failures, n.after_reboot, n.reboot_at);
   }
   void add(const model::NodeConfig& n) {
     all(n.name, n.hostname, n.address, n.port, n.cpus, n.boards, n.sockets, n.cores_per_socket, n.threads_per_core,
@@ -212,7 +212,7 @@ class Hasher {
         c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
         c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown,
-        c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments);
+        c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments, c.reboot_program, c.resume_timeout);
   }
 
  private:

@@ -84,6 +84,7 @@ v1::StepInput start_message(const StepRequest& request) {
   start.set_overlap(request.overlap);
   start.set_exclusive(request.exclusive);
   start.set_kill_on_bad_exit(request.kill_on_bad_exit);
+  start.set_no_kill(request.no_kill);
   start.set_unbuffered(request.unbuffered);
   start.set_pty(request.pty);
   start.set_pty_rows(request.pty_rows);

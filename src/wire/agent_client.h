@@ -36,6 +36,7 @@ struct StepRequest {
   model::Distribution distribution;
   std::vector<std::uint32_t> task_nodes;       // of an arbitrary one: by rank, a position in `nodes`
   std::uint32_t tasks = 1, cpus_per_task = 0;  // 0: as the job
+  bool no_kill = false;  // the rest goes on when a node is lost
   bool label = false, overlap = false, exclusive = false, kill_on_bad_exit = false, unbuffered = false, pty = false;
   std::uint32_t pty_rows = 0, pty_columns = 0;
   std::uint32_t umask = 022;

@@ -191,6 +191,24 @@ static Status from_proto(const v1::ControllerNotify& p, model::ControllerNotify*
   SPUR_NOTIFY_FIELDS(SPUR_FROM)
   return {};
 }
+#define SPUR_REBOOT_FIELDS(F) F(TIME, at)
+static void to_proto(const model::ControllerReboot& m, v1::ControllerReboot* p) {
+  SPUR_REBOOT_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::ControllerReboot& p, model::ControllerReboot* m) {
+  SPUR_REBOOT_FIELDS(SPUR_FROM)
+  return {};
+}
+
+#define SPUR_NODES_LOST_FIELDS(F) F(MSG, run) F(TEXTS, nodes)
+static void to_proto(const model::ControllerNodesLost& m, v1::ControllerNodesLost* p) {
+  SPUR_NODES_LOST_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::ControllerNodesLost& p, model::ControllerNodesLost* m) {
+  SPUR_NODES_LOST_FIELDS(SPUR_FROM)
+  return {};
+}
+
 // Nothing but its kind.
 static void to_proto(const model::ControllerShutdown&, v1::ControllerShutdown*) {}
 
@@ -238,6 +256,12 @@ auto* slot(v1::ControllerMessage* p, const model::ControllerShutdown&) {
 }
 auto* slot(v1::ControllerMessage* p, const model::ControllerNotify&) {
   return p->mutable_notify();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerReboot&) {
+  return p->mutable_reboot();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerNodesLost&) {
+  return p->mutable_nodes_lost();
 }
 
 template <class Proto, class Message>
@@ -299,6 +323,10 @@ Status from_proto(const v1::ControllerMessage& p, model::ControllerMessage* m) {
       return {};
     case v1::ControllerMessage::kNotify:
       return from_proto(p.notify(), &m->emplace<model::ControllerNotify>());
+    case v1::ControllerMessage::kReboot:
+      return from_proto(p.reboot(), &m->emplace<model::ControllerReboot>());
+    case v1::ControllerMessage::kNodesLost:
+      return from_proto(p.nodes_lost(), &m->emplace<model::ControllerNodesLost>());
     case v1::ControllerMessage::KIND_NOT_SET:
       break;
   }

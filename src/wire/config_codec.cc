@@ -174,7 +174,8 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(SECONDS, max_switch_wait) F(SECONDS, reservation_overrun) F(OPT, default_cpus_per_gpu) \
   F(OPT, default_memory_per_gpu_mib) F(PLAIN, block_sockets) F(PLAIN, jobs_use_spec_cores) \
   F(DEF, hold_on_prolog_fail) F(DEF, max_launch_failures) \
-  F(PLAIN, is_accounted) F(PLAIN, keep_scripts) F(PLAIN, keep_environments)
+  F(PLAIN, is_accounted) F(PLAIN, keep_scripts) F(PLAIN, keep_environments) \
+  F(PLAIN, reboot_program) F(SECONDS, resume_timeout)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

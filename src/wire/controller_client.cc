@@ -426,6 +426,18 @@ Status ControllerClient::shutdown(bool agents) {
   return channel_->order("Shutdown", request);
 }
 
+Status ControllerClient::abort() {
+  v1::ShutdownRequest request;
+  request.set_core(true);
+  return channel_->order("Shutdown", request);
+}
+
+Status ControllerClient::takeover(const std::string& successor) {
+  v1::TakeoverRequest request;
+  request.set_successor(successor);
+  return channel_->order("Takeover", request);
+}
+
 Status ControllerClient::set_debug(const std::string& level) {
   v1::SetDebugRequest request;
   request.set_level(level);

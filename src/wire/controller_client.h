@@ -295,6 +295,8 @@ class ControllerClient {
   Status shutdown(bool agents = false);
   // With `reset` the controller counts anew from now on.
   Result<ControllerStatistics> statistics(bool reset);
+  Status abort();
+  Status takeover(const std::string& successor);
   Status set_debug(const std::string& level);
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos);
   Status top_jobs(const std::vector<JobId>& jobs);

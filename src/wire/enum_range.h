@@ -80,7 +80,10 @@ constexpr auto last_of(model::EditKind) {
   return model::EditKind::Remove;
 }
 constexpr auto last_of(state::UpdateNode::Action) {
-  return state::UpdateNode::Action::Fail;
+  return state::UpdateNode::Action::CancelReboot;
+}
+constexpr auto last_of(model::AfterReboot) {
+  return model::AfterReboot::Down;
 }
 
 }  // namespace spur::wire

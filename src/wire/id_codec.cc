@@ -30,6 +30,7 @@ SPUR_SAME_LAST(model::BackfillOrder, v1::BackfillOrder);
 SPUR_SAME_LAST(model::MemoryAs, v1::MemoryAs);
 SPUR_SAME_LAST(model::EditKind, v1::EditKind);
 SPUR_SAME_LAST(state::UpdateNode::Action, v1::NodeUpdate::Action);
+SPUR_SAME_LAST(model::AfterReboot, v1::AfterReboot);
 
 void to_proto(const IndexSet& from, v1::IndexSet* to) {
   to->mutable_bounds()->Reserve(static_cast<int>(from.ranges().size() * 2));

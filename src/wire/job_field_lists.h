@@ -15,7 +15,8 @@
   F(RUNS, nodes_left) F(PLAIN, last_nodes) F(PLAIN, batch_host) F(PLAIN, cpus_allocated) F(MSG, exit) \
   F(MSG, derived_exit) F(ID, ended_by) F(PLAIN, cancelled) F(PLAIN, submit_token) F(PLAIN, association) F(TIME, counted_from) \
   F(ID, het_job) F(PLAIN, het_offset) F(PLAIN, het_size) F(PLAIN, site_factor) F(TIME, preempt_at) \
-  F(ENUM, preempt_how) F(ID, preempted_for) F(TIME, claimed_from)
+  F(ENUM, preempt_how) F(ID, preempted_for) F(TIME, claimed_from) \
+  F(TEXTS, lost_nodes)
 
 // Those that job_codec.cc writes by hand.
 #define SPUR_JOB_FIELDS_BY_HAND(F) \
@@ -49,7 +50,7 @@
   F(LIMIT, time_limit) F(LIMIT, time_min) F(TIME, begin) F(TIME, deadline) F(MSGS, dependencies) \
   F(PLAIN, dependencies_any) F(OPT, kill_on_invalid_dependency) F(PLAIN, nice) F(OPT, priority) F(PLAIN, hold) \
   F(OPT, requeue) F(MSG, signal) F(PLAIN, immediate_seconds) F(PLAIN, mail_types) F(PLAIN, mail_user) \
-  F(MSG, container)
+  F(MSG, container) F(PLAIN, no_kill)
 
 // Those that spec_codec.cc writes by hand. Scripts and environments are no part of a list, see JobFilter::with_script.
 #define SPUR_JOB_SPEC_BY_HAND(F) F(array)

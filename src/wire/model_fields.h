@@ -61,8 +61,8 @@ SPUR_STRUCT(model::JobSpec, name, kind, uid, gid, account, qos, wckey, comment, 
             contiguous, spread_nodes, fewest_nodes, sockets_per_node, cores_per_socket, threads_per_core, hint,
             core_spec, core_spec_is_threads, distribution, switches, switch_wait_seconds, segment, features, prefer,
             batch_features, burst_buffer, required_nodes, excluded_nodes, time_limit, time_min, begin, deadline,
-            dependencies, dependencies_any, kill_on_invalid_dependency, nice, priority, hold, requeue, signal, array,
-            immediate_seconds, mail_types, mail_user)
+            dependencies, dependencies_any, kill_on_invalid_dependency, nice, priority, hold, requeue, no_kill, signal,
+            array, immediate_seconds, mail_types, mail_user)
 SPUR_STRUCT(model::ExitStatus, code, signal)
 SPUR_STRUCT(model::Usage, user_cpu_us, system_cpu_us, max_rss_kib, max_vsize_kib, memory_peak_kib, read_bytes,
             write_bytes, major_faults, gpu_memory_mib, gpu_utilization)
@@ -74,7 +74,7 @@ SPUR_STRUCT(model::Job, id, spec, array_job, array_task, array_pending, array_ma
             het_size, state, flags, reason, reason_detail, hold, after_completing, epoch, restarts, priority,
             priority_by_hand, site_factor, dependencies_left, dependency_never, submitted, eligible, accrue, started,
             ended, last_eval, suspended_at, suspended_total, time_limit, kill_began, preempt_at, preempt_how,
-            preempted_for, claim, claimed_from, allocation, nodes_left, last_nodes, batch_host, cpus_allocated, exit,
+            preempted_for, claim, claimed_from, allocation, nodes_left, last_nodes, lost_nodes, batch_host, cpus_allocated, exit,
             derived_exit, usage, ended_by, cancelled, submit_token, association, counted_from)
 SPUR_STRUCT(model::NodeGres, name, type, count, file, cores, links, nic, flags)
 SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, threads_per_core, memory_mib, tmp_disk_mib,
@@ -83,7 +83,7 @@ SPUR_STRUCT(model::Node::DevicesInUse, gres, bits, shares)
 SPUR_STRUCT(model::Node, index, name, address, hostname, hardware, found, features, active_features, weight, comment,
             extra, reason, reason_by, reason_at, down, flags, registered, registered_at, boot_time, agent_started,
             last_busy, version, os, arch, public_key, cpus_allocated, memory_allocated_mib, cpus_in_use,
-            devices_in_use, jobs, jobs_completing, exclusive, launch_failures)
+            devices_in_use, jobs, jobs_completing, exclusive, launch_failures, after_reboot, reboot_at)
 SPUR_STRUCT(model::NodeConfig, name, hostname, address, port, cpus, boards, sockets, cores_per_socket,
             threads_per_core, memory_mib, tmp_disk_mib, gres, spec_cores, spec_cpus, spec_memory_mib, features,
             weight, state, reason, comment)
@@ -104,7 +104,7 @@ SPUR_STRUCT(model::SwitchConfig, name, nodes, switches, line)
 SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional)
 SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, first_job_id, max_job_id,
             max_job_count, max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait,
-            over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
+            reboot_program, resume_timeout,            over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
             enforce_partition_limits, memory_as, cores_whole, block_sockets, jobs_use_spec_cores,
             default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
             kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology, planned_jobs,
@@ -158,6 +158,8 @@ SPUR_STRUCT(model::ControllerSignal, run, signal, batch_only, steps_only)
 SPUR_STRUCT(model::ControllerSuspend, run, resume)
 SPUR_STRUCT(model::ControllerDoneAck, run)
 SPUR_STRUCT(model::ControllerNotify, run, text)
+SPUR_STRUCT(model::ControllerReboot, at)
+SPUR_STRUCT(model::ControllerNodesLost, run, nodes)
 // Nothing but its kind.
 inline std::tuple<> of(model::ControllerShutdown&) {
   return {};
@@ -191,7 +193,8 @@ SPUR_STRUCT(state::RegisterNode, name, address, hostname, version, os, arch, pub
             agent_started, holding)
 SPUR_STRUCT(state::NodeLost, node)
 SPUR_STRUCT(state::NodeResponding, node, responding)
-SPUR_STRUCT(state::UpdateNode, nodes, action, reason, comment, extra, features, weight, by)
+SPUR_STRUCT(state::UpdateNode, nodes, action, reason, comment, extra, features, weight, by, asap, after_reboot)
+SPUR_STRUCT(state::RebootOverdue, nodes)
 SPUR_STRUCT(state::PurgeJobs, jobs)
 SPUR_STRUCT(state::CreateReservation, reservation)
 SPUR_STRUCT(state::UpdateReservation, reservation)

@@ -44,7 +44,8 @@ static Status from_proto(const v1::Node::DevicesInUse& p, model::Node::DevicesIn
   F(TIME, reason_at) F(PLAIN, down) F(PLAIN, flags) F(PLAIN, registered) F(TIME, registered_at) F(TIME, boot_time) \
   F(TIME, agent_started) F(TIME, last_busy) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) F(PLAIN, public_key) \
   F(PLAIN, cpus_allocated) F(PLAIN, memory_allocated_mib) F(NUMBERS, cpus_in_use) F(MSGS, devices_in_use) \
-  F(IDS, jobs) F(PLAIN, jobs_completing) F(PLAIN, exclusive) F(PLAIN, launch_failures)
+  F(IDS, jobs) F(PLAIN, jobs_completing) F(PLAIN, exclusive) F(PLAIN, launch_failures) \
+  F(ENUM, after_reboot) F(TIME, reboot_at)
 // clang-format on
 void to_proto(const model::Node& m, v1::Node* p){SPUR_NODE_FIELDS(SPUR_TO)} Status
     from_proto(const v1::Node& p, model::Node* m) {
@@ -54,7 +55,8 @@ void to_proto(const model::Node& m, v1::Node* p){SPUR_NODE_FIELDS(SPUR_TO)} Stat
 
 // clang-format off
 #define SPUR_NODE_UPDATE_FIELDS(F) \
-  F(TEXTS, nodes) F(ENUM, action) F(OPT, reason) F(OPT, comment) F(OPT, extra) F(OPT, features) F(OPT, weight) F(ID, by)
+  F(TEXTS, nodes) F(ENUM, action) F(OPT, reason) F(OPT, comment) F(OPT, extra) F(OPT, features) F(OPT, weight) F(ID, by) \
+  F(PLAIN, asap) F(ENUM, after_reboot)
 // clang-format on
 void to_proto(const state::UpdateNode& m, v1::NodeUpdate* p){SPUR_NODE_UPDATE_FIELDS(SPUR_TO)} Status
     from_proto(const v1::NodeUpdate& p, state::UpdateNode* m) {

@@ -8,15 +8,45 @@
 
 namespace spur::wire {
 
-Result<NodeProcesses> list_processes(const std::string& address, Duration timeout) {
+namespace {
+
+template <class Reply>
+Result<Reply> ask(const std::string& address, const char* method, Duration timeout) {
   constexpr std::uint16_t kAgentPort = 6818;
   LeanChannel channel({address}, kAgentPort);
   CallOptions options;
   options.timeout = timeout;
-  SPUR_ASSIGN(const auto bytes, channel.call("/spur.v1.NodeProcesses/List", "", options));
-  v1::ListProcessesReply reply;
+  SPUR_ASSIGN(const auto bytes, channel.call(fmt::format("/spur.v1.NodeProcesses/{}", method), "", options));
+  Reply reply;
   if (!reply.ParseFromString(bytes))
     return fail(ErrorCode::Corrupt, fmt::format("the agent at {} answers with what is no answer", address));
+  return reply;
+}
+
+}  // namespace
+
+Result<AgentStatus> ask_agent_status(const std::string& address, Duration timeout) {
+  SPUR_ASSIGN(const auto reply, ask<v1::AgentStatusReply>(address, "Describe", timeout));
+  AgentStatus out;
+  out.node = reply.node();
+  out.log_file = reply.log_file();
+  out.found.cpus = reply.cpus();
+  out.found.boards = reply.boards();
+  out.found.sockets = reply.sockets();
+  out.found.cores_per_socket = reply.cores_per_socket();
+  out.found.threads_per_core = reply.threads_per_core();
+  out.found.memory_mib = reply.memory_mib();
+  out.found.tmp_disk_mib = reply.tmp_disk_mib();
+  out.started = from_micros(reply.started_us());
+  if (reply.heard_us() != 0) out.heard = from_micros(reply.heard_us());
+  out.pid = reply.pid();
+  out.debug = reply.debug();
+  out.steps.assign(reply.steps().begin(), reply.steps().end());
+  return out;
+}
+
+Result<NodeProcesses> list_processes(const std::string& address, Duration timeout) {
+  SPUR_ASSIGN(const auto reply, ask<v1::ListProcessesReply>(address, "List", timeout));
   NodeProcesses out;
   out.node = reply.node();
   for (const auto& process : reply.processes()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks an agent which processes of jobs are on its node.
+// Asks an agent which processes of jobs are on its node, and about itself.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/node.h"
 
 namespace spur::wire {
 
@@ -25,5 +26,15 @@ struct NodeProcesses {
   std::vector<JobId> jobs;
 };
 Result<NodeProcesses> list_processes(const std::string& address, Duration timeout);
+
+// The agent itself, as it says.
+struct AgentStatus {
+  std::string node, log_file;
+  model::NodeHardware found;
+  Time started, heard;  // heard: the last word of a controller; not set: none
+  std::uint32_t pid = 0, debug = 0;
+  std::vector<std::string> steps;
+};
+Result<AgentStatus> ask_agent_status(const std::string& address, Duration timeout);
 
 }  // namespace spur::wire

@@ -24,7 +24,7 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kFormat = 7;
+constexpr std::uint32_t kFormat = 8;
 constexpr std::string_view kKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early

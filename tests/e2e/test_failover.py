@@ -97,6 +97,36 @@ class Failover(unittest.TestCase):
             self.assertGreater(len(rounds.acked), 10)
             self.assertEqual(rounds.violations(), [])
 
+    def test_takeover(self):
+        """The one that is asked for leads at once, and nothing that was acknowledged is lost."""
+        with HaCluster(nodes=1, cpus=4) as c:
+            job = c.sbatch("--wrap", "sleep 300")
+            c.wait_state(job, "RUNNING")
+            wait_until(lambda: all(c.role(name) for name in NAMES), 30, "all are up")
+            for index in (1, 2, 1):
+                c.run("scontrol", "takeover", index)
+                wait_until(lambda: c.leader() == NAMES[index], 10, f"{NAMES[index]} leads", 0.05)
+                self.assertEqual(c.state(job), "RUNNING")
+            before = c.leader()
+            c.run("scontrol", "takeover")
+            wait_until(lambda: c.leader() not in (before, None), 10, "another one leads", 0.05)
+            refused = c.run("scontrol", "takeover", 3, check=False)
+            self.assertEqual((refused.returncode, refused.stderr), (1, "takeover: invalid backup controller index (3)\n"))
+            c.sbatch("-H", "--wrap", "true")
+            self.assertEqual(c.state(job), "RUNNING")
+            c.run("scancel", job)
+
+    def test_a_reboot_is_seen_through_by_another(self):
+        with HaCluster(nodes=1, extra='[hooks]\nreboot = "/bin/true"\n') as c:
+            c.run("scontrol", "reboot", "n1")
+            c.kill(c.leader())
+            wait_until(c.leader, 30, "a controller leads", 0.05)
+            self.assertIn("State=DOWN+REBOOT_ISSUED", c.out("scontrol", "show", "node", "n1"))
+            c.kill("spurd-n1", signal.SIGTERM)
+            c._spawn("spurd-n1", BIN / "spurd", "-D", "-b", "-f", c.conf, "-N", "n1", "--listen",
+                     f"{c.agent_address}:{c.agent_ports['n1']}", "--token", c.dir / "join.token")
+            wait_until(lambda: c.out("sinfo", "-h", "-o", "%t").split() == ["idle"], 30, "the node is back")
+
     def test_etcd_that_ends_is_started_again(self):
         with HaCluster(nodes=1) as c:
             name = c.leader()

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The moves of the drawing in reboot.h, and RebootOverdue: nodes that did not come back in time.
+#include "state/reboot.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "state/apply.h"
+
+namespace spur::state {
+
+using model::AfterReboot;
+using model::Node;
+
+namespace {
+
+// A kernel's boot time is reckoned from the clock, so it moves with it by as much as a second.
+constexpr Duration kClockMoves = seconds(1);
+
+void add_to_reason(Node& node, std::string_view what, Time now) {
+  if (node.reason.find(what) != std::string::npos) return;
+  node.reason += fmt::format(" : {}", what);
+  if (!is_set(node.reason_at)) node.reason_at = now;
+}
+
+void clear_reason(Node& node) {
+  node.reason.clear();
+  node.reason_by = {};
+  node.reason_at = {};
+}
+
+}  // namespace
+
+void request_reboot(Node& node, const UpdateNode& command, Time now) {
+  if (node.flags & (model::kNodeRebootRequested | model::kNodeRebootIssued)) return;  // asked for already
+  node.flags |= model::kNodeRebootRequested;
+  node.after_reboot = command.after_reboot;
+  if (command.asap) {
+    node.flags |= model::kNodeDrain;
+    if (node.after_reboot == AfterReboot::AsBefore) node.after_reboot = AfterReboot::Resume;
+  }
+  const bool said = command.reason && !command.reason->empty();
+  if (!said && !node.reason.empty()) return;
+  node.reason = said ? *command.reason : command.asap ? "Reboot ASAP" : "reboot requested";
+  node.reason_by = command.by;
+  node.reason_at = now;
+}
+
+void forget_reboot(Node& node) {
+  node.flags &= ~(model::kNodeRebootRequested | model::kNodeRebootIssued);
+  node.after_reboot = AfterReboot::AsBefore;
+  node.reboot_at = {};
+}
+
+void cancel_reboot(Node& node) {
+  const bool drained_by_it = node.after_reboot != AfterReboot::AsBefore;
+  forget_reboot(node);
+  if (drained_by_it) node.flags &= ~model::kNodeDrain;
+  if (!node.down && !(node.flags & (model::kNodeDrain | model::kNodeFail))) clear_reason(node);
+}
+
+bool Applier::issue_reboot(Node& node) const {
+  const bool free = node.jobs.empty() && node.registered && !(node.flags & model::kNodeNoResponse);
+  if (!(node.flags & model::kNodeRebootRequested) || !free) return false;
+  node.flags &= ~model::kNodeRebootRequested;
+  node.flags |= model::kNodeRebootIssued;
+  node.down = true;
+  node.reboot_at = now;
+  add_to_reason(node, "reboot issued", now);
+  return true;
+}
+
+bool has_rebooted(const Node& node, Time before) {
+  return (node.flags & model::kNodeRebootIssued) && node.boot_time > before + kClockMoves;
+}
+
+void end_reboot(Node& node, Time now) {
+  const AfterReboot then = node.after_reboot;
+  forget_reboot(node);
+  if (then != AfterReboot::AsBefore) node.flags &= ~model::kNodeDrain;
+  node.down = then == AfterReboot::Down;
+  if (node.down)
+    add_to_reason(node, "reboot complete", now);
+  else if (!(node.flags & (model::kNodeDrain | model::kNodeFail)))
+    clear_reason(node);
+}
+
+Outcome Applier::apply(const RebootOverdue& command) {
+  std::vector<Node> late;
+  for (const std::string& name : command.nodes) {
+    const Node* node = model::find_node(view, name);
+    if (!node) return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", name));
+    // It may have come back, or been given more time, meanwhile.
+    if ((node->flags & model::kNodeRebootIssued) && now - node->reboot_at >= config().resume_timeout)
+      late.push_back(*node);
+  }
+  for (Node& node : late) {
+    if (node.after_reboot != AfterReboot::AsBefore) node.flags &= ~model::kNodeDrain;
+    forget_reboot(node);
+    add_to_reason(node, "reboot timed out", now);
+    put_node(std::move(node));
+  }
+  return {};
+}
+
+}  // namespace spur::state

@@ -3,7 +3,6 @@
 #include "wire/controller_client.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -133,16 +132,9 @@ TEST_F(ControllerClientTest, NoControllerIsUnreachable) {
 
 // One controller is cut off and another is just being started: that nobody is there now says little.
 TEST_F(ControllerClientTest, WhoIsSilentIsWaitedFor) {
-  const int deaf = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::bind(deaf, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
-  ASSERT_EQ(::listen(deaf, 64), 0);
-  socklen_t size = sizeof at;
-  ASSERT_EQ(::getsockname(deaf, reinterpret_cast<sockaddr*>(&at), &size), 0);
+  const Listener deaf;
   auto where = options();
-  where.controllers.insert(where.controllers.end(), 2, "127.0.0.1:" + std::to_string(ntohs(at.sin_port)));
+  where.controllers.insert(where.controllers.end(), 2, deaf.address);
   server_.stop();
   ControllerClient client(where);
   std::thread starter([this] {
@@ -154,7 +146,6 @@ TEST_F(ControllerClientTest, WhoIsSilentIsWaitedFor) {
   const auto job = client.submit(spec, "token");
   starter.join();
   EXPECT_EQ(job, JobId{10}) << (job ? "" : job.error().message);
-  ::close(deaf);
 }
 
 TEST_F(ControllerClientTest, WaitingOutlivesAControllerThatIsNotReady) {

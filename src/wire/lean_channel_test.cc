@@ -44,23 +44,6 @@ std::string cancel_request(ErrorCode code) {
   return request.SerializeAsString();
 }
 
-// A listening loopback socket that does nothing by itself.
-struct Listener {
-  Listener() : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
-    EXPECT_EQ(::listen(fd, 16), 0);
-    socklen_t size = sizeof at;
-    EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size), 0);
-    address = "127.0.0.1:" + std::to_string(ntohs(at.sin_port));
-  }
-  ~Listener() { ::close(fd); }
-  int fd;
-  std::string address;
-};
-
 class LeanChannelTest : public testing::Test {
  protected:
   TestServer server_;

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The real program, without a controller: names it answers to, what it says when nobody answers, what it is linked with.
-# Usage: binary.sh DIRECTORY-OF-THE-PROGRAMS
+# Usage: binary.sh DIRECTORY-OF-THE-PROGRAMS [1: its functions are ordered]
 bin=$1
+ordered=${2:-0}
 failed=0
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -43,6 +44,17 @@ if ! ldd "$bin/spur" | grep -q libasan; then
   extra=$(ldd "$bin/spur" | awk '{print $1}' | grep -vE '^(linux-vdso|libc\.so|libm\.so|/lib|libresolv)')
   if [[ -n $extra ]]; then
     printf 'FAILED: linked with %s\n' "$extra"
+    failed=1
+  fi
+fi
+
+# What a start touches: 82 page faults without the order of the functions, 54 with it.
+if [[ $ordered == 1 ]]; then
+  faults=$(python3 -c 'import os, sys
+null = (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)
+print(os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[null]), 0)[2].ru_minflt)' "$bin/sbatch" --version)
+  if ((faults > 70)); then
+    printf 'FAILED: %s page faults for sbatch --version; see tools/order-functions\n' "$faults"
     failed=1
   fi
 fi

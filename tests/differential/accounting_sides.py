@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two clusters with accounting: Slurm over slurmdbd and MariaDB, Spur over spurdbd and SQLite. The rest as in sides.py.
 
-Reports are of whole hours that are over. So the clusters live in a time zone of their own, in which it is some minutes before
-noon when they start, and the scenario with the reports waits for noon."""
+Reports are of whole hours that are over. So the clusters live in a time zone of their own, in which it is a little before noon
+when they start, and the scenario with the reports waits for noon."""
 import datetime
+import time
 
 import sides
 import slurm_accounting
@@ -22,21 +23,25 @@ PriorityWeightFairshare=10000
 """
 
 
-NOON = datetime.timedelta(minutes=5)  # from now: when the jobs of the reports have ended, on a machine that is not too busy
+class Noon:
+    """When it is noon where the clusters are. The jobs of the reports must have ended by then: in the first round there is time
+    enough on a machine that is not too busy, in later rounds there is more."""
+    SECONDS = 110
+
+    def __init__(self, number):
+        self.at = int(time.time()) + self.SECONDS * number
+
+    def zone(self):
+        """As TZ wants it: what is added to local time to get UTC."""
+        utc = datetime.datetime.fromtimestamp(self.at, datetime.timezone.utc)
+        seconds = (utc.hour - 12) * 3600 + utc.minute * 60 + utc.second
+        hours, rest = divmod(abs(seconds), 3600)
+        return f"DIF{'-' if seconds < 0 else '+'}{hours:02}:{rest // 60:02}:{rest % 60:02}"
 
 
-def time_zone():
-    """As TZ wants it: what is added to local time to get UTC."""
-    noon = datetime.datetime.now(datetime.timezone.utc) + NOON
-    minutes = noon.hour * 60 + noon.minute - 12 * 60
-    return f"DIF{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
-
-
-ZONE = time_zone()
-
-
-def add_accounting(side):
-    side.env["TZ"] = ZONE
+def add_accounting(side, noon):
+    side.noon = noon.at
+    side.env["TZ"] = noon.zone()
     side.database_port = free_port()
     side.ports["DATABASE_PORT"] = side.database_port
     text = side.conf.read_text().replace(
@@ -52,9 +57,9 @@ def wait_for_cluster(side):
 
 
 class SlurmAccountingSide(slurm_accounting.Database, sides.SlurmSide):
-    def __init__(self, parent):
+    def __init__(self, parent, noon):
         sides.SlurmSide.__init__(self, parent)
-        add_accounting(self)
+        add_accounting(self, noon)
         self.conf.write_text(self.conf.read_text() + f"AccountingStoragePass={self.dir}/munge/sock\n")
         self.prepare_database(self.database_port)
 
@@ -65,9 +70,9 @@ class SlurmAccountingSide(slurm_accounting.Database, sides.SlurmSide):
 
 
 class SpurAccountingSide(sides.SpurSide):
-    def __init__(self, parent):
+    def __init__(self, parent, noon):
         super().__init__(parent)
-        add_accounting(self)
+        add_accounting(self, noon)
 
     def start_controller(self, wait=True):
         self._spawn("spurdbd", BIN / "spurdbd", "-D", "-f", self.conf)

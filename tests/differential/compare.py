@@ -12,7 +12,6 @@ RULES = [
      "Day Mon DD HH:MM:SS YYYY"),
     (r"\b1[789]\d{8}\b", "UNIXSECOND"),
     (r"\b(00:0)\d:\d\d\b", r"\1M:SS"),
-    (r"(?<![\d:-])0:\d\d(?![\d:])", "0:SS"),
     (r"(AllocNode:Sid=)\S+", r"\1HOST:SID"),
     (r"(CPULoad=)\S+", r"\1LOAD"),
     (r"(FreeMem=)\S+", r"\1FREE"),
@@ -21,16 +20,23 @@ RULES = [
 ]
 
 
+# Run times as squeue and scontrol show them. What looks the same where exit codes are shown is a signal.
+RUN_TIME = r"(?<![\d:-])(?<!Code=)0:\d\d(?![\d:])"
+SHOWS_EXIT_CODES = re.compile(r"\bsacct |exit_code|DerivedEC")
+
+
 class Normaliser:
     def __init__(self, side, jobs):
         self.side, self.jobs = side, jobs
 
-    def text(self, text, digits=False):
+    def text(self, text, digits=False, command=""):
         text = text.replace(str(self.side.dir), "/DIR")
         for name, port in self.side.ports.items():
             text = re.sub(rf"\b{port}\b", name, text)
         for pattern, into in RULES:
             text = re.sub(pattern, into, text)
+        if not SHOWS_EXIT_CODES.search(command):
+            text = re.sub(RUN_TIME, "0:SS", text)
         if digits:  # also those of jobs: what looks like a job's number may be a number of seconds
             return re.sub(r"\d+ *", "9 ", text)
         return JOB.sub(lambda m: self.jobs.get(m[1], m[1]), text)
@@ -46,6 +52,7 @@ class Known:
     whole: bool = False
     chance: bool = False  # may or may not be met in a run
     used: int = 0
+    used_rewrites: list = dataclasses.field(default_factory=list)  # places in `rewrites` of those that changed something
 
 
 def read_known(path):
@@ -107,16 +114,17 @@ def judge(theirs, ours, scenario, command, known):
         if entry.whole:
             entry.used += 1
             return "listed"
-        before = (theirs, ours)
-        for of_ours, pattern, into in entry.rewrites:
+        for i, (of_ours, pattern, into) in enumerate(entry.rewrites):
+            before = (theirs, ours)
             if of_ours:
                 ours = rewritten(ours, pattern, into)
             else:
                 theirs = rewritten(theirs, pattern, into)
-        if (theirs, ours) != before:
-            used.append(entry)
+            if (theirs, ours) != before:
+                used.append((entry, i))
     if theirs != ours:
         return "unexplained"
-    for entry in used:
+    for entry, i in used:
         entry.used += 1
+        entry.used_rewrites += [i] * (i not in entry.used_rewrites)
     return "listed"

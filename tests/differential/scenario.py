@@ -78,8 +78,16 @@ class Run:
                 self.jobs[found] = f"J{self.at % 100:02}{chr(ord('a') + new % 26)}"
                 new += 1
 
+    def wait_noon(self):
+        left = self.side.noon - time.time()
+        if left < 0:
+            raise AssertionError(f"{self.side.name}: it has been noon for {-left:.0f} s: the machine was too busy")
+        time.sleep(left + 1)
+
     def wait(self, words):
         what, rest = words[0], words[1:]
+        if what == "noon":  # accounting_sides.py
+            return self.wait_noon()
         if what == "job":  # wait job {1} RUNNING|COMPLETED
             job, states = rest[0], rest[1].split("|")
             met = lambda: self.side.job_state(job) in states  # noqa: E731

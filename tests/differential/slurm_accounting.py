@@ -36,9 +36,16 @@ TrackWCKey=yes
         if "mariadbd" in self.processes:
             return
         data = self.dir / "db/data"
-        subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}", "--auth-root-authentication-method=normal",
-                        "--skip-test-db"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Every MariaDB that starts removes temporary tables from there, others' too.
+        temporary = self.dir / "db/tmp"
+        temporary.mkdir()
+        made = subprocess.run(["mariadb-install-db", "--no-defaults", "--user=root", f"--datadir={data}",
+                               "--auth-root-authentication-method=normal", "--skip-test-db"],
+                              env={**self.env, "TMPDIR": str(temporary)}, text=True, capture_output=True)
+        if made.returncode != 0:
+            raise AssertionError(f"mariadb-install-db: exit {made.returncode}\n{made.stdout}{made.stderr}")
         self._spawn("mariadbd", "mariadbd", "--no-defaults", "--user=root", f"--datadir={data}", f"--socket={self.dir}/db/sock",
+                    f"--tmpdir={temporary}",
                     "--skip-networking", "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900",
                     f"--pid-file={self.dir}/db/pid")
         wait_until(lambda: (self.dir / "db/sock").exists(), 60, "mariadbd")

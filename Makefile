@@ -25,7 +25,9 @@ build: packages
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
-quickstart: build
+quickstart: packages
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target programs
 	@tools/quickstart up
 
 down:
@@ -57,6 +59,7 @@ sim: build
 	@$(BUILD)/bin/spur-sim --seeds $(or $(SEEDS),1-10000) --jobs $(JOBS)
 
 bench: build
+	@cmake --build --preset release -j $(JOBS) --target benches
 	@bench/run $(NAME)
 
 format:

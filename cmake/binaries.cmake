@@ -9,3 +9,6 @@ file(GLOB bins CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/bin_*.cmake)
 foreach(bin IN LISTS bins)
   include(${bin})
 endforeach()
+
+# What a cluster runs; `make quickstart` builds nothing else.
+add_custom_target(programs DEPENDS spur spurctld spurd spurdbd spurstepd spurcontainer spurpmix)

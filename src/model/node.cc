@@ -98,16 +98,16 @@ std::string state_text_full(const Node& node) {
     std::uint32_t flag;
     std::string_view word;
   };
-  // Slurm's order of the bits.
-  constexpr std::array<FlagWord, 9> kWords{{{kNodeDrain, "+DRAIN"},
-                                            {kNodeCompleting, "+COMPLETING"},
-                                            {kNodeNoResponse, "+NOT_RESPONDING"},
+  // Slurm's order.
+  constexpr std::array<FlagWord, 9> kWords{{{kNodeCompleting, "+COMPLETING"},
+                                            {kNodeDrain, "+DRAIN"},
+                                            {kNodeInvalidRegistration, "+INVALID_REG"},
                                             {kNodeFail, "+FAIL"},
                                             {kNodeMaintenance, "+MAINTENANCE"},
-                                            {kNodeRebootIssued, "+REBOOT_ISSUED"},
                                             {kNodeRebootRequested, "+REBOOT_REQUESTED"},
+                                            {kNodeRebootIssued, "+REBOOT_ISSUED"},
                                             {kNodeReserved, "+RESERVED"},
-                                            {kNodeInvalidRegistration, "+INVALID_REG"}}};
+                                            {kNodeNoResponse, "+NOT_RESPONDING"}}};
   const std::uint32_t flags = node.flags | (node.jobs_completing ? std::uint32_t{kNodeCompleting} : 0u);
   std::string out(base_word(base_state(node)));
   for (const FlagWord& row : kWords)

@@ -53,10 +53,10 @@ void forget_reboot(Node& node) {
   node.reboot_at = {};
 }
 
+// As in Slurm: whoever calls the reboot off takes a drain away as well, whatever it was for.
 void cancel_reboot(Node& node) {
-  const bool drained_by_it = node.after_reboot != AfterReboot::AsBefore;
   forget_reboot(node);
-  if (drained_by_it) node.flags &= ~model::kNodeDrain;
+  node.flags &= ~model::kNodeDrain;
   if (!node.down && !(node.flags & (model::kNodeDrain | model::kNodeFail))) clear_reason(node);
 }
 

@@ -116,13 +116,14 @@ TEST(Reboot, CancelledWhileItWaits) {
   w.must(RebootWorld::change(Action::CancelReboot));
   EXPECT_EQ(w.state(), "mix");
   EXPECT_EQ(w.node("n1").reason, "");
-  // The administrator's drain is not the reboot's.
+  // As in Slurm, a drain of the administrator goes, too; so that there is nothing to resume.
   w.must(RebootWorld::change(Action::Drain, "mine"));
   w.must(RebootWorld::reboot());
-  w.must(RebootWorld::change(Action::CancelReboot));
-  EXPECT_EQ(w.state(), "drng");
   EXPECT_EQ(w.node("n1").reason, "mine");
-  w.must(RebootWorld::change(Action::Resume));
+  w.must(RebootWorld::change(Action::CancelReboot));
+  EXPECT_EQ(w.state(), "mix");
+  EXPECT_EQ(w.node("n1").reason, "");
+  EXPECT_EQ(w.refusal(RebootWorld::change(Action::Resume)), ErrorCode::InvalidNodeState);
   w.must(RebootWorld::reboot());
   w.must(RebootWorld::change(Action::Resume));
   EXPECT_EQ(w.state(), "mix");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scontrol reboot, cancel_reboot and takeover send for what was typed, and what they say to what cannot be meant.
+// What scontrol reboot, cancel_reboot, power and takeover send for what was typed, and what they say to what cannot be
+// meant.
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
@@ -117,6 +118,56 @@ TEST(ScontrolReboot, CalledOff) {
   ASSERT_EQ(answer.updates.size(), 1u);
   EXPECT_EQ(answer.updates[0].action, Action::CancelReboot);
   EXPECT_EQ(answer.updates[0].nodes, (std::vector<std::string>{"n1", "n3"}));
+}
+
+TEST(ScontrolPower, WhatIsSent) {
+  struct Row {
+    std::vector<std::string> words;
+    Action action;
+    std::vector<std::string> nodes;
+    std::optional<std::string> reason;
+  };
+  const Row rows[] = {
+      {{"power", "up", "n[1-2]"}, Action::PowerUp, {"n1", "n2"}, {}},
+      {{"power", "DOWN", "n1"}, Action::PowerDown, {"n1"}, {}},
+      {{"power", "down", "asap", "n1", "reason=heat"}, Action::PowerDownAsap, {"n1"}, "heat"},
+      {{"power", "down", "force", "ALL"}, Action::PowerDownForce, {"n1", "n2", "n3", "n4"}, {}},
+      {{"update", "nodename=n1", "state=power_up"}, Action::PowerUp, {"n1"}, {}},
+      {{"update", "nodename=n1", "state=POWER_DOWN"}, Action::PowerDown, {"n1"}, {}},
+      {{"update", "nodename=n1", "state=power_down_asap", "reason=x"}, Action::PowerDownAsap, {"n1"}, "x"},
+      {{"update", "nodename=n1", "state=power_down_force"}, Action::PowerDownForce, {"n1"}, {}},
+  };
+  for (const Row& row : rows) {
+    const Answer answer = run(row.words);
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    ASSERT_EQ(answer.updates.size(), 1u);
+    EXPECT_EQ(answer.updates[0].action, row.action) << row.words.back();
+    EXPECT_EQ(answer.updates[0].nodes, row.nodes);
+    EXPECT_EQ(answer.updates[0].reason, row.reason);
+  }
+}
+
+TEST(ScontrolPower, WhatCannotBeMeant) {
+  struct Row {
+    std::vector<std::string> words;
+    const char* said;
+  };
+  const Row rows[] = {
+      {{"power", "sideways"}, "invalid power argument: sideways\n"},
+      {{"power", "up"}, "too few arguments for keyword:power\n"},
+      {{"power", "down", "force"}, "too few arguments for keyword:power\n"},
+      {{"power", "up", "asap", "n1"}, "invalid power argument: asap\n"},
+      {{"power", "down", "n1", "n2"}, "too many arguments for keyword:power\n"},
+      {{"power", "down", "n1", "reason="}, "missing reason\n"},
+      {{"power", "down", "nosuch"}, "slurm_update error: Invalid node name specified\n"},
+      {{"power", "down", "n[1-"}, "slurm_update error: Invalid node name specified\n"},
+  };
+  for (const Row& row : rows) {
+    const Answer answer = run(row.words);
+    EXPECT_EQ(answer.status, 1) << row.said;
+    EXPECT_EQ(answer.err, row.said);
+    EXPECT_TRUE(answer.updates.empty()) << row.said;
+  }
 }
 
 TEST(ScontrolTakeover, BackupsAreCountedFromTheSecondHost) {

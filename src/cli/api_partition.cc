@@ -32,6 +32,11 @@ void add_bound(Document& to, std::string_view key, const std::optional<T>& bound
   to.number(key, bound ? std::optional<std::uint64_t>(*bound) : std::nullopt, !bound);
 }
 
+void add_suspend_time(Document& to, std::string_view key, const std::optional<std::uint32_t>& given) {
+  const bool never = given == model::kNeverSuspend;
+  to.number(key, given && !never ? std::optional<std::uint64_t>(*given) : std::nullopt, never);
+}
+
 // Slurm keeps both limits in one number: one is set, the other is not.
 void add_per_node(Document& to, std::string_view key, const std::optional<std::uint64_t>& per_node,
                   const std::optional<std::uint64_t>& per_cpu) {
@@ -105,11 +110,11 @@ constexpr ApiField<PartitionOf> kFields[] = {
     {"node_sets", API_VALUE(config(of).nodes)},
     {"priority.job_factor", API_VALUE(config(of).priority_job_factor)},
     {"priority.tier", API_VALUE(config(of).priority_tier)},
-    {"timeouts.resume", API_UNSET},
-    {"timeouts.suspend", API_UNSET},
+    {"timeouts.resume", API_NUMBER(config(of).resume_timeout_seconds)},
+    {"timeouts.suspend", API_NUMBER(config(of).suspend_timeout_seconds)},
     {"topology", API_NONE, 43},
     {"partition.state", API_VALUE(Words{std::string(partition_state(config(of).state))})},
-    {"suspend_time", API_UNSET},
+    {"suspend_time", SPUR_API_ADD(add_suspend_time(to, key, config(of).suspend_time_seconds))},
 };
 // clang-format on
 

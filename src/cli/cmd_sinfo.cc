@@ -299,6 +299,9 @@ int show_once(Context& context, Controller& controller, const Sinfo& options) {
   rules.exact = options.exact;
   rules.by_node = options.by_node;
   rules.reasons_only = options.reasons;
+  // A partition without a matching node shows where partitions are named, and nowhere else.
+  rules.empty_lines = std::ranges::any_of(
+      rules.columns, [](const NodeColumn* column) { return column->letter == 'P' || column->letter == 'R'; });
   std::vector<NodeGroup> groups =
       group_nodes(*table, shown_partitions(options, *table, options.all || context.is_root),
                   matching_nodes(options, *table), rules);

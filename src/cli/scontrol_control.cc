@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verbs about the controller itself and about what most clusters do not have: shutdown, setdebug, top, getaddrs,
-// power, token, notify. What needs a part that Spur has not is refused in Slurm's words for a
+// token, notify. What needs a part that Spur has not is refused in Slurm's words for a
 // cluster without it.
 #include <algorithm>
 #include <limits>
@@ -112,15 +112,6 @@ void scontrol_getaddrs(Scontrol& run, const Words& words_given) {
     }
     run.context.out.print("{}: {}:{}\n", name, host, port);
   }
-}
-
-// Nodes are not switched on and off.
-void scontrol_power(Scontrol& run, const Words& words_given) {
-  const std::string& how = words_given[0];
-  if (!text::equal_ignoring_case(how, "up") && !text::equal_ignoring_case(how, "down"))
-    return run.fail("invalid power argument: {}", how);
-  if (words_given.size() < 2) return run.fail("too few arguments for keyword:power");
-  run.fail("slurm_update error: Requested operation is presently disabled");
 }
 
 void scontrol_token(Scontrol& run, const Words& words_given) {

@@ -133,7 +133,7 @@ void scontrol_wait_job(Scontrol& run, const Words& given) {
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   const auto job = controller->wait_job(target->id, false);
-  // Whatever has nodes has them ready: there is no powering up to wait for.
+  // The answer comes when its nodes are there: a job waits for those that have to be switched on.
   if (!job || !model::is_active((*job)->state)) return run.fail("scontrol: Problem running job {}", given[0]);
 }
 

@@ -363,6 +363,10 @@ constexpr StateWord kStates[] = {
     {"FAIL", 2, state::UpdateNode::Action::Fail},       {"RESUME", 3, state::UpdateNode::Action::Resume},
     {"UNDRAIN", 3, state::UpdateNode::Action::Undrain}, {"IDLE", 2, state::UpdateNode::Action::Resume},
     {"CANCEL_REBOOT", 3, state::UpdateNode::Action::CancelReboot},
+    {"POWER_DOWN", 7, state::UpdateNode::Action::PowerDown},
+    {"POWER_DOWN_ASAP", 12, state::UpdateNode::Action::PowerDownAsap},
+    {"POWER_DOWN_FORCE", 12, state::UpdateNode::Action::PowerDownForce},
+    {"POWER_UP", 7, state::UpdateNode::Action::PowerUp},
 };
 
 // False after the message: the request is not sent.
@@ -380,7 +384,7 @@ bool take_node_key(Scontrol& run, const std::string& word, state::UpdateNode& up
     if (state == std::end(kStates)) {
       run.fail("Invalid input: {}", word);
       run.fail("Request aborted");
-      run.fail("Valid states are: DOWN DRAIN FAIL RESUME UNDRAIN");
+      run.fail("Valid states are: DOWN DRAIN FAIL RESUME POWER_DOWN POWER_UP UNDRAIN");
       run.fail("Not all states are valid given a node's prior state");
       return false;
     }

@@ -336,11 +336,17 @@ std::uint32_t state_rank(const Node& node) {
   if ((node.flags & model::kNodeDrain) != 0) rank |= 1u << 9;
   if (node.jobs_completing > 0) rank |= 1u << 10;
   if ((node.flags & model::kNodeNoResponse) != 0) rank |= 1u << 11;
+  if ((node.flags & model::kNodeCloud) != 0) rank |= 1u << 7;
+  if ((node.flags & model::kNodePoweredDown) != 0) rank |= 1u << 12;
   if ((node.flags & model::kNodeFail) != 0) rank |= 1u << 13;
+  if ((node.flags & model::kNodePoweringUp) != 0) rank |= 1u << 14;
   if ((node.flags & model::kNodeMaintenance) != 0) rank |= 1u << 15;
   if ((node.flags & model::kNodeRebootRequested) != 0) rank |= 1u << 16;
-  if ((node.flags & model::kNodeInvalidRegistration) != 0) rank |= 1u << 19;
-  if ((node.flags & model::kNodeRebootIssued) != 0) rank |= 1u << 23;
+  if ((node.flags & model::kNodePoweringDown) != 0) rank |= 1u << 18;
+  if ((node.flags & model::kNodeRebootIssued) != 0) rank |= 1u << 20;
+  if ((node.flags & model::kNodeInvalidRegistration) != 0) rank |= 1u << 22;
+  if ((node.flags & model::kNodePowerDown) != 0) rank |= 1u << 23;
+  if ((node.flags & model::kNodePowerUp) != 0) rank |= 1u << 24;
   return rank;
 }
 

@@ -27,6 +27,8 @@ constexpr std::uint64_t kYearSeconds = 366ull * 86400;
 constexpr Kind kText{Type::Text}, kPath{Type::Path}, kFlag{Type::Flag}, kTime{Type::Time}, kSpan{Type::Span, 0, k32},
     kList{Type::List}, kAddress{Type::Address}, kPorts{Type::Ports, 1, 65535}, kCounts{Type::Counts, 0, k32},
     kLabels{Type::Counts, 0, k32, false, "labels"};
+// SuspendTime; Slurm's file may say -1 for never.
+constexpr Kind kIdle{Type::Number, 0, k32, true, "-1"};
 constexpr Kind number(std::uint64_t min, std::uint64_t max, std::uint64_t slurm_min = 0) {
   return {Type::Number, min, max, false, {}, slurm_min};
 }
@@ -250,16 +252,23 @@ constexpr Key kKeys[] = {
     {Top, "hooks.health_check_interval_secs", "HealthCheckInterval", number(0, k16), set_health_interval, Now, "How often; 0: never."},
     {Top, "hooks.health_check_states", "HealthCheckNodeState", kList, set_health_states, Now, "In which states of the node: ANY, IDLE, MIXED, ALLOC; CYCLE."},
     {Top, "hooks.reboot", "RebootProgram", kPath, set_reboot_program, Now, "Program that the agent runs to reboot its node (scontrol reboot)."},
-    {Top, "hooks.reboot_timeout_secs", "ResumeTimeout", number(0, k16), set_resume_timeout, Now, "A node that is rebooted and not back by then is set DOWN."},
+    {Top, "hooks.reboot_timeout_secs", "ResumeTimeout", number(0, k16), set_resume_timeout, Now, "A node that is rebooted or switched on and not back by then is set DOWN."},
     {Top, "hooks.job_submit", "", kPath, nullptr, Later, "Program that checks and edits submissions."},
     {Top, "hooks.job_submit_lua", "", kPath, nullptr, Later, "Lua script that checks and edits submissions."},
     {Top, "notifications.webhook_url", "", kText, nullptr, Later, "Where job events are posted."},
     {Top, "notifications.smtp_command", "MailProg", kPath, set_mail_program, Now, "Program that the leading controller runs to send mail (--mail-type): -s SUBJECT USER; without it /bin/mail."},
     {Top, "notifications.mail_domain", "MailDomain", kText, set_mail_domain, Now, "Behind the names of users who do not say where their mail goes."},
     {Top, "notifications.from_address", "", kText, nullptr, Later, "Sender of mail."},
-    {Top, "power.suspend_timeout_secs", "", number(0, k32), nullptr, Later, "Idle time after which a node is suspended."},
-    {Top, "power.suspend_command", "", kText, nullptr, Later, "Command that suspends a node."},
-    {Top, "power.resume_command", "", kText, nullptr, Later, "Command that resumes a node."},
+    {Top, "power.suspend_timeout_secs", "SuspendTime", kIdle, set_suspend_time, Now, "Idle time after which a node is switched off; without it, here or in a partition, no node is."},
+    {Top, "power.suspend_command", "SuspendProgram", kPath, set_suspend_program, Now, "Program that the leading controller runs to switch nodes off; its argument is a hostlist."},
+    {Top, "power.resume_command", "ResumeProgram", kPath, set_resume_program, Now, "Program that the leading controller runs to switch nodes on; SLURM_RESUME_FILE names a file that says for which jobs."},
+    {Top, "power.resume_fail_command", "ResumeFailProgram", kPath, set_resume_fail_program, Now, "Program that is told of nodes that have not come within hooks.reboot_timeout_secs."},
+    {Top, "power.switch_off_secs", "SuspendTimeout", number(0, k16), set_suspend_timeout, Now, "How long a node may take to be off; not before may it be switched on."},
+    {Top, "power.suspend_rate", "SuspendRate", number(0, k16), set_suspend_rate, Now, "Nodes that are switched off in a minute at most; 0: any number."},
+    {Top, "power.resume_rate", "ResumeRate", number(0, k16), set_resume_rate, Now, "Nodes that are switched on in a minute at most; 0: any number."},
+    {Top, "power.spared_nodes", "SuspendExcNodes", kText, set_spared_nodes, Now, "Nodes that are not switched off for being idle; n[1-8]:2 keeps two usable ones of the eight."},
+    {Top, "power.spared_partitions", "SuspendExcParts", kList, set_spared_partitions, Now, "Partitions whose nodes are not switched off for being idle."},
+    {Top, "power.spared_states", "SuspendExcStates", kList, set_spared_states, Now, "States in which nodes are not switched off for being idle: DOWN, DRAIN, MAINTENANCE, ..."},
 
     // ---- [usage], [cgroup] and cgroup.conf
     {Top, "usage.sample_secs", "", number(0, k16), into<&DaemonConfig::sample_every>, Now, "How often the usage of running tasks is sampled; 0: only at the end."},
@@ -372,6 +381,10 @@ constexpr Key kKeys[] = {
     {Partition, "tres_billing_weights", "TRESBillingWeights", kList, set_billing_weights, Now, "What a job here is billed for, per resource: cpu=1.0,mem=0.25G,gres/gpu=8; default: one for a CPU."},
     {Partition, "job_defaults", "JobDefaults", kList, set_job_defaults, Now, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
     {Partition, "default_cpus_per_gpu", "DefCpuPerGPU", number(1, k32), set_cpus_per_gpu, Now, "CPUs for each GPU of jobs that ask for none."},
+    {Partition, "suspend_timeout_secs", "SuspendTime", kIdle, set_partition_suspend_time, Now, "power.suspend_timeout_secs of its nodes; UNLIMITED: never. Of several partitions the longest counts."},
+    {Partition, "switch_off_secs", "SuspendTimeout", number(0, k16), into<&PartitionConfig::suspend_timeout_seconds>, Now, "power.switch_off_secs of its nodes; of several partitions the longest counts."},
+    {Partition, "resume_timeout_secs", "ResumeTimeout", number(0, k16), into<&PartitionConfig::resume_timeout_seconds>, Now, "Time within which its nodes have to be there when they are switched on; of several partitions the longest counts."},
+    {Partition, "power_down_on_idle", "PowerDownOnIdle", kFlag, into<&PartitionConfig::power_down_on_idle>, Now, "Whether a node is switched off as soon as a job of this partition leaves it with nothing to do."},
     {Partition, "default_memory_per_gpu_mb", "DefMemPerGPU", number(0, k32), set_memory_per_gpu, Now, "Memory for each GPU of jobs that ask for none."},
     {Partition, "max_cpus_per_socket", "MaxCPUsPerSocket", limit(1, k32), into<&PartitionConfig::max_cpus_per_socket>, Later, "Most CPUs per socket that this partition's jobs may use.", "UNLIMITED"},
     {Partition, "preempt_exempt_time", "", number(0, k32), nullptr, Later, "Run time, in seconds, before a job may be preempted."},

@@ -16,7 +16,7 @@ namespace {
 using enum Fate;
 
 constexpr std::string_view kEvents = "scheduling follows events and looks at every job",
-                           kPower = "nodes are not switched off and on by demand",
+                           kLook = "nodes are looked at every second",
                            kLogs = "the logs have levels, no subjects", kLeast = "who is preempted is chosen by the least work lost",
                            kCray = "no Cray network", kCheap = "calls are cheap", kGres = "GPUs are shared in one way";
 
@@ -119,17 +119,17 @@ constexpr SlurmOption kOptions[] = {
     {"SlurmctldParameters", "enable_job_state_cache", Needless, "queries never wait for the scheduler"},
     {"SlurmctldParameters", "enable_rpc_queue", Needless, kCheap},
     {"SlurmctldParameters", "enable_stepmgr", Needless, "steps are always managed on the job's nodes"},
-    {"SlurmctldParameters", "idle_on_node_suspend", Later, kPower},
+    {"SlurmctldParameters", "idle_on_node_suspend", Later, "a node that is DOWN stays so when it is switched off"},
     {"SlurmctldParameters", "ignore_step_resources", Needless, "steps are always managed on the job's nodes"},
     {"SlurmctldParameters", "max_dbd_msg_action", Needless, "records for accounting wait on disk"},
-    {"SlurmctldParameters", "max_powered_nodes", Later, kPower},
+    {"SlurmctldParameters", "max_powered_nodes", Later, "any number of nodes may be switched on"},
     {"SlurmctldParameters", "no_quick_restart", Needless, "a restart keeps everything"},
     {"SlurmctldParameters", "node_reg_mem_percent", Later, "a node with less memory than declared is drained"},
-    {"SlurmctldParameters", "power_save_interval", Later, kPower},
-    {"SlurmctldParameters", "power_save_min_interval", Later, kPower},
+    {"SlurmctldParameters", "power_save_interval", Needless, kLook},
+    {"SlurmctldParameters", "power_save_min_interval", Needless, kLook},
     {"SlurmctldParameters", "preempt_send_user_signal", Later, "preempted jobs get SIGTERM"},
     {"SlurmctldParameters", "reboot_from_controller", Later, "agents run RebootProgram"},
-    {"SlurmctldParameters", "requeue_on_resume_failure", Later, kPower},
+    {"SlurmctldParameters", "requeue_on_resume_failure", Later, "a job whose node does not come is requeued as it says itself"},
     {"SlurmctldParameters", "rl_bucket_size", Later, "calls are not limited by user"},
     {"SlurmctldParameters", "rl_enable", Later, "calls are not limited by user"},
     {"SlurmctldParameters", "rl_log_freq", Later, "calls are not limited by user"},
@@ -145,7 +145,7 @@ constexpr SlurmOption kOptions[] = {
     {"SlurmdParameters", "conmgr_threads", Needless, kCheap},
     {"SlurmdParameters", "contain_spank", Later, "no SPANK plugins"},
     {"SlurmdParameters", "l3cache_as_socket", Later, "sockets are as declared or found"},
-    {"SlurmdParameters", "no_power_saving", Needless, kPower},
+    {"SlurmdParameters", "no_power_saving", Needless, "agents switch nothing off"},
     {"SlurmdParameters", "numa_node_as_socket", Later, "sockets are as declared or found"},
     {"SlurmdParameters", "shutdown_on_reboot", Later, "an agent goes down with its node"},
 
@@ -238,7 +238,7 @@ constexpr SlurmOption kOptions[] = {
     {"TaskPlugin", "none", InForce, ""},
 
     {"PrivateData", "accounts", InForce, ""},
-    {"PrivateData", "cloud", Later, "no nodes of a cloud"},
+    {"PrivateData", "cloud", Needless, "nodes of a cloud are always shown"},
     {"PrivateData", "events", InForce, ""},
     {"PrivateData", "jobs", InForce, ""},
     {"PrivateData", "nodes", InForce, ""},
@@ -251,7 +251,7 @@ constexpr SlurmOption kOptions[] = {
 
     {"ReconfigFlags", "KeepPartInfo", Later, "partitions are taken from the file"},
     {"ReconfigFlags", "KeepPartState", Later, "states of partitions are taken from the file"},
-    {"ReconfigFlags", "KeepPowerSaveSettings", Later, kPower},
+    {"ReconfigFlags", "KeepPowerSaveSettings", Later, "power saving is as the file says"},
 
     {"JobAcctGatherParams", "DisableGPUAcct", Later, "the use of GPUs is sampled where it can be"},
     {"JobAcctGatherParams", "NoShared", Later, "usage is taken from cgroups, or from the process tree"},

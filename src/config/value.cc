@@ -34,7 +34,9 @@ Result<Value> flag_from(std::string_view key, std::string_view text) {
 }
 
 Result<Value> number_from(const Kind& kind, std::string_view key, std::string_view text) {
-  if (kind.infinite && (equal_ignoring_case(text, "UNLIMITED") || equal_ignoring_case(text, "INFINITE"))) {
+  const bool other_word = !kind.words.empty() && equal_ignoring_case(text, kind.words);
+  if (kind.infinite &&
+      (equal_ignoring_case(text, "UNLIMITED") || equal_ignoring_case(text, "INFINITE") || other_word)) {
     Value value;
     value.text = text;
     value.infinite = true;

@@ -33,7 +33,7 @@ struct Kind {
   Type type = Type::Text;
   std::uint64_t min = 0, max = std::numeric_limits<std::uint64_t>::max();
   bool infinite = false;
-  std::string_view words = {};  // "a|b|c"
+  std::string_view words = {};  // "a|b|c"; of a Number: one more word for infinite
   std::uint64_t slurm_min = 0;  // of a Number in slurm.conf, where Slurm refuses what would do here
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ctld/history.h"
+#include "model/power.h"
 #include "model/spent_minutes.h"
 #include "sched/reservation_choice.h"
 #include "state/reservations.h"
@@ -60,7 +61,8 @@ Controller::Controller(Doors doors)
                    .log = [this](std::string line) { doors_.log(std::move(line)); },
                    .surely_leads = [this] { return doors_.journal.is_current(); },
                    .programs = doors_.programs,
-                   .prolog_done = [this](JobId job) { answer_waiters(job); }}),
+                   .prolog_done = [this](JobId job) { answer_waiters(job); },
+                   .run_power_program = [this](const auto& order) { queue_power_program(order); }}),
       expected_starts_(std::make_shared<ExpectedStarts>()) {}
 
 Status Controller::start(model::ClusterConfig config, std::function<void(Status)> ready) {
@@ -315,6 +317,7 @@ void Controller::on_timer() {
     if (const auto* job = cluster_->view().active.find(signal.job.value))
       dispatcher_.signal(**job, signal.signal, signal.batch_only, !signal.batch_only);
   dispatcher_.on_timer();
+  watch_nodes();
   const Duration mono = doors_.clock.monotonic();
   if (mono >= tick_at_) {  // ages priorities, and makes sure that no lost wake-up lasts
     tick_at_ = mono + Duration(config().scheduler_tick) * (cluster_->view().pending.empty() ? 60 : 1);
@@ -382,6 +385,7 @@ Duration Controller::next_timer() const {
   if (!planning_) next = std::min(next, std::max(pace_.next(), held_until()));
   at_wall(reservations_due_);
   at_wall(triggers_due_);
+  if (model::saves_power(config())) next = std::min(next, std::max(mono, nodes_looked_at_ + kNodeLook));
   return next;
 }
 

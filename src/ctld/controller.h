@@ -24,6 +24,7 @@
 #include "ctld/dispatch.h"
 #include "ctld/job_clocks.h"
 #include "ctld/mail_watch.h"
+#include "ctld/node_watch.h"
 #include "ctld/plan_pace.h"
 #include "ctld/reservation_request.h"
 #include "ctld/statistics.h"
@@ -238,6 +239,16 @@ class Controller {
   void run_due_triggers(Time now);
   void run_program(const model::Trigger& trigger);
   void send_mail(MailWatch::Mails mails);
+  // ---- nodes that reboot, or are switched off and on (controller_power.cc)
+  struct PowerOrder {
+    state::RunPowerProgram::Which which;
+    std::vector<std::string> nodes;
+  };
+  static constexpr Duration kNodeLook = std::chrono::seconds(1);
+  void watch_nodes();
+  void queue_power_program(const state::RunPowerProgram& order);
+  void start_power_programs();
+  void run_power_program(const PowerOrder& order);
   void answer_waiters(JobId job);
   bool is_over(JobId job) const;
   void replay(std::uint64_t index, const std::string& entry, const state::Batch& batch);
@@ -299,6 +310,10 @@ class Controller {
   Time triggers_due_;                                // when to do so though nothing changes; not set: never
   Time reservations_due_;  // not set: no reservation has anything to come
   bool snapshotting_ = false;
+  NodeWatch node_watch_;
+  Duration nodes_looked_at_{-std::chrono::hours(1)};
+  std::size_t nodes_due_open_ = 0;
+  std::vector<PowerOrder> power_orders_;  // not begun: it was not sure that this controller leads
 };
 
 }  // namespace spur::ctld

@@ -344,7 +344,8 @@ void Controller::answer_waiters(JobId id) {
   if (it == end) return;
   const auto* job = cluster_->view().jobs.find(id.value);
   const bool over = is_over(id);
-  const bool started = job && (*job)->state != model::JobState::Pending && !dispatcher_.awaits_prolog(**job);
+  const bool started = job && (*job)->state != model::JobState::Pending && !((*job)->flags & model::kConfiguring) &&
+                       !dispatcher_.awaits_prolog(**job);
   std::vector<Waiter> ready;
   while (it != end) {
     if (over || (it->second.until == Until::Started && started) ||

@@ -84,6 +84,8 @@ void Controller::step_down(const Error& why) {
   commits_.close(why);
   if (doors_.on_step_down) doors_.on_step_down();
   dispatcher_.reset();
+  node_watch_.forget();
+  power_orders_.clear();
   for (auto& [job, waiter] : std::exchange(waiters_, {})) waiter.reply(std::unexpected(why));
   notices_.clear();
   if (std::exchange(plan_asked_, false)) ++void_plans_;

@@ -148,6 +148,10 @@ void Dispatcher::carry_out(const state::Effect& effect) {
     if (const auto* node = hooks_.view().nodes.find(reboot->node.value)) tell_reboot(**node, links_[(*node)->name]);
     return;
   }
+  if (const auto* program = std::get_if<state::RunPowerProgram>(&effect)) {
+    if (hooks_.run_power_program) hooks_.run_power_program(*program);
+    return;
+  }
   if (const auto* lost = std::get_if<state::TellNodesLost>(&effect)) {
     const auto* job = hooks_.view().active.find(lost->job.value);
     if (!job || (*job)->epoch != lost->epoch) return;
@@ -203,7 +207,8 @@ void Dispatcher::send_work(const std::string& node, const model::JobRun& run, Wo
   // comes too late would start beside its successor.
   if (!links_[node].welcomed) return;
   const model::Job* job = job_on_node(run, node);
-  if (!job) return;
+  // A job whose nodes are being switched on goes to all of them when the last one is there.
+  if (!job || (job->flags & model::kConfiguring)) return;
   // The news of that commit may itself be late: by now another controller may lead, and have given up the node. Who leads
   // beats several times in that time.
   if (work.launch && !hooks_.surely_leads()) {
@@ -403,7 +408,7 @@ void Dispatcher::on(const std::string& node, const model::AgentStepsEnded& ended
 void Dispatcher::tell_reboot(const model::Node& node, Link& link) {
   if (!(node.flags & model::kNodeRebootIssued) || !link.welcomed || !hooks_.surely_leads()) return;
   link.reboot_told = clock_.monotonic();
-  agents_.send(node.name, model::ControllerReboot{node.reboot_at});
+  agents_.send(node.name, model::ControllerReboot{node.ordered_at});
 }
 
 void Dispatcher::tell_nodes_lost(const model::Job& job) {
@@ -412,23 +417,12 @@ void Dispatcher::tell_nodes_lost(const model::Job& job) {
     agents_.send((*first)->name, model::ControllerNodesLost{{job.id, job.epoch}, job.lost_nodes});
 }
 
-// Until they have booted nodes are told to, as long as they answer; then they are away; then their time is up.
-void Dispatcher::check_reboots(Duration now) {
+// Until they have booted, or their time is up, nodes are told to, as long as they answer.
+void Dispatcher::repeat_reboots(Duration now) {
   for (auto& [name, link] : links_) {
     const auto* node = model::find_node(hooks_.view(), name);
-    if (!node || !(node->flags & model::kNodeRebootIssued)) {
-      link.overdue_proposed = false;
-      continue;
-    }
+    if (!node || !(node->flags & model::kNodeRebootIssued)) continue;
     if (link.reboot_told < Duration{0} || now - link.reboot_told >= kRepeat) tell_reboot(*node, link);
-    if (link.overdue_proposed || clock_.now() - node->reboot_at < hooks_.view().config->resume_timeout) continue;
-    link.overdue_proposed = true;
-    hooks_.propose_repeated(state::RebootOverdue{{name}}, [this, node = name](const state::Outcome& outcome) {
-      if (not_committed(outcome))
-        links_[node].overdue_proposed = false;
-      else
-        hooks_.log(fmt::format("error: node {} has not come back from its reboot in time, it stays DOWN", node));
-    });
   }
 }
 
@@ -437,7 +431,7 @@ void Dispatcher::check_leases(Duration now) {
   if (lease == Duration{0}) return;  // the site wants silent nodes to stay up
   for (auto& [name, link] : links_) {
     const auto* node = model::find_node(hooks_.view(), name);
-    if (!node || !node->registered || node->down) {
+    if (!node || !node->registered || node->down || node->is_away()) {
       link.leased = false;
       continue;
     }
@@ -479,7 +473,7 @@ void Dispatcher::on_timer() {
     for (auto& [name, link] : links_) link.heard = std::min(now, link.heard + late);
   tick_at_ = now + kTick;
   check_leases(now);
-  check_reboots(now);
+  repeat_reboots(now);
   for (auto it = work_.begin(); it != work_.end();) {
     auto& [key, work] = *it;
     const bool over = !job_on_node(key.second, key.first);

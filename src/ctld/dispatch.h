@@ -34,6 +34,7 @@ class Dispatcher {
     std::function<bool()> surely_leads;        // nobody else can have taken over by now
     io::ControllerHooks* programs = nullptr;   // of the site, before and after each job; null: none
     std::function<void(JobId)> prolog_done{};  // the job goes to its nodes now
+    std::function<void(const state::RunPowerProgram&)> run_power_program{};
   };
   Dispatcher(io::Clock& clock, io::AgentPort& agents, Hooks hooks);
 
@@ -73,7 +74,6 @@ class Dispatcher {
     std::uint64_t sequence = 0;  // ... of the last hello or heartbeat
     std::string refusal;  // why its last hello was; said once
     Duration reboot_told{-1};  // when it was last told to reboot; negative: not yet
-    bool overdue_proposed = false;
   };
   struct Work {  // what a node still has to confirm about a run
     bool launch = false, end = false, kill = false, suspend = false, resume = false;
@@ -98,7 +98,7 @@ class Dispatcher {
   void send_work(const std::string& node, const model::JobRun& run, Work& work);
   void for_each_node(const model::Job& job, const std::function<void(const std::string&)>& f) const;
   void check_leases(Duration now);
-  void check_reboots(Duration now);
+  void repeat_reboots(Duration now);
   void tell_reboot(const model::Node& node, Link& link);
   void tell_nodes_lost(const model::Job& job);
   // A run is launched when the site's prolog is through with it; what has become of one that was launched is known

@@ -26,6 +26,9 @@ model::ClusterConfig config() {
   out.kill_wait = seconds(30);
   out.return_to_service = 1;
   out.reboot_program = "/sbin/reboot";
+  out.power.suspend_program = out.power.resume_program = "/sbin/power";
+  out.power.suspend_time_seconds = 1'000'000;
+  out.power.suspend_timeout = seconds(0);
   out.resume_timeout = seconds(60);
   return out;
 }
@@ -38,6 +41,7 @@ class TestPrograms final : public io::ControllerHooks {
     running.push_back({kind, std::move(environment), std::move(done)});
   }
   void run_as(Program, std::function<void(Status)>) override {}
+  void run_site(SiteProgram, std::function<void(Status)>) override {}
   void mail(Mail, std::function<void(Status)>) override {}
   void finish(Status status = {}) {
     ASSERT_FALSE(running.empty());
@@ -533,13 +537,50 @@ TEST_F(DispatchTest, ANodeIsToldToRebootUntilItHasOrItsTimeIsUp) {
   EXPECT_EQ(model::state_text(world_.node("n1"), true), "idle");
   EXPECT_EQ(told(), 0u);
 
+  // Its time is up: nobody tells it any more.
   reboot();
   world_.now += seconds(60);
-  pass(seconds(61));
+  proposed_.emplace_back(state::NodesDue{model::NodeDue::RebootOverdue, {"n1"}}, nullptr);
+  commit();
   EXPECT_EQ(model::state_text(world_.node("n1"), true), "down");
   told();
   pass(seconds(6));
   EXPECT_EQ(told(), 0u);
+}
+
+TEST_F(DispatchTest, NodesThatAreSwitchedOffAreNotMissed) {
+  const auto apply = [&](state::Command command) {
+    proposed_.emplace_back(std::move(command), nullptr);
+    commit();
+  };
+  state::UpdateNode off;
+  off.nodes = {"n1"};
+  off.action = state::UpdateNode::Action::PowerDown;
+  apply(off);
+  apply(state::NodesDue{model::NodeDue::PowerDown, {"n1"}});
+  dispatcher_->on_disconnected("n1");
+  const seconds lease = world_.view().config->node_timeout;
+  pass(lease * 2, {"n2"});
+  EXPECT_EQ(model::state_text(world_.node("n1"), true), "idle%");
+  apply(state::NodesDue{model::NodeDue::PoweredDown, {"n1"}});
+  agents_.sent.clear();
+  const JobRun run = start({0, 1});
+  pass(seconds(12), {"n2"});
+  EXPECT_TRUE(agents_.take<model::ControllerLaunch>().empty()) << "one of its nodes is not there";
+  apply(state::NodesDue{model::NodeDue::PowerUp, {"n1"}});
+  pass(lease * 2, {"n2"});
+  EXPECT_EQ(model::state_text(world_.node("n1"), true), "mix#");
+  auto back = hello("n1");
+  back.boot_time = from_unix_seconds(77);
+  dispatcher_->on_connected("n1");
+  hear("n1", back);
+  std::set<std::string> told;  // perhaps twice
+  for (const auto& [node, launch] : agents_.take<model::ControllerLaunch>()) told.insert(node);
+  EXPECT_EQ(told, (std::set<std::string>{"n1", "n2"}));
+  // From now on it has a lease like any other.
+  pass(lease + seconds(2), {"n2"});
+  EXPECT_TRUE(down("n1"));
+  cancel(run);
 }
 
 TEST_F(DispatchTest, TheFirstNodeHearsOfNodesThatAreLost) {

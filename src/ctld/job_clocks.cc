@@ -42,7 +42,8 @@ void JobClocks::update(const model::View& view, JobId id) {
   if (model::is_active(job.state) && !completing && is_set(job.preempt_at) &&
       job.preempt_how != model::PreemptHow::Suspend)
     add(job.preempt_at, id, Kind::Preemption);
-  if (job.state == model::JobState::Running && !completing) {
+  // The time of a job begins when its nodes are there.
+  if (job.state == model::JobState::Running && !completing && !(job.flags & model::kConfiguring)) {
     const Time end = model::limit_end(job);
     if (!is_set(end)) return;
     add(end + view.config->over_time_limit, id, Kind::Limit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controller's door to programs that run on its own host: of the site, before and after each job
-// (PrologSlurmctld, EpilogSlurmctld) and to send mail, and of users, when something happens (strigger). Real:
+// (PrologSlurmctld, EpilogSlurmctld), to send mail and to switch nodes off and on, and of users, when something happens
+// (strigger). Real:
 // os/controller_hooks.h. Without one there are no such programs.
 #pragma once
 
@@ -31,6 +32,16 @@ class ControllerHooks {
   };
   // As that user, with nothing of the daemon's own. `done` as above.
   virtual void run_as(Program program, std::function<void(Status)> done) = 0;
+
+  // Of the site, as the daemon's own user, with arguments. `done` as above.
+  struct SiteProgram {
+    std::string name;                // for messages
+    std::vector<std::string> words;  // the path first
+    std::string variable, document;  // what it can read in the file that this variable names; no name: none
+    Duration timeout;
+    friend bool operator==(const SiteProgram&, const SiteProgram&) = default;
+  };
+  virtual void run_site(SiteProgram program, std::function<void(Status)> done) = 0;
 
   struct Mail {
     std::string program;  // of the site (MailProg)

@@ -64,6 +64,9 @@ struct PartitionConfig {
   std::string preempt_mode;  // empty: the cluster's
   std::uint32_t grace_time_seconds = 0;
   std::vector<TresWeight> billing_weights;  // TRESBillingWeights; none: a CPU is one
+  // For its nodes, instead of the cluster's; kNeverSuspend for the first.
+  std::optional<std::uint32_t> suspend_time_seconds, suspend_timeout_seconds, resume_timeout_seconds;
+  bool power_down_on_idle = false;  // PowerDownOnIdle: nodes are switched off after each of its jobs
   friend bool operator==(const PartitionConfig&, const PartitionConfig&) = default;
 };
 
@@ -130,6 +133,18 @@ struct AccountingConfig {
   friend bool operator==(const AccountingConfig&, const AccountingConfig&) = default;
 };
 
+inline constexpr std::uint32_t kNeverSuspend = ~std::uint32_t{0};
+// Switching nodes off and on (model/power.h says what is in force for a node). ResumeTimeout is ClusterConfig's.
+struct PowerConfig {
+  std::string suspend_program, resume_program, resume_fail_program;
+  std::uint32_t suspend_time_seconds = kNeverSuspend;  // SuspendTime: how long a node is idle before
+  seconds suspend_timeout{30};
+  std::uint32_t suspend_rate = 60, resume_rate = 300;  // nodes a minute; 0: no limit
+  std::string spared_nodes;                            // SuspendExcNodes: "n[1-8]:2,login"
+  std::vector<std::string> spared_partitions, spared_states;
+  friend bool operator==(const PowerConfig&, const PowerConfig&) = default;
+};
+
 struct ClusterConfig {
   std::string cluster_name = "spur";
   std::vector<NodeConfig> nodes;
@@ -145,7 +160,8 @@ struct ClusterConfig {
   seconds node_timeout{300};  // SlurmdTimeout: lease of a node
   seconds kill_wait{30};
   std::string reboot_program;  // RebootProgram: what agents run; empty: nodes are not rebooted
-  seconds resume_timeout{60};  // ResumeTimeout: a node that is rebooted has to be back by then
+  seconds resume_timeout{60};  // ResumeTimeout: a node that is rebooted or switched on has to be back by then
+  PowerConfig power;
   seconds over_time_limit{0};
   seconds complete_wait{0};
   seconds scheduler_tick{1};    // only ages priorities

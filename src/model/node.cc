@@ -50,6 +50,15 @@ Words words_of(const Node& node) {
   return {"unknown", "unk"};
 }
 
+// What stands behind the word, the first that holds; 0: nothing.
+char mark_of(std::uint32_t flags) {
+  if (flags & kNodePoweringUp) return '#';
+  if (flags & kNodePoweringDown) return '%';
+  if (flags & kNodePoweredDown) return '~';
+  if (flags & kNodePowerDown) return '!';
+  return flags & kNodeNoResponse ? '*' : '\0';
+}
+
 std::string_view base_word(NodeState base) {
   switch (base) {
     case NodeState::Down:
@@ -72,7 +81,7 @@ std::string_view base_word(NodeState base) {
 
 NodeState base_state(const Node& node) {
   if (node.down) return NodeState::Down;
-  if (!node.registered) return NodeState::Unknown;
+  if (!node.registered && !node.is_away()) return NodeState::Unknown;
   // A job that is only being cleaned up does not make a node busy, nor does a suspended one, which holds no CPUs.
   if (node.jobs.size() <= node.jobs_completing) return NodeState::Idle;
   if (node.exclusive || node.cpus_allocated >= node.hardware.cpus) return NodeState::Allocated;
@@ -88,9 +97,10 @@ std::string state_text(const Node& node, bool compact) {
     if (out.back() == '+') out.pop_back();
     return out + '@';
   }
-  if (!(node.flags & kNodeNoResponse)) return out;
+  const char mark = mark_of(node.flags);
+  if (mark == 0 || out.back() == '$') return out;
   if (out.back() == '+') out.pop_back();
-  return out + '*';
+  return out + mark;
 }
 
 std::string state_text_full(const Node& node) {
@@ -98,16 +108,22 @@ std::string state_text_full(const Node& node) {
     std::uint32_t flag;
     std::string_view word;
   };
-  // Slurm's order of the bits.
-  constexpr std::array<FlagWord, 9> kWords{{{kNodeDrain, "+DRAIN"},
-                                            {kNodeCompleting, "+COMPLETING"},
-                                            {kNodeNoResponse, "+NOT_RESPONDING"},
-                                            {kNodeFail, "+FAIL"},
-                                            {kNodeMaintenance, "+MAINTENANCE"},
-                                            {kNodeRebootIssued, "+REBOOT_ISSUED"},
-                                            {kNodeRebootRequested, "+REBOOT_REQUESTED"},
-                                            {kNodeReserved, "+RESERVED"},
-                                            {kNodeInvalidRegistration, "+INVALID_REG"}}};
+  // Slurm's order.
+  constexpr std::array<FlagWord, 15> kWords{{{kNodeCloud, "+CLOUD"},
+                                             {kNodeCompleting, "+COMPLETING"},
+                                             {kNodeDrain, "+DRAIN"},
+                                             {kNodeInvalidRegistration, "+INVALID_REG"},
+                                             {kNodeFail, "+FAIL"},
+                                             {kNodeMaintenance, "+MAINTENANCE"},
+                                             {kNodePowerDown, "+POWER_DOWN"},
+                                             {kNodePowerUp, "+POWER_UP"},
+                                             {kNodePoweredDown, "+POWERED_DOWN"},
+                                             {kNodeRebootRequested, "+REBOOT_REQUESTED"},
+                                             {kNodeRebootIssued, "+REBOOT_ISSUED"},
+                                             {kNodeReserved, "+RESERVED"},
+                                             {kNodeNoResponse, "+NOT_RESPONDING"},
+                                             {kNodePoweringDown, "+POWERING_DOWN"},
+                                             {kNodePoweringUp, "+POWERING_UP"}}};
   const std::uint32_t flags = node.flags | (node.jobs_completing ? std::uint32_t{kNodeCompleting} : 0u);
   std::string out(base_word(base_state(node)));
   for (const FlagWord& row : kWords)

@@ -47,7 +47,19 @@ enum NodeFlag : std::uint32_t {
   kNodeReserved = 1u << 6,             // in a reservation that has begun (kNodeMaintenance: for maintenance)
   kNodeRebootRequested = 1u << 7,      // '@': it reboots when nothing is left on it
   kNodeRebootIssued = 1u << 8,         // '^': its agent was told to; it is down until it has booted
+  kNodeCloud = 1u << 9,                // State=CLOUD: there when it is needed, and switched off to begin with
+  // What SuspendProgram and ResumeProgram do to it; state/power.h draws it.
+  kNodePowerDown = 1u << 10,     // '!': it is switched off when nothing is left on it
+  kNodePoweringDown = 1u << 11,  // '%'
+  kNodePoweredDown = 1u << 12,   // '~'
+  kNodePowerUp = 1u << 13,       // it is switched off, and is to be switched on
+  kNodePoweringUp = 1u << 14,    // '#': until it has booted
 };
+// No agent is expected to answer: the node is switched off, or on its way there or back.
+inline constexpr std::uint32_t kNodeAway = kNodePoweringDown | kNodePoweredDown | kNodePoweringUp;
+
+// What the leader finds due for nodes that reboot, or are switched off and on.
+enum class NodeDue : std::uint8_t { RebootOverdue, PowerDown, PoweredDown, PowerUp, PowerUpOverdue };
 
 // What becomes of a node that has been rebooted. Resume, Down: it is drained no more.
 enum class AfterReboot : std::uint8_t { AsBefore, Resume, Down };
@@ -89,10 +101,19 @@ struct Node {
   bool exclusive = false;             // a job holds the node alone
   std::uint32_t launch_failures = 0;  // runs in a row that it could not start
   AfterReboot after_reboot = AfterReboot::AsBefore;
-  Time reboot_at;  // when its agent was told to reboot it; not set: never, or it has
+  Time ordered_at;  // when it was to reboot, or to be switched off or on; not set: never, or it has been done
 
+  bool is_away() const { return (flags & kNodeAway) != 0; }
+  // Jobs may be given to it. They wait for a node that is switched off, or on its way back.
   bool usable() const {
-    return registered && !down && !(flags & (kNodeDrain | kNodeFail | kNodeNoResponse | kNodeInvalidRegistration));
+    if (down || (flags & (kNodeDrain | kNodeFail | kNodeInvalidRegistration | kNodePoweringDown))) return false;
+    return (flags & (kNodePoweredDown | kNodePoweringUp)) || (registered && !(flags & kNodeNoResponse));
+  }
+  // Which of several nodes goes first: those that are there before those that have to be switched on.
+  std::uint32_t placement_weight() const {
+    constexpr std::uint32_t kHalf = 1u << 30;
+    const std::uint32_t own = weight < kHalf ? weight : kHalf - 1;
+    return is_away() ? own + kHalf : own;
   }
   friend bool operator==(const Node&, const Node&) = default;
 };

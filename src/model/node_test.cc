@@ -25,7 +25,7 @@ const Row kRows[] = {
     {"full and completing", true, false, 0, 2, 1, 4, false, "allocated+", "alloc+", "ALLOCATED+COMPLETING"},
     {"drained", true, false, kNodeDrain, 0, 0, 0, false, "drained", "drain", "IDLE+DRAIN"},
     {"draining", true, false, kNodeDrain, 1, 0, 2, false, "draining", "drng", "MIXED+DRAIN"},
-    {"draining, completing", true, false, kNodeDrain, 1, 1, 2, false, "draining", "drng", "IDLE+DRAIN+COMPLETING"},
+    {"draining, completing", true, false, kNodeDrain, 1, 1, 2, false, "draining", "drng", "IDLE+COMPLETING+DRAIN"},
     {"down", true, true, 0, 0, 0, 0, false, "down", "down", "DOWN"},
     {"lost", true, true, kNodeNoResponse, 0, 0, 0, false, "down*", "down*", "DOWN+NOT_RESPONDING"},
     {"lost and drained", true, true, kNodeNoResponse | kNodeDrain, 0, 0, 0, false, "drained*", "drain*",
@@ -46,6 +46,9 @@ const Row kRows[] = {
      "IDLE+DRAIN+REBOOT_REQUESTED"},
     {"rebooting", true, true, kNodeRebootIssued | kNodeDrain, 0, 0, 0, false, "reboot^", "boot^",
      "DOWN+DRAIN+REBOOT_ISSUED"},
+    {"all at once", true, true,
+     kNodeDrain | kNodeFail | kNodeNoResponse | kNodeMaintenance | kNodeReserved | kNodeInvalidRegistration, 1, 1, 0, false, "inval*", "inval*",
+     "DOWN+COMPLETING+DRAIN+INVALID_REG+FAIL+MAINTENANCE+RESERVED+NOT_RESPONDING"},
     {"maintenance", true, false, kNodeMaintenance, 0, 0, 0, false, "maint", "maint", "IDLE+MAINTENANCE"},
 };
 

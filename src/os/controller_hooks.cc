@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/controller_hooks.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <utility>
 
+#include "os/files.h"
 #include "os/name_lookup.h"
 #include "os/user_lookup.h"
 
@@ -94,6 +97,44 @@ void ThreadedHooks::run_as(Program program, std::function<void(Status)> done) {
                          "the controller does not run as root: it runs programs of its own user only"));
     }
     runner_->run(std::move(request), answer);
+  });
+}
+
+// The document is in memory: a file that only this process, and who may look into it, can open.
+static Result<UniqueFd> document_of(const io::ControllerHooks::SiteProgram& program) {
+  UniqueFd fd(::memfd_create("document", MFD_CLOEXEC));
+  if (!fd) return fail_errno("memfd_create", errno);
+  std::string_view left = program.document;
+  while (!left.empty()) {
+    const ssize_t n = ::write(fd.get(), left.data(), left.size());
+    if (n < 0) return fail_errno("write", errno);
+    left.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return fd;
+}
+
+void ThreadedHooks::run_site(SiteProgram program, std::function<void(Status)> done) {
+  loop_->post([this, program = std::move(program), done = std::move(done)]() mutable {
+    const auto answer = [this, done = std::move(done)](Status status) {
+      options_.post([done, status = std::move(status)] { done(status); });
+    };
+    std::vector<std::string> environment = options_.environment;
+    environment.push_back("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    std::shared_ptr<UniqueFd> document;  // until the program is through
+    if (!program.variable.empty()) {
+      auto made = document_of(program);
+      if (!made) return answer(std::unexpected(made.error()));
+      document = std::make_shared<UniqueFd>(*std::move(made));
+      environment.push_back(program.variable + "=/proc/" + std::to_string(::getpid()) + "/fd/" +
+                            std::to_string(document->get()));
+    }
+    runner_->run({.name = program.name,
+                  .programs = {program.words.front()},
+                  .environment = std::move(environment),
+                  .timeout = program.timeout,
+                  .cgroup = {},
+                  .arguments = {program.words.begin() + 1, program.words.end()}},
+                 [answer, document](Status status) { answer(std::move(status)); });
   });
 }
 

@@ -30,6 +30,7 @@ class ThreadedHooks final : public io::ControllerHooks {
   bool has(Kind kind) const override;
   void run(Kind kind, std::vector<std::string> environment, std::function<void(Status)> done) override;
   void run_as(Program program, std::function<void(Status)> done) override;
+  void run_site(SiteProgram program, std::function<void(Status)> done) override;
   void mail(Mail mail, std::function<void(Status)> done) override;
 
  private:

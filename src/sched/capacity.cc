@@ -37,8 +37,8 @@ void Capacity::refresh(const model::View& view, NodeNumber n) {
 void Capacity::fill(const model::View& view, NodeNumber n) {
   const model::Node& node = *nodes_[n];
   usable_[n] = node.usable();
-  weight_[n] = node.weight;
-  ++nodes_by_weight_[node.weight];
+  weight_[n] = node.placement_weight();
+  ++nodes_by_weight_[weight_[n]];
   if (kind_[n] >= kinds() || !kinds_[kind_[n]].is_of(node)) kind_[n] = kind_of(view, node);
   const Kind& kind = kinds_[kind_[n]];
   Amount* free = &free_[n * width()];

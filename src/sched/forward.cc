@@ -74,7 +74,8 @@ bool in_motion(const model::View& view, Time now) {
   });
   if (found) return true;
   view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
-    found = node->flags & model::kNodeNoResponse && node->registered && !node->down;
+    found = (node->flags & (model::kNodePoweringDown | model::kNodePoweringUp)) ||
+            (node->flags & model::kNodeNoResponse && node->registered && !node->down);
     return !found;
   });
   if (found) return true;

@@ -78,7 +78,8 @@ void WhatIf::make_usable(NodeIndex index) {
   auto node = std::make_shared<model::Node>(**view_.nodes.find(index.value));
   node->registered = true;
   node->down = false;
-  node->flags &= ~(model::kNodeDrain | model::kNodeFail | model::kNodeNoResponse | model::kNodeInvalidRegistration);
+  node->flags &= ~(model::kNodeDrain | model::kNodeFail | model::kNodeNoResponse | model::kNodeInvalidRegistration |
+                   model::kNodePoweringDown);
   view_.nodes.set(index.value, std::move(node));
 }
 

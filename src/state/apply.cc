@@ -63,9 +63,14 @@ std::vector<Effect> Cluster::pending_effects() const {
     if (!job->lost_nodes.empty()) effects.push_back(TellNodesLost{job->id, job->epoch});
     if (job->state == model::JobState::Suspended) effects.push_back(SuspendOnNodes{job->id, job->epoch, false});
   });
+  RunPowerProgram off{RunPowerProgram::Which::Suspend, {}}, on{RunPowerProgram::Which::Resume, {}};
   view_.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     if (node->flags & model::kNodeRebootIssued) effects.push_back(RebootNode{node->index});
+    if (node->flags & model::kNodePoweringDown) off.nodes.push_back(node->index);
+    if (node->flags & model::kNodePoweringUp) on.nodes.push_back(node->index);
   });
+  for (RunPowerProgram* program : {&off, &on})
+    if (!program->nodes.empty()) effects.push_back(std::move(*program));
   return effects;
 }
 

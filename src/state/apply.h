@@ -66,7 +66,7 @@ struct Applier {
   Outcome apply(const ClearTriggers& command);
   Outcome apply(const TriggerSeen& command);
   Outcome apply(const TriggersRan& command);
-  Outcome apply(const RebootOverdue& command);
+  Outcome apply(const NodesDue& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -242,6 +242,13 @@ struct Applier {
   // ---- reboots (reboot.cc)
   // A node that is to reboot and has nothing left to do is told to.
   bool issue_reboot(model::Node& node) const;
+
+  // ---- nodes that are switched off and on (power.cc)
+  // A job that waits for its nodes, none of which is away any more, goes to them; the caller stores it.
+  void end_configuring(model::Job& job);
+  bool waits_for_nodes(const model::Job& job) const;
+  // The node is there: jobs that waited for it, and for no other.
+  void end_configuring_on(NodeIndex node);
 
   // ---- nodes (node_config.cc)
   const model::NodeConfig* configured(const std::string& name) const;

@@ -125,6 +125,7 @@ Outcome Applier::apply(const NodeJobDone& command) {
   judge_node(at, command);
   const JobId id = job.id;
   if (!(job.flags & model::kCompleting)) {
+    end_configuring(job);
     put(std::move(job));  // a node that only held resources gave them back early; the job runs on
   } else if (was_completing && !job.nodes_left.empty()) {
     put(std::move(job));  // the others have been told already

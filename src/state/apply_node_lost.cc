@@ -12,6 +12,7 @@ namespace spur::state {
 Outcome Applier::apply(const NodeLost& command) {
   const model::Node* found = model::find_node(view, command.node);
   if (!found) return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", command.node));
+  if (found->is_away()) return {};  // switched off meanwhile: nobody expects it to answer
   const NodeIndex at = found->index;
   model::Node node = *found;
   node.flags |= model::kNodeNoResponse;

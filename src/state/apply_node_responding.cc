@@ -10,6 +10,7 @@ namespace spur::state {
 Outcome Applier::apply(const NodeResponding& command) {
   const model::Node* found = model::find_node(view, command.node);
   if (!found) return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", command.node));
+  if (found->is_away()) return {};
   model::Node node = *found;
   if (!command.responding) {
     node.flags |= model::kNodeNoResponse;

@@ -6,6 +6,8 @@
 // drains it, until a registration finds enough (config_overrides: declared is right, whatever was found). Whether a
 // node that is down returns to service is ReturnToService: 0 never, 1 if it was only not responding, 2 always.
 //
+// A node that is switched off is not there before it has booted (power.h), whatever its agent says.
+//
 // A node that still holds a run that is over for us (it was given up while it was silent) is refused: its CPUs and
 // devices would be given out twice. It may come again when that run is gone.
 #include <fmt/format.h>
@@ -16,6 +18,7 @@
 #include "state/apply.h"
 #include "state/node_books.h"
 #include "state/node_config.h"
+#include "state/power.h"
 #include "state/reboot.h"
 
 namespace spur::state {
@@ -97,15 +100,21 @@ Outcome Applier::apply(const RegisterNode& command) {
   node.registered = true;
   node.registered_at = now;
   if (!is_set(node.last_busy)) node.last_busy = now;
-  node.flags &= ~model::kNodeNoResponse;
+  const bool booted = has_booted(node, booted_before);
+  const bool rebooted = booted && (node.flags & model::kNodeRebootIssued);
+  // Somebody else may have switched it on. Until it has booted, this is an agent that is about to be switched off.
+  const bool comes_up = booted && (node.flags & (model::kNodePoweringUp | model::kNodePoweredDown));
+  if (comes_up) end_power_up(node, now);
+  if (!node.is_away()) node.flags &= ~model::kNodeNoResponse;
   set_hardware(node, configured(node.name));
-  const bool rebooted = has_rebooted(node, booted_before);
   if (rebooted) end_reboot(node, now);
   judge_registration(node, config().config_overrides, now);
   if (!rebooted) return_to_service(node, config().return_to_service);
   const bool joins = !known;
+  const NodeIndex at = node.index;
   if (joins) add_dynamic_node(node);
   put_node(std::move(node));
+  if (comes_up) end_configuring_on(at);
   Outcome outcome;
   if (joins && !view.reservations->empty()) refit_reservations(nullptr, outcome.notes);
   return outcome;

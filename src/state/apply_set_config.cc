@@ -41,6 +41,7 @@ Node fresh_node(const model::NodeConfig& declared, DeclaredState state, Time now
   node.reason = declared.reason;
   if (!node.reason.empty()) node.reason_at = now;
   node.down = state == DeclaredState::Down;
+  if (state == DeclaredState::Cloud) node.flags = model::kNodeCloud | model::kNodePoweredDown;
   if (state == DeclaredState::Drain) node.flags |= model::kNodeDrain;
   if (state == DeclaredState::Fail) node.flags |= model::kNodeFail;
   configure(node, declared);
@@ -79,6 +80,10 @@ Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& conf
     const bool future = at != declared.end() && declared_state(*at->second) == DeclaredState::Future;
     if (at != declared.end() && !future) {
       unmark_removed(node);
+      const bool cloud = declared_state(*at->second) == DeclaredState::Cloud;
+      if (cloud && !node.registered && !node.is_away())
+        node.flags = (node.flags & ~model::kNodeNoResponse) | model::kNodePoweredDown;
+      node.flags = cloud ? node.flags | model::kNodeCloud : node.flags & ~model::kNodeCloud;
       configure(node, *at->second);
       plan.moved.push_back(add(std::move(node), true));
     } else if (config.nodes.empty()) {

@@ -212,6 +212,7 @@ Outcome Applier::start_checked(const StartJob& command) {
     put_node(std::move(node));
   }
   job.last_nodes = model::node_list(view, job.nodes_left);
+  if (waits_for_nodes(job)) job.flags |= model::kConfiguring;
   emit(LaunchJob{job.id, job.epoch});
   const JobId id = job.id;
   put(std::move(job));

@@ -4,14 +4,17 @@
 // Down ends the jobs of the node (requeued or NODE_FAIL). A node that still answers is told to end its part and frees
 // it when it has; the share of one that does not answer is given up at once, as in apply_node_lost.cc. Drain leaves
 // jobs alone. Resume ends down, drain and fail, and a reboot that was asked for; there must be something to end, or it is
-// refused, as in Slurm. Reboot: see reboot.h.
+// refused, as in Slurm; a node that is being switched off counts as switched off then. Reboot: see reboot.h; power_up and
+// power_down: see power.h.
 #include <fmt/format.h>
 
 #include <string_view>
 #include <utility>
 
+#include "model/power.h"
 #include "state/apply.h"
 #include "state/node_config.h"
+#include "state/power.h"
 #include "state/reboot.h"
 #include "text/words.h"
 
@@ -27,6 +30,11 @@ std::vector<std::string> split_list(std::string_view list) {
   for (const std::string_view word : text::split(list, ','))
     if (!word.empty()) out.emplace_back(word);
   return out;
+}
+
+bool switches_power(Action action) {
+  return action == Action::PowerUp || action == Action::PowerDown || action == Action::PowerDownAsap ||
+         action == Action::PowerDownForce;
 }
 
 void act(Node& node, const UpdateNode& command, Time now) {
@@ -54,6 +62,7 @@ void act(Node& node, const UpdateNode& command, Time now) {
     case Action::Resume:
       node.down = false;
       node.flags &= ~(model::kNodeDrain | model::kNodeFail);
+      if (node.flags & model::kNodePoweringDown) be_powered_down(node);
       forget_reboot(node);
       clear_reason();
       break;
@@ -62,6 +71,12 @@ void act(Node& node, const UpdateNode& command, Time now) {
       break;
     case Action::CancelReboot:
       cancel_reboot(node);
+      break;
+    case Action::PowerUp:
+    case Action::PowerDown:
+    case Action::PowerDownAsap:
+    case Action::PowerDownForce:
+      request_power(node, command, now);
       break;
   }
 }
@@ -73,13 +88,16 @@ Outcome Applier::apply(const UpdateNode& command) {
     const Node* node = model::find_node(view, name);
     if (!node) return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", name));
     const bool out_of_service =
-        node->down || (node->flags & (model::kNodeDrain | model::kNodeFail | model::kNodeRebootRequested));
+        node->down || (node->flags & (model::kNodeDrain | model::kNodeFail | model::kNodeRebootRequested |
+                                      model::kNodePoweringDown));
     if (command.action == Action::Resume && !out_of_service)
       return refused(ErrorCode::InvalidNodeState,
                      fmt::format("Invalid node state specified: {} is in service", name));
     if (command.action == Action::CancelReboot && !(node->flags & model::kNodeRebootRequested))
       return refused(ErrorCode::InvalidNodeState, "Invalid node state specified: no reboot of " + name + " is pending");
   }
+  if (switches_power(command.action) && !model::saves_power(config()))
+    return refused(ErrorCode::InvalidNodeState, "Invalid node state specified: no node is switched off and on here");
   if (command.action == Action::Reboot && config().reboot_program.empty())
     return refused(ErrorCode::NotSupported, "RebootProgram isn't defined");
   if (command.nodes.empty()) return refused(ErrorCode::InvalidNode, "Invalid node name specified");
@@ -87,7 +105,9 @@ Outcome Applier::apply(const UpdateNode& command) {
   for (const std::string& name : command.nodes) {
     Node node = *model::find_node(view, name);
     act(node, command, now);
-    if (command.reason && command.action != Action::Reboot) {
+    const bool said = command.action == Action::Reboot || command.action == Action::PowerDownAsap ||
+                      command.action == Action::PowerDownForce;
+    if (command.reason && !said) {
       node.reason = *command.reason;
       node.reason_by = command.by;
       node.reason_at = now;
@@ -97,10 +117,11 @@ Outcome Applier::apply(const UpdateNode& command) {
     if (command.features) node.features = node.active_features = split_list(*command.features);
     if (command.weight) node.weight = *command.weight;
     const NodeIndex at = node.index;
-    const bool answers = node.registered && !(node.flags & model::kNodeNoResponse);
-    if (command.action == Action::Down) outcome.jobs.insert(outcome.jobs.end(), node.jobs.begin(), node.jobs.end());
+    const bool answers = node.registered && !(node.flags & model::kNodeNoResponse) && !node.is_away();
+    const bool ends_jobs = command.action == Action::Down || command.action == Action::PowerDownForce;
+    if (ends_jobs) outcome.jobs.insert(outcome.jobs.end(), node.jobs.begin(), node.jobs.end());
     put_node(std::move(node));
-    if (command.action == Action::Down) fail_jobs_of(at, !answers);
+    if (ends_jobs) fail_jobs_of(at, !answers);
   }
   return outcome;
 }

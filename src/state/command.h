@@ -149,7 +149,20 @@ struct NodeResponding {  // a flag only: shows '*' or takes it away
   bool responding = true;
 };
 struct UpdateNode {  // scontrol update NodeName=
-  enum class Action : std::uint8_t { None, Down, Drain, Undrain, Resume, Fail, Reboot, CancelReboot };
+  enum class Action : std::uint8_t {
+    None,
+    Down,
+    Drain,
+    Undrain,
+    Resume,
+    Fail,
+    Reboot,
+    CancelReboot,
+    PowerUp,
+    PowerDown,
+    PowerDownAsap,  // nothing more starts there before
+    PowerDownForce,  // nor does anything end there
+  };
   std::vector<std::string> nodes;
   Action action = Action::None;
   std::optional<std::string> reason, comment, extra, features;
@@ -158,8 +171,9 @@ struct UpdateNode {  // scontrol update NodeName=
   bool asap = false;  // Reboot: nothing more starts there before
   model::AfterReboot after_reboot = model::AfterReboot::AsBefore;
 };
-// They have not come back in time; apply looks at the batch's stamp.
-struct RebootOverdue {
+// What is due for nodes that reboot, or are switched off and on; apply looks again, at the batch's stamp.
+struct NodesDue {
+  model::NodeDue what = model::NodeDue::RebootOverdue;
   std::vector<std::string> nodes;
 };
 // Forget finished jobs older than MinJobAge. The leader names them so that replay does the same.
@@ -278,7 +292,7 @@ using Command =
                  PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation, ReservationsDue, SetQos,
                  SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage, StepsEnded,
                  OutboxAcked, SetCrontab, RemoveCrontab, ScheduleCron, SetTrigger, ClearTriggers, TriggerSeen,
-                 TriggersRan, RebootOverdue>;
+                 TriggersRan, NodesDue>;
 
 // The unit of the journal: one stamp, some commands, applied in order. What stands behind the commands is for those
 // who look back (ctld/history.h); apply does not see it.

@@ -39,6 +39,12 @@ struct SignalJob {
 struct RebootNode {
   NodeIndex node;
 };
+// Run the site's program that switches nodes off or on, or that is told of those that have not come. It may run twice.
+struct RunPowerProgram {
+  enum class Which : std::uint8_t { Suspend, Resume, ResumeFail };
+  Which which = Which::Suspend;
+  std::vector<NodeIndex> nodes;
+};
 // Tell the job's first node which of the others it goes on without.
 struct TellNodesLost {
   JobId job;
@@ -48,6 +54,7 @@ struct TellNodesLost {
 struct JobChanged {
   JobId job;
 };
-using Effect = std::variant<LaunchJob, EndJob, SuspendOnNodes, SignalJob, RebootNode, TellNodesLost, JobChanged>;
+using Effect = std::variant<LaunchJob, EndJob, SuspendOnNodes, SignalJob, RebootNode, RunPowerProgram, TellNodesLost,
+                            JobChanged>;
 
 }  // namespace spur::state

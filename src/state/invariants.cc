@@ -235,10 +235,31 @@ Status check_books(const Node& node, Sum& sum) {
   return {};
 }
 
+// ---- nodes that are switched off: jobs wait for them, and nothing of a job that ends is there
+
+Status check_away(const model::View& view, const Job& job) {
+  const bool waits = std::ranges::any_of(
+      job.nodes_left, [&](NodeIndex at) { return (*view.nodes.find(at.value))->is_away(); });
+  if (waits != ((job.flags & model::kConfiguring) != 0))
+    return broken("job {} waits for its nodes in one place and not in another", job.id.value);
+  return {};
+}
+
+Status check_power(const Node& node) {
+  const std::uint32_t away = node.flags & model::kNodeAway;
+  if (away & (away - 1)) return broken("node {} is switched off and on at once", node.name);
+  if (is_set(node.ordered_at) &&
+      !(node.flags & (model::kNodeRebootIssued | model::kNodePoweringDown | model::kNodePoweringUp)))
+    return broken("node {} was told something and nobody knows what", node.name);
+  return {};
+}
+
 Status check_nodes(const model::View& view) {
   std::vector<Sum> sums(view.nodes.size());
   Status status;
   view.active.for_each([&](std::uint32_t, const JobPtr& job) { return (status = add_job(sums, *job)).has_value(); });
+  SPUR_TRY(status);
+  view.active.for_each([&](std::uint32_t, const JobPtr& job) { return (status = check_away(view, *job)).has_value(); });
   SPUR_TRY(status);
   if (view.node_by_name->size() != view.nodes.size()) return broken("a node has no name, or a name no node");
   view.nodes.for_each([&](std::uint32_t key, const model::NodePtr& node) {
@@ -246,6 +267,7 @@ Status check_nodes(const model::View& view) {
       status = broken("node {} is not where it should be", node->name);
     } else {
       status = check_books(*node, sums[key]);
+      if (status) status = check_power(*node);
     }
     return status.has_value();
   });

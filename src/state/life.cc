@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "model/limits.h"
+#include "model/power.h"
 #include "state/apply.h"
 #include "state/node_books.h"
 
@@ -120,6 +121,10 @@ void Applier::leave_node(Job& job, NodeIndex at) {
   model::Node node = node_copy(at);
   give_back(node, *grant, job.id, !is_set(job.suspended_at), job.flags & model::kCompleting);
   node.last_busy = now;
+  const model::Partition* partition = model::find_partition(view, job.allocation->partition);
+  if (partition && partition->config.power_down_on_idle && node.jobs.empty() && !node.is_away() &&
+      model::saves_power(config()))
+    node.flags |= model::kNodePowerDown;
   put_node(std::move(node));
 }
 
@@ -128,6 +133,10 @@ void Applier::close(Job job) {
   const JobId id = job.id;
   std::optional<Job> component;  // as it ended
   if (job.het_job) component = job;
+  // Nothing of it has ever been on a node that is switched off.
+  const std::vector<NodeIndex> left = job.nodes_left;
+  for (const NodeIndex at : left)
+    if ((*view.nodes.find(at.value))->is_away()) leave_node(job, at);
   if (!job.nodes_left.empty()) {
     emit(EndJob{id, job.epoch, (job.flags & model::kSignaling) != 0});
     put(std::move(job));
@@ -198,6 +207,7 @@ void Applier::go_on_without(Job job, NodeIndex at) {
   job.last_nodes = model::node_list(view, job.nodes_left);
   job.lost_nodes.push_back((*view.nodes.find(at.value))->name);
   emit(TellNodesLost{job.id, job.epoch});
+  end_configuring(job);
   put(std::move(job));
 }
 

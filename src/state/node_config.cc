@@ -103,6 +103,7 @@ Result<DeclaredState> declared_state(const model::NodeConfig& declared) {
   if (word == "DRAIN" || word == "DRAINED") return DeclaredState::Drain;
   if (word == "FAIL" || word == "FAILING") return DeclaredState::Fail;
   if (word == "FUTURE") return DeclaredState::Future;
+  if (word == "CLOUD") return DeclaredState::Cloud;
   return invalid(fmt::format("node {}: State={} is not supported", declared.name, declared.state));
 }
 

@@ -27,7 +27,7 @@ void set_hardware(model::Node& node, const model::NodeConfig* declared);
 // Why what the agent found is less than what is in force, in Slurm's words; empty if it is not.
 std::string shortage(const model::Node& node);
 
-enum class DeclaredState : std::uint8_t { Unknown, Down, Drain, Fail, Future };
+enum class DeclaredState : std::uint8_t { Unknown, Down, Drain, Fail, Future, Cloud };
 Result<DeclaredState> declared_state(const model::NodeConfig& declared);
 
 // Copies what only the configuration says (host name, features, weight, comment) and sets the hardware.

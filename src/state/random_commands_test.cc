@@ -231,6 +231,13 @@ model::ClusterConfig RandomCommands::config() {
   out.is_accounted = chance(70);
   if (chance(20)) out.priority.flags = {"NO_FAIR_TREE"};
   if (chance(80)) out.reboot_program = "/sbin/reboot";
+  if (chance(80)) {
+    out.power.suspend_program = "/sbin/off";
+    out.power.resume_program = "/sbin/on";
+    out.power.suspend_time_seconds = below(200);
+    out.power.suspend_timeout = out.resume_timeout = seconds(below(20));
+    own.power_down_on_idle = chance(20);
+  }
   if (chance(20)) own.oversubscribe = model::OverSubscribe::Exclusive;
   out.partitions.push_back(own);
   return out;
@@ -241,7 +248,8 @@ Command RandomCommands::some_node_command(const model::View& view) {
   if (dice < 5) return NodeLost{some_node()};
   if (dice < 12) return NodeResponding{some_node(), chance(70)};
   if (dice < 15) return SetConfig{config()};
-  if (dice < 17) return RebootOverdue{{some_node()}};
+  if (dice < 17) return NodesDue{static_cast<model::NodeDue>(below(5)), {some_node()}};
+  if (dice < 25) return NodesDue{chance(50) ? model::NodeDue::PowerDown : model::NodeDue::PowerUp, {some_node()}};
   if (dice < 55) {
     RegisterNode command = World::registration(some_node(), chance(95) ? 4 : 2);
     command.boot_time = from_unix_seconds(below(1000));
@@ -249,7 +257,7 @@ Command RandomCommands::some_node_command(const model::View& view) {
   }
   UpdateNode command;
   command.nodes = {some_node()};
-  command.action = chance(75) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(8));
+  command.action = chance(75) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(12));
   command.asap = chance(50);
   command.after_reboot = static_cast<model::AfterReboot>(below(3));
   if (chance(50)) command.reason = "why";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The moves of the drawing in reboot.h, and RebootOverdue: nodes that did not come back in time.
+// The moves of the drawing in reboot.h.
 #include "state/reboot.h"
 
 #include <fmt/format.h>
@@ -48,31 +48,32 @@ void request_reboot(Node& node, const UpdateNode& command, Time now) {
 }
 
 void forget_reboot(Node& node) {
+  if (node.flags & model::kNodeRebootIssued) node.ordered_at = {};
   node.flags &= ~(model::kNodeRebootRequested | model::kNodeRebootIssued);
   node.after_reboot = AfterReboot::AsBefore;
-  node.reboot_at = {};
 }
 
+// As in Slurm: whoever calls the reboot off takes a drain away as well, whatever it was for.
 void cancel_reboot(Node& node) {
-  const bool drained_by_it = node.after_reboot != AfterReboot::AsBefore;
   forget_reboot(node);
-  if (drained_by_it) node.flags &= ~model::kNodeDrain;
+  node.flags &= ~model::kNodeDrain;
   if (!node.down && !(node.flags & (model::kNodeDrain | model::kNodeFail))) clear_reason(node);
 }
 
 bool Applier::issue_reboot(Node& node) const {
-  const bool free = node.jobs.empty() && node.registered && !(node.flags & model::kNodeNoResponse);
+  const bool free =
+      node.jobs.empty() && node.registered && !(node.flags & model::kNodeNoResponse) && !node.is_away();
   if (!(node.flags & model::kNodeRebootRequested) || !free) return false;
   node.flags &= ~model::kNodeRebootRequested;
   node.flags |= model::kNodeRebootIssued;
   node.down = true;
-  node.reboot_at = now;
+  node.ordered_at = now;
   add_to_reason(node, "reboot issued", now);
   return true;
 }
 
-bool has_rebooted(const Node& node, Time before) {
-  return (node.flags & model::kNodeRebootIssued) && node.boot_time > before + kClockMoves;
+bool has_booted(const Node& node, Time before) {
+  return node.boot_time > before + kClockMoves;
 }
 
 void end_reboot(Node& node, Time now) {
@@ -86,22 +87,10 @@ void end_reboot(Node& node, Time now) {
     clear_reason(node);
 }
 
-Outcome Applier::apply(const RebootOverdue& command) {
-  std::vector<Node> late;
-  for (const std::string& name : command.nodes) {
-    const Node* node = model::find_node(view, name);
-    if (!node) return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", name));
-    // It may have come back, or been given more time, meanwhile.
-    if ((node->flags & model::kNodeRebootIssued) && now - node->reboot_at >= config().resume_timeout)
-      late.push_back(*node);
-  }
-  for (Node& node : late) {
-    if (node.after_reboot != AfterReboot::AsBefore) node.flags &= ~model::kNodeDrain;
-    forget_reboot(node);
-    add_to_reason(node, "reboot timed out", now);
-    put_node(std::move(node));
-  }
-  return {};
+void give_up_reboot(Node& node, Time now) {
+  if (node.after_reboot != AfterReboot::AsBefore) node.flags &= ~model::kNodeDrain;
+  forget_reboot(node);
+  add_to_reason(node, "reboot timed out", now);
 }
 
 }  // namespace spur::state

@@ -18,9 +18,9 @@ void request_reboot(model::Node& node, const UpdateNode& command, Time now);
 void cancel_reboot(model::Node& node);
 // Nothing of a reboot is left: it is over, or was called off.
 void forget_reboot(model::Node& node);
-// The agent registers with this boot time: true if the node has been rebooted as it was told to. `before` is the boot
-// time that was known.
-bool has_rebooted(const model::Node& node, Time before);
+// The agent registers: whether the machine has booted since. `before` is the boot time that was known.
+bool has_booted(const model::Node& node, Time before);
 void end_reboot(model::Node& node, Time now);
+void give_up_reboot(model::Node& node, Time now);
 
 }  // namespace spur::state

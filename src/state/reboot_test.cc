@@ -62,10 +62,10 @@ TEST(Reboot, AnIdleNodeIsToldAtOnceAndComesBack) {
   EXPECT_EQ(w.state(), "boot^");
   EXPECT_EQ(w.node("n1").reason, "reboot requested : reboot issued");
   EXPECT_EQ(w.cluster.pending_effects().size(), 1u);
-  const Time issued = w.node("n1").reboot_at;
+  const Time issued = w.node("n1").ordered_at;
   w.must(RebootWorld::reboot());  // again: nothing
   EXPECT_EQ(w.count<RebootNode>(), 0);
-  EXPECT_EQ(w.node("n1").reboot_at, issued);
+  EXPECT_EQ(w.node("n1").ordered_at, issued);
   EXPECT_EQ(w.refusal(RebootWorld::change(Action::CancelReboot)), ErrorCode::InvalidNodeState);
   // An agent that was only restarted, and a clock that moved.
   w.must(register_at(kBooted + seconds(1)));
@@ -73,7 +73,7 @@ TEST(Reboot, AnIdleNodeIsToldAtOnceAndComesBack) {
   w.must(register_at(kBooted + seconds(60)));
   EXPECT_EQ(w.state(), "idle");
   EXPECT_EQ(w.node("n1").reason, "");
-  EXPECT_FALSE(is_set(w.node("n1").reboot_at));
+  EXPECT_FALSE(is_set(w.node("n1").ordered_at));
   EXPECT_TRUE(w.cluster.pending_effects().empty());
 }
 
@@ -116,13 +116,14 @@ TEST(Reboot, CancelledWhileItWaits) {
   w.must(RebootWorld::change(Action::CancelReboot));
   EXPECT_EQ(w.state(), "mix");
   EXPECT_EQ(w.node("n1").reason, "");
-  // The administrator's drain is not the reboot's.
+  // As in Slurm, a drain of the administrator goes, too; so that there is nothing to resume.
   w.must(RebootWorld::change(Action::Drain, "mine"));
   w.must(RebootWorld::reboot());
-  w.must(RebootWorld::change(Action::CancelReboot));
-  EXPECT_EQ(w.state(), "drng");
   EXPECT_EQ(w.node("n1").reason, "mine");
-  w.must(RebootWorld::change(Action::Resume));
+  w.must(RebootWorld::change(Action::CancelReboot));
+  EXPECT_EQ(w.state(), "mix");
+  EXPECT_EQ(w.node("n1").reason, "");
+  EXPECT_EQ(w.refusal(RebootWorld::change(Action::Resume)), ErrorCode::InvalidNodeState);
   w.must(RebootWorld::reboot());
   w.must(RebootWorld::change(Action::Resume));
   EXPECT_EQ(w.state(), "mix");
@@ -153,15 +154,15 @@ TEST(Reboot, WhatItWasBefore) {
 TEST(Reboot, TimesOut) {
   RebootWorld w;
   w.must(RebootWorld::reboot(true));
-  w.must(RebootOverdue{{"n1"}});  // too early
+  w.must(NodesDue{model::NodeDue::RebootOverdue, {"n1"}});  // too early
   EXPECT_EQ(w.state(), "boot^");
   w.now += seconds(100);
-  w.must(RebootOverdue{{"n1"}});
+  w.must(NodesDue{model::NodeDue::RebootOverdue, {"n1"}});
   EXPECT_EQ(w.state(), "down");
   EXPECT_EQ(w.node("n1").reason, "Reboot ASAP : reboot issued : reboot timed out");
   EXPECT_TRUE(w.cluster.pending_effects().empty());
-  w.must(RebootOverdue{{"n1"}});  // again: nothing
-  EXPECT_EQ(w.refusal(RebootOverdue{{"nowhere"}}), ErrorCode::InvalidNode);
+  w.must(NodesDue{model::NodeDue::RebootOverdue, {"n1"}});  // again: nothing
+  EXPECT_EQ(w.refusal(NodesDue{model::NodeDue::RebootOverdue, {"nowhere"}}), ErrorCode::InvalidNode);
   w.must(register_at(kBooted + seconds(300)));  // ReturnToService=2
   EXPECT_EQ(w.state(), "idle");
 }

@@ -107,6 +107,10 @@ class Hasher {
     all(p.multifactor, p.fairshare_weight, p.job_size_weight, p.partition_weight, p.qos_weight, p.assoc_weight,
         p.tres_weights, p.half_life, p.calc_period, p.usage_reset, p.favor_small, p.flags, p.base, p.dampening);
   }
+  void add(const model::PowerConfig& p) {
+    all(p.suspend_program, p.resume_program, p.resume_fail_program, p.suspend_time_seconds, p.suspend_timeout,
+        p.suspend_rate, p.resume_rate, p.spared_nodes, p.spared_partitions, p.spared_states);
+  }
   void add(const model::PreemptConfig& p) { all(p.by, p.how, p.gang, p.within, p.exempt, p.most_per_plan); }
   void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional); }
   void add(const model::ExitStatus& e) { all(e.code, e.signal); }
@@ -186,7 +190,7 @@ class Hasher {
         n.comment, n.extra, n.reason, n.reason_by, n.reason_at, n.down, n.flags, n.registered, n.registered_at,
         n.boot_time, n.agent_started, n.last_busy, n.version, n.os, n.arch, n.public_key, n.cpus_allocated,
         n.memory_allocated_mib, n.cpus_in_use, n.devices_in_use, n.jobs, n.jobs_completing, n.exclusive,
-        n.launch_failures, n.after_reboot, n.reboot_at);
+        n.launch_failures, n.after_reboot, n.ordered_at);
   }
   void add(const model::NodeConfig& n) {
     all(n.name, n.hostname, n.address, n.port, n.cpus, n.boards, n.sockets, n.cores_per_socket, n.threads_per_core,
@@ -200,7 +204,8 @@ class Hasher {
         p.priority_job_factor, p.oversubscribe, p.oversubscribe_count, p.default_memory_per_node_mib,
         p.default_memory_per_cpu_mib, p.max_memory_per_node_mib, p.max_memory_per_cpu_mib, p.preempt_mode,
         p.grace_time_seconds, p.max_cpus_per_socket, p.default_cpus_per_gpu, p.default_memory_per_gpu_mib,
-        p.billing_weights);
+        p.billing_weights, p.suspend_time_seconds, p.suspend_timeout_seconds, p.resume_timeout_seconds,
+        p.power_down_on_idle);
   }
   void add(const model::ClusterConfig& c) {
     all(c.cluster_name, c.nodes, c.partitions, c.licenses, c.gres_types, c.first_job_id, c.max_job_id,
@@ -212,7 +217,8 @@ class Hasher {
         c.topology, c.planned_jobs, c.promised_jobs, c.promise_after, c.backfill_order, c.max_switch_wait,
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
         c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown,
-        c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments, c.reboot_program, c.resume_timeout);
+        c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments, c.reboot_program, c.resume_timeout,
+        c.power);
   }
 
  private:

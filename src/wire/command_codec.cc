@@ -38,7 +38,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 8;
+constexpr std::uint32_t kFormat = 9;
 constexpr std::string_view kKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -209,7 +209,7 @@ Status take(const v1::ClearTriggers& p, state::ClearTriggers* m, Texts) {
   F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, agent_started) \
   F(MSGS, holding)
 // clang-format on
-#define SPUR_REBOOT_OVERDUE_FIELDS(F) F(TEXTS, nodes)
+#define SPUR_NODES_DUE_FIELDS(F) F(TEXTS, nodes) F(ENUM, what)
 #define SPUR_NODE_LOST_FIELDS(F) F(PLAIN, node)
 #define SPUR_RESPONDING_FIELDS(F) F(PLAIN, node) F(PLAIN, responding)
 #define SPUR_PURGE_FIELDS(F) F(IDS, jobs)
@@ -258,7 +258,8 @@ SPUR_PLAIN_COMMAND(ScheduleCron, schedule_cron, SPUR_SCHEDULE_CRON_FIELDS)
 SPUR_PLAIN_COMMAND(SetTrigger, set_trigger, SPUR_SET_TRIGGER_FIELDS)
 SPUR_PLAIN_COMMAND(TriggerSeen, trigger_seen, SPUR_TRIGGER_SEEN_FIELDS)
 SPUR_PLAIN_COMMAND(TriggersRan, triggers_ran, SPUR_TRIGGERS_RAN_FIELDS)
-SPUR_PLAIN_COMMAND(RebootOverdue, reboot_overdue, SPUR_REBOOT_OVERDUE_FIELDS)
+static_assert(static_cast<int>(last_of(model::NodeDue{})) == static_cast<int>(v1::NodesDue::What_MAX));
+SPUR_PLAIN_COMMAND(NodesDue, nodes_due, SPUR_NODES_DUE_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
@@ -303,7 +304,7 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kClearTriggers, clear_triggers, ClearTriggers)
     SPUR_CASE(kTriggerSeen, trigger_seen, TriggerSeen)
     SPUR_CASE(kTriggersRan, triggers_ran, TriggersRan)
-    SPUR_CASE(kRebootOverdue, reboot_overdue, RebootOverdue)
+    SPUR_CASE(kNodesDue, nodes_due, NodesDue)
     case v1::Command::KIND_NOT_SET:
       break;
   }

@@ -40,7 +40,8 @@ static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
   F(OPT, default_memory_per_node_mib) F(OPT, default_memory_per_cpu_mib) F(OPT, max_memory_per_node_mib) \
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, preempt_mode) F(PLAIN, grace_time_seconds) \
   F(OPT, max_cpus_per_socket) F(OPT, default_cpus_per_gpu) F(OPT, default_memory_per_gpu_mib) \
-  F(MSGS, billing_weights)
+  F(MSGS, billing_weights) F(OPT, suspend_time_seconds) F(OPT, suspend_timeout_seconds) \
+  F(OPT, resume_timeout_seconds) F(PLAIN, power_down_on_idle)
 // clang-format on
 void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
@@ -149,6 +150,18 @@ static Status from_proto(const v1::TopologyConfig& p, model::TopologyConfig* m) 
   return {};
 }
 
+#define SPUR_POWER_CONFIG_FIELDS(F)                                                      \
+  F(PLAIN, suspend_program) F(PLAIN, resume_program) F(PLAIN, resume_fail_program)       \
+  F(DEF, suspend_time_seconds) F(SECONDS, suspend_timeout) F(DEF, suspend_rate) F(DEF, resume_rate) \
+  F(PLAIN, spared_nodes) F(TEXTS, spared_partitions) F(TEXTS, spared_states)
+static void to_proto(const model::PowerConfig& m, v1::PowerConfig* p) {
+  SPUR_POWER_CONFIG_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::PowerConfig& p, model::PowerConfig* m) {
+  SPUR_POWER_CONFIG_FIELDS(SPUR_FROM)
+  return {};
+}
+
 using ShownRow = std::pair<std::string, std::string>;
 static void to_proto(const ShownRow& m, v1::ClusterConfig::Shown* p) {
   p->set_key(m.first);
@@ -175,7 +188,7 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(OPT, default_memory_per_gpu_mib) F(PLAIN, block_sockets) F(PLAIN, jobs_use_spec_cores) \
   F(DEF, hold_on_prolog_fail) F(DEF, max_launch_failures) \
   F(PLAIN, is_accounted) F(PLAIN, keep_scripts) F(PLAIN, keep_environments) \
-  F(PLAIN, reboot_program) F(SECONDS, resume_timeout)
+  F(PLAIN, reboot_program) F(SECONDS, resume_timeout) F(MSG, power)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

@@ -80,7 +80,10 @@ constexpr auto last_of(model::EditKind) {
   return model::EditKind::Remove;
 }
 constexpr auto last_of(state::UpdateNode::Action) {
-  return state::UpdateNode::Action::CancelReboot;
+  return state::UpdateNode::Action::PowerDownForce;
+}
+constexpr auto last_of(model::NodeDue) {
+  return model::NodeDue::PowerUpOverdue;
 }
 constexpr auto last_of(model::AfterReboot) {
   return model::AfterReboot::Down;

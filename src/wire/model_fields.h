@@ -83,7 +83,7 @@ SPUR_STRUCT(model::Node::DevicesInUse, gres, bits, shares)
 SPUR_STRUCT(model::Node, index, name, address, hostname, hardware, found, features, active_features, weight, comment,
             extra, reason, reason_by, reason_at, down, flags, registered, registered_at, boot_time, agent_started,
             last_busy, version, os, arch, public_key, cpus_allocated, memory_allocated_mib, cpus_in_use,
-            devices_in_use, jobs, jobs_completing, exclusive, launch_failures, after_reboot, reboot_at)
+            devices_in_use, jobs, jobs_completing, exclusive, launch_failures, after_reboot, ordered_at)
 SPUR_STRUCT(model::NodeConfig, name, hostname, address, port, cpus, boards, sockets, cores_per_socket,
             threads_per_core, memory_mib, tmp_disk_mib, gres, spec_cores, spec_cpus, spec_memory_mib, features,
             weight, state, reason, comment)
@@ -92,7 +92,8 @@ SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusi
             allow_qos, deny_qos, alloc_nodes, qos, alternate, priority_tier, priority_job_factor, oversubscribe,
             oversubscribe_count, default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
             max_memory_per_cpu_mib, max_cpus_per_socket, default_cpus_per_gpu, default_memory_per_gpu_mib,
-            preempt_mode, grace_time_seconds, billing_weights)
+            preempt_mode, grace_time_seconds, billing_weights, suspend_time_seconds, suspend_timeout_seconds,
+            resume_timeout_seconds, power_down_on_idle)
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
 SPUR_STRUCT(model::TresWeight, tres, thousandths, per)
@@ -102,9 +103,11 @@ SPUR_STRUCT(model::AccountingConfig, associations, limits, qos, wckeys, safe, tr
 SPUR_STRUCT(model::PreemptConfig, by, how, gang, within, exempt, most_per_plan)
 SPUR_STRUCT(model::SwitchConfig, name, nodes, switches, line)
 SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional)
+SPUR_STRUCT(model::PowerConfig, suspend_program, resume_program, resume_fail_program, suspend_time_seconds,
+            suspend_timeout, suspend_rate, resume_rate, spared_nodes, spared_partitions, spared_states)
 SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, first_job_id, max_job_id,
             max_job_count, max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait,
-            reboot_program, resume_timeout,            over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
+            reboot_program, resume_timeout, power, over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
             enforce_partition_limits, memory_as, cores_whole, block_sockets, jobs_use_spec_cores,
             default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
             kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology, planned_jobs,
@@ -194,7 +197,7 @@ SPUR_STRUCT(state::RegisterNode, name, address, hostname, version, os, arch, pub
 SPUR_STRUCT(state::NodeLost, node)
 SPUR_STRUCT(state::NodeResponding, node, responding)
 SPUR_STRUCT(state::UpdateNode, nodes, action, reason, comment, extra, features, weight, by, asap, after_reboot)
-SPUR_STRUCT(state::RebootOverdue, nodes)
+SPUR_STRUCT(state::NodesDue, what, nodes)
 SPUR_STRUCT(state::PurgeJobs, jobs)
 SPUR_STRUCT(state::CreateReservation, reservation)
 SPUR_STRUCT(state::UpdateReservation, reservation)

@@ -9,7 +9,7 @@ JOB = re.compile(r"(?<![A-Za-z0-9.])([5-7]\d{3})(?![\dMGK])")  # numbers of jobs
 
 @dataclasses.dataclass
 class Step:
-    verb: str  # $, do, wait, file, undo
+    verb: str  # $, do, wait, file, undo, cut, boot
     text: str
     user: str | None = None
     digits: bool = False  # compare without digits
@@ -50,7 +50,7 @@ def parse(path):
                 i += 1
             i += 1
             step.body = "\n".join(body) + "\n" if body else ""
-        elif verb not in ("do", "wait", "undo"):
+        elif verb not in ("do", "wait", "undo", "cut", "boot"):
             raise ValueError(f"{path.name}:{number}: unknown step {verb}")
         steps.append(step)
     return steps
@@ -116,6 +116,10 @@ class Run:
             path.chmod(0o755)
         elif step.verb == "wait":
             self.wait(text.split())
+        elif step.verb == "cut":
+            self.side.cut(text)
+        elif step.verb == "boot":
+            self.side.boot(text)
         elif step.verb in ("do", "undo"):
             out, err, _ = self.side.shell(text)
             self.see(out)

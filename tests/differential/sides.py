@@ -103,6 +103,14 @@ class SlurmSide(SlurmCluster, Side):
     def wait_idle(self):
         wait_until(lambda: sorted(self.node_states()) == IDLE, 60, "slurm: idle nodes", 0.1)
 
+    def cut(self, node):
+        """The power of a node is cut; boot() is the power coming back."""
+        self.kill("slurmd" if node == "n1" else f"slurmd-{node}")
+
+    def boot(self, node):
+        key = "slurmd" if node == "n1" else f"slurmd-{node}"
+        self._spawn(key, self.dir / "sbin/slurmd", "-D", "-b", "-N", node, "-d", self.dir / "sbin/slurmstepd")
+
 
 class SpurSide(SpurCluster, Side):
     def __init__(self, parent):
@@ -114,3 +122,9 @@ class SpurSide(SpurCluster, Side):
 
     def wait_idle(self, count=None):
         wait_until(lambda: sorted(self.node_states()) == IDLE, 60, "spur: idle nodes", 0.1)
+
+    def cut(self, node):
+        self.kill(f"spurd-{node}")
+
+    def boot(self, node):
+        self._spawn(f"spurd-{node}", BIN / "spurd", "-D", "-b", "-f", self.conf, "-N", node)

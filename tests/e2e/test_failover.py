@@ -2,8 +2,10 @@
 """Three controllers, each with its own etcd member: any one of them may go at any moment."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -126,6 +128,29 @@ class Failover(unittest.TestCase):
             c._spawn("spurd-n1", BIN / "spurd", "-D", "-b", "-f", c.conf, "-N", "n1", "--listen",
                      f"{c.agent_address}:{c.agent_ports['n1']}", "--token", c.dir / "join.token")
             wait_until(lambda: c.out("sinfo", "-h", "-o", "%t").split() == ["idle"], 30, "the node is back")
+
+    def test_a_node_is_switched_on_by_whoever_leads(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program, noted = pathlib.Path(directory) / "power.sh", pathlib.Path(directory) / "noted"
+            program.write_text(f'#!/bin/sh\n[ -z "$SLURM_RESUME_FILE" ] || echo "$@" >>{noted}\n')
+            program.chmod(0o755)
+            power = f'[power]\nsuspend_command = "{program}"\nresume_command = "{program}"\nsuspend_timeout_secs = 100000\n' \
+                    'switch_off_secs = 1\n'
+            with HaCluster(nodes=1, extra=power) as c:
+                state = lambda: c.out("sinfo", "-h", "-o", "%t").split()  # noqa: E731
+                c.run("scontrol", "power", "down", "n1")
+                wait_until(lambda: state() == ["idle%"], 20, "n1 is being switched off")
+                c.kill("spurd-n1")
+                wait_until(lambda: state() == ["idle~"], 20, "n1 is off")
+                job = c.sbatch("--wrap", "true")
+                wait_until(lambda: noted.exists(), 20, "n1 is being switched on")
+                c.kill(c.leader())
+                wait_until(c.leader, 30, "a controller leads", 0.05)
+                self.assertEqual((c.state(job), state()), ("CONFIGURING", ["mix#"]))
+                wait_until(lambda: noted.read_text().split() == ["n1", "n1"], 20, "the new leader has it done, too")
+                c._spawn("spurd-n1", BIN / "spurd", "-D", "-b", "-f", c.conf, "-N", "n1", "--listen",
+                         f"{c.agent_address}:{c.agent_ports['n1']}", "--token", c.dir / "join.token")
+                c.wait_state(job, "COMPLETED")
 
     def test_etcd_that_ends_is_started_again(self):
         with HaCluster(nodes=1) as c:

@@ -79,8 +79,9 @@ Result<SpecPtr> with_account(const model::View& view, SpecPtr spec) {
     // Without a time limit of its own the job gets one that the account allows.
     const bool timed = settled->time_limit.is_set();
     const auto over = model::denied_at_submit(view, question);
-    const bool of_time = over == model::Reason::QosMaxWall || over == model::Reason::AssocMaxWall;
-    if (over != model::Reason::None && (timed || !of_time)) return refuse(over);
+    using enum model::Reason;
+    const bool of_time = over == QosMaxWall || over == AssocMaxWall || over == QosGrpWall || over == AssocGrpWall;
+    if (over != None && (timed || !of_time)) return refuse(over);
   }
   return settled;
 }

@@ -136,7 +136,7 @@ class NaiveLimits {
     for (const Running& one : running_)
       if (which(one) && one.since)
         since += static_cast<std::int64_t>(one.tres[column]) * one.factor * (now_ - *one.since);
-    return (before + static_cast<std::uint64_t>(std::max<std::int64_t>(since, 0))) / 1000 / 60;
+    return (before + static_cast<std::uint64_t>(std::max<std::int64_t>(since, 0)) + 500) / 1000 / 60;
   }
   std::uint64_t minutes_promised(const Which& which, std::size_t column) const {
     std::int64_t sum = 0;

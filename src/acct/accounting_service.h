@@ -34,6 +34,7 @@ class AccountingService final : public v1::Accounting::Service {
     std::function<void(std::string)> log;
     std::string version;
     CatalogFeed* feed = nullptr;  // null: there is no catalogue
+    bool track_wckeys = false;    // keys of jobs become known to the catalogue
     // Hosts of these keys may ask on behalf of their users.
     std::function<void(const std::vector<std::string>& node_keys)> trust_nodes = {};
     std::function<Result<v1::AcctArchiveReply>(const v1::AcctArchiveRequest&)> archive = {};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "text/private_data.h"
+#include "text/words.h"
 #include "wire/account_records_codec.h"
 #include "wire/accounts_codec.h"
 
@@ -62,9 +63,11 @@ Result<std::unique_ptr<AccountsService>> AccountsService::open(Doors doors) {
   if (rows.empty()) {
     Catalog fresh = Catalog::fresh();
     SPUR_TRY(doors.store.change(entity_change(fresh.all_rows(), {}, {})));
+    if (doors.keeps_case) fresh.keep_case_of_users();
     return std::unique_ptr<AccountsService>(new AccountsService(std::move(doors), std::move(fresh)));
   }
   SPUR_ASSIGN(Catalog loaded, Catalog::load(rows));
+  if (doors.keeps_case) loaded.keep_case_of_users();
   return std::unique_ptr<AccountsService>(new AccountsService(std::move(doors), std::move(loaded)));
 }
 
@@ -76,6 +79,7 @@ Status AccountsService::write(Catalog::Step step) {
   SPUR_TRY(
       doors_.store.change(entity_change(std::move(step.put), std::move(step.erase), std::move(step.transactions))));
   catalog_ = std::move(step.next);
+  noted_wckeys_.clear();
   changed_.notify_all();
   return {};
 }
@@ -127,7 +131,9 @@ Status AccountsService::each_job(
       if (!job.ParseFromString(row.record)) return true;
       if (!question.user.empty() && job.user() != question.user) return true;
       if (!question.qos.empty() && job.qos() != question.qos) return true;
-      if (!question.wckey.empty() && job.wckey() != question.wckey && job.wckey() != "*" + question.wckey) return true;
+      if (!question.wckey.empty() && !text::equal_ignoring_case(job.wckey(), question.wckey) &&
+          !text::equal_ignoring_case(job.wckey(), "*" + question.wckey))
+        return true;
       if (question.partition && !question.partition->empty() && job.partition() != *question.partition) return true;
       return more = each(cluster.name, row, job);
     }));
@@ -176,12 +182,12 @@ grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1
   const std::lock_guard lock(mutex_);
   if (const Status fresh = refresh(); !fresh) return rpc_status(context, fresh.error());
   const Viewer sight = viewer_now(*caller);
-  if (!request->with_deleted()) {
-    wire::to_proto(visible_records(catalog_.records(), sight), reply);
-    return grpc::Status::OK;
-  }
-  const model::AccountRecords seen = visible_records(with_deleted(catalog_), sight);
+  const bool all = request->with_deleted();
+  model::AccountRecords seen = visible_records(all ? with_deleted(catalog_) : catalog_.records(), sight);
+  seen.may_lack_default = doors_.may_lack_default;
+  seen.keeps_case = doors_.keeps_case;
   wire::to_proto(seen, reply);
+  if (!all) return grpc::Status::OK;
   std::set<model::RecordKey> deleted;
   each_key(catalog_.deleted(), [&](model::RecordKind kind, std::string key) { deleted.insert({kind, std::move(key)}); });
   each_key(seen, [&](model::RecordKind kind, std::string key) {
@@ -266,6 +272,17 @@ void AccountsService::unwatch(std::uint64_t id) {
     changed_.notify_all();
   }
   watcher->thread.join();
+}
+
+void AccountsService::note_wckeys(const std::string& cluster, const std::set<WckeyUse>& used) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::includes(noted_wckeys_[cluster], used)) return;
+  auto step = catalog_.plan_wckeys(cluster, used, doors_.clock.now());
+  Status done = step ? Status() : std::unexpected(step.error());
+  if (step && *step) done = write(std::move(**step));
+  // Whoever uses them next makes us try again.
+  if (!done) return doors_.log(fmt::format("error: wckeys of cluster {} are not noted: {}", cluster, done.error().message));
+  noted_wckeys_[cluster].insert(used.begin(), used.end());
 }
 
 void AccountsService::feed(Watcher& watcher) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -32,6 +33,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
     std::function<std::string(Uid)> user_name;
     CallStatistics* statistics = nullptr;  // null: nothing is counted
     std::uint32_t hidden = 0;              // what is kept from users, text/private_data.h
+    bool may_lack_default = false, keeps_case = false;  // as in model::AccountRecords
   };
   // Loads the catalogue; a database without one gets a fresh one.
   static Result<std::unique_ptr<AccountsService>> open(Doors doors);
@@ -48,6 +50,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
   // CatalogFeed. A cluster that is not known yet is registered.
   std::uint64_t watch(const std::string& cluster, Push push) override;
   void unwatch(std::uint64_t id) override;
+  void note_wckeys(const std::string& cluster, const std::set<WckeyUse>& used) override;
 
  private:
   // A controller that is slow to read must not hold up the others, so each has a thread that catches up with the
@@ -76,6 +79,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
   std::mutex mutex_;
   std::condition_variable changed_;
   Catalog catalog_;
+  std::map<std::string, std::set<WckeyUse>> noted_wckeys_;  // by cluster; nothing new as long as the catalogue stays
   std::map<std::uint64_t, std::unique_ptr<Watcher>> watchers_;
   std::uint64_t next_watcher_ = 1;
 };

@@ -52,8 +52,12 @@ auto AccountingService::until_done(grpc::ServerContext* context, Work&& work) ->
 Status AccountingService::take_records(grpc::ServerContext* context, const Attached& attached,
                                        const v1::AcctRecords& records) {
   std::vector<std::string_view> list(records.records().begin(), records.records().end());
-  SPUR_ASSIGN(const auto chunk, make_chunk(attached.cluster, attached.born, list));
-  return until_done(context, [&] { return doors_.store.ingest(chunk); });
+  std::set<WckeyUse> wckeys;
+  const bool track = doors_.feed && doors_.track_wckeys;
+  SPUR_ASSIGN(const auto chunk, make_chunk(attached.cluster, attached.born, list, track ? &wckeys : nullptr));
+  SPUR_TRY(until_done(context, [&] { return doors_.store.ingest(chunk); }));
+  if (track) doors_.feed->note_wckeys(attached.cluster, wckeys);
+  return {};
 }
 
 Status AccountingService::attach(grpc::ServerContext* context, Stream* stream) {

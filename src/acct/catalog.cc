@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "acct/catalog_check.h"
 #include "acct/catalog_deleted.h"
@@ -74,10 +75,10 @@ Status lower_all(std::vector<std::string>* names, std::string_view what) {
 }
 
 // Names as they are kept.
-Status normalise(model::AccountRecords* put) {
-  const auto name = [](std::string_view what, std::string* text, bool may_be_empty = false) -> Status {
+Status normalise(model::AccountRecords* put, bool keeps_case_of_users) {
+  const auto name = [&](std::string_view what, std::string* text, bool may_be_empty = false) -> Status {
     if (may_be_empty && text->empty()) return {};
-    SPUR_ASSIGN(*text, checked_name(what, *text));
+    SPUR_ASSIGN(*text, checked_name(what, *text, keeps_case_of_users && what == "user"));
     return {};
   };
   for (auto& r : put->clusters) SPUR_TRY(name("cluster", &r.name));
@@ -103,7 +104,7 @@ Status normalise(model::AccountRecords* put) {
     SPUR_TRY(name("user", &r.user));
   }
   for (auto& r : put->wckeys) {
-    SPUR_TRY(name("wckey", &r.name));
+    SPUR_TRY(name("wckey", &r.name, true));
     SPUR_TRY(name("user", &r.user));
     SPUR_TRY(name("cluster", &r.cluster));
   }
@@ -117,13 +118,16 @@ Status normalise(model::AccountRecords* put) {
 
 // What was deleted gets its number back.
 template <class Record, class Id>
-Status number(std::vector<Record>* puts, const std::vector<Record>& known, const model::AccountRecords& deleted,
+Status number(std::vector<Record>* puts, const std::vector<Record>& known, const DeletedNumbers& deleted,
               std::uint32_t* next, Id id) {
+  std::unordered_set<std::uint32_t> ids;  // look-up only
+  if (!puts->empty())
+    for (const Record& record : known) ids.insert(id(record));
   for (Record& record : *puts) {
     if (id(record) == 0) {
-      id(record) = number_of_deleted(deleted, record);
+      id(record) = deleted.of(record);
       if (id(record) == 0) id(record) = (*next)++;
-    } else if (std::ranges::none_of(known, [&](const Record& r) { return id(r) == id(record); })) {
+    } else if (!ids.contains(id(record))) {
       return fail(ErrorCode::NotFound, fmt::format("There is no record with the number {}", id(record)));
     }
   }
@@ -294,15 +298,16 @@ Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const A
   if (!change.put.tres.empty())
     return fail(ErrorCode::InvalidArgument, "Resources that are counted come from controllers, not from requests");
   model::AccountRecords put = change.put;
-  SPUR_TRY(normalise(&put));
+  SPUR_TRY(normalise(&put, keeps_case_));
   Step step{*this, {}, {}, {}};
   Counters& next = step.next.counters_;
   model::AccountRecords& all = step.next.records_;
-  SPUR_TRY(number(&put.associations, all.associations, deleted_, &next.next_association,
+  const DeletedNumbers numbers(deleted_);
+  SPUR_TRY(number(&put.associations, all.associations, numbers, &next.next_association,
                   [](auto& r) -> auto& { return r.row.id; }));
-  SPUR_TRY(number(&put.wckeys, all.wckeys, deleted_, &next.next_wckey, [](auto& r) -> auto& { return r.id; }));
+  SPUR_TRY(number(&put.wckeys, all.wckeys, numbers, &next.next_wckey, [](auto& r) -> auto& { return r.id; }));
   SPUR_TRY(
-      number(&put.resources, all.resources, deleted_, &next.next_resource, [](auto& r) -> auto& { return r.id; }));
+      number(&put.resources, all.resources, numbers, &next.next_resource, [](auto& r) -> auto& { return r.id; }));
   for (model::Qos& qos : put.qos) number_qos(all.qos, deleted_.qos, &next.next_qos, &qos);
   order_associations(all.associations, deleted_.associations, &put.associations);
   SPUR_TRY(merge(RecordKind::Cluster, put.clusters, change.remove, &all.clusters));
@@ -383,6 +388,32 @@ Result<std::optional<Catalog::Step>> Catalog::plan_register(const model::Cluster
     all.tres.push_back(std::move(record));
   }
   add_root(told.name, deleted_, &all, &step.next.counters_);
+  if (all == records_) return std::nullopt;
+  SPUR_TRY(check_records(all));
+  finish(&step, "root", now, {});
+  return step;
+}
+
+Result<std::optional<Catalog::Step>> Catalog::plan_wckeys(const std::string& cluster, const std::set<WckeyUse>& used,
+                                                          Time now) const {
+  Step step{*this, {}, {}, {}};
+  model::AccountRecords& all = step.next.records_;
+  if (std::ranges::find(all.clusters, cluster, &model::ClusterRecord::name) == all.clusters.end()) return std::nullopt;
+  const DeletedNumbers numbers(deleted_);
+  for (const WckeyUse& use : used) {
+    if (std::ranges::find(all.users, use.user, &model::UserRecord::name) == all.users.end()) continue;
+    if (use.wckey.size() > kLongestName || !checked_name("wckey", use.wckey)) continue;  // a job may be called anything
+    const auto of_user = [&](const model::WckeyRecord& r) { return r.user == use.user && r.cluster == cluster; };
+    const auto add = [&](const std::string& name, bool is_default) {
+      if (std::ranges::any_of(all.wckeys, [&](const auto& r) { return of_user(r) && r.name == name; })) return;
+      model::WckeyRecord record{0, name, use.user, cluster, is_default};
+      record.id = numbers.of(record);
+      if (record.id == 0) record.id = step.next.counters_.next_wckey++;
+      all.wckeys.push_back(std::move(record));
+    };
+    if (std::ranges::none_of(all.wckeys, [&](const auto& r) { return of_user(r) && r.is_default; })) add("", true);
+    add(text::lower(use.wckey), false);
+  }
   if (all == records_) return std::nullopt;
   SPUR_TRY(check_records(all));
   finish(&step, "root", now, {});

@@ -5,13 +5,15 @@
 //   - the associations of a cluster are a tree below its root account; an id is never given to something else;
 //   - what was deleted is no part of records(), so it counts nowhere (catalog_deleted.h says what is kept);
 //   - nothing refers to what is not there (accounts, users, QOS, TRES, clusters);
-//   - names are UTF-8 without control characters, at most 255 bytes, and lower case but for users' and servers'.
+//   - names are UTF-8 without control characters, at most 255 bytes, and lower case but for partitions' and servers'
+//     (and users', where that is configured).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,11 @@ struct InUse {
   std::optional<std::string> partition = {};
   std::string wckey = {};
 };
+// A job of the user named this workload key; "*" in front of the name, or alone: it was the user's default.
+struct WckeyUse {
+  std::string user, wckey;
+  friend auto operator<=>(const WckeyUse&, const WckeyUse&) = default;
+};
 // Whether there was a job of that kind since.
 using HadJobs = std::function<bool(const InUse& question, Time since)>;
 using ActiveJobs = std::function<std::vector<std::string>(const InUse& question)>;
@@ -53,6 +60,8 @@ class Catalog {
   };
   // With what a new database has: TRES that every cluster has, the QOS "normal", the account and user "root".
   static Catalog fresh();
+  // From here on names of users are kept as they come.
+  void keep_case_of_users() { keeps_case_ = true; }
   static Result<Catalog> load(const std::vector<CatalogRow>& rows);
 
   const model::AccountRecords& records() const { return records_; }
@@ -73,6 +82,10 @@ class Catalog {
   // Nothing if nothing is new.
   Result<std::optional<Step>> plan_register(const model::ClusterRecord& cluster, Time now) const;
 
+  // Keys that jobs of the cluster have named: those that are not known are added. A user who has no default key gets
+  // one without a name, as in Slurm. Nothing if nothing is new; what users do is only noted for those who are known.
+  Result<std::optional<Step>> plan_wckeys(const std::string& cluster, const std::set<WckeyUse>& used, Time now) const;
+
   // What the user may do: of the catalogue alone.
   model::AdminLevel admin_level(std::string_view user) const;
   bool coordinates(std::string_view user, std::string_view cluster, std::string_view account) const;
@@ -92,6 +105,7 @@ class Catalog {
   model::AccountRecords records_, deleted_;
   std::map<std::pair<std::string, std::string>, Times> times_;  // by kind and key, of what is there or was deleted
   Counters counters_;
+  bool keeps_case_ = false;
   // When records changed last (also those that are gone), as far as that was after `since_`.
   std::map<std::pair<std::string, std::string>, std::uint64_t> changed_;
   std::uint64_t since_ = 0;

@@ -194,8 +194,9 @@ Status check_records(const model::AccountRecords& all) {
 
 void add_root(const std::string& cluster, const model::AccountRecords& deleted, model::AccountRecords* all,
               Catalog::Counters* counters) {
+  const DeletedNumbers numbers(deleted);
   const auto number = [&](model::AssociationRecord& record) {
-    record.row.id = number_of_deleted(deleted, record);
+    record.row.id = numbers.of(record);
     if (record.row.id == 0) record.row.id = counters->next_association++;
   };
   const auto is_there = [&](std::string_view user) {

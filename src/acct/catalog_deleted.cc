@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "acct/catalog_deleted.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -85,10 +87,35 @@ class Removal {
   const HadJobs& had_jobs_;
 };
 
-template <class List, class Same>
-const auto* find_deleted(const List& list, Same same) {
-  const auto found = std::ranges::find_if(list, same);
-  return found == list.end() ? nullptr : &*found;
+// Whose associations or wckeys are somebody else's now: they are here under another name, and nobody has gone.
+std::set<std::string> renamed_users(const model::AccountRecords& before, const model::AccountRecords& after) {
+  std::unordered_map<std::uint32_t, const std::string*> associations, wckeys;  // look-up only
+  for (const auto& r : after.associations) associations.emplace(r.row.id, &r.row.user);
+  for (const auto& r : after.wckeys) wckeys.emplace(r.id, &r.user);
+  std::set<std::string> out;
+  const auto look = [&](const auto& now, std::uint32_t id, const std::string& user) {
+    const auto found = now.find(id);
+    if (found != now.end() && *found->second != user) out.insert(user);
+  };
+  for (const auto& r : before.associations) look(associations, r.row.id, r.row.user);
+  for (const auto& r : before.wckeys) look(wckeys, r.id, r.user);
+  return out;
+}
+
+// What tells records apart that have numbers. No name has control characters.
+std::string name_of(const model::AssociationRecord& r) {
+  return fmt::format("{}\n{}\n{}\n{}", r.cluster, r.row.account, r.row.user, r.row.partition);
+}
+std::string name_of(const model::WckeyRecord& r) {
+  return fmt::format("{}\n{}\n{}", r.cluster, r.user, r.name);
+}
+std::string name_of(const model::ResourceRecord& r) {
+  return fmt::format("{}\n{}", r.name, r.server);
+}
+
+std::uint32_t number_in(const std::unordered_map<std::string, std::uint32_t>& numbers, const std::string& name) {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? 0 : found->second;
 }
 
 }  // namespace
@@ -111,7 +138,10 @@ KeptRecords keep_removed(const model::AccountRecords& before, const model::Accou
   for (auto& r : out.records.associations) r = without_limits(r);
   removal.keep(RecordKind::Cluster, missing(before.clusters, after.clusters), used, &out.records.clusters, &out.keys);
   removal.keep(RecordKind::Account, missing(before.accounts, after.accounts), used, &out.records.accounts, &out.keys);
-  removal.keep(RecordKind::User, missing(before.users, after.users), used, &out.records.users, &out.keys);
+  auto users = missing(before.users, after.users);
+  const auto renamed = renamed_users(before, after);
+  std::erase_if(users, [&](const auto& r) { return renamed.contains(r.name); });
+  removal.keep(RecordKind::User, users, used, &out.records.users, &out.keys);
 
   const auto qos = missing(before.qos, after.qos);
   const bool qos_used = removal.any_used(RecordKind::Qos, qos, [](const auto& r) {
@@ -150,23 +180,19 @@ void drop_revived(const model::AccountRecords& live, model::AccountRecords* dele
   drop(live.resources, &deleted->resources);
 }
 
-std::uint32_t number_of_deleted(const model::AccountRecords& deleted, const model::AssociationRecord& record) {
-  const auto* found = find_deleted(deleted.associations, [&](const auto& r) {
-    return r.cluster == record.cluster && r.row.account == record.row.account && r.row.user == record.row.user &&
-           r.row.partition == record.row.partition;
-  });
-  return found ? found->row.id : 0;
+DeletedNumbers::DeletedNumbers(const model::AccountRecords& deleted) {
+  for (const auto& r : deleted.associations) associations_.emplace(name_of(r), r.row.id);
+  for (const auto& r : deleted.wckeys) wckeys_.emplace(name_of(r), r.id);
+  for (const auto& r : deleted.resources) resources_.emplace(name_of(r), r.id);
 }
-std::uint32_t number_of_deleted(const model::AccountRecords& deleted, const model::WckeyRecord& record) {
-  const auto* found = find_deleted(deleted.wckeys, [&](const auto& r) {
-    return r.name == record.name && r.user == record.user && r.cluster == record.cluster;
-  });
-  return found ? found->id : 0;
+std::uint32_t DeletedNumbers::of(const model::AssociationRecord& record) const {
+  return number_in(associations_, name_of(record));
 }
-std::uint32_t number_of_deleted(const model::AccountRecords& deleted, const model::ResourceRecord& record) {
-  const auto* found = find_deleted(
-      deleted.resources, [&](const auto& r) { return r.name == record.name && r.server == record.server; });
-  return found ? found->id : 0;
+std::uint32_t DeletedNumbers::of(const model::WckeyRecord& record) const {
+  return number_in(wckeys_, name_of(record));
+}
+std::uint32_t DeletedNumbers::of(const model::ResourceRecord& record) const {
+  return number_in(resources_, name_of(record));
 }
 
 }  // namespace spur::acct

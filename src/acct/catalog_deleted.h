@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "acct/catalog.h"
@@ -30,9 +31,17 @@ KeptRecords keep_removed(const model::AccountRecords& before, const model::Accou
 // Takes out of `deleted` what is in force again.
 void drop_revived(const model::AccountRecords& live, model::AccountRecords* deleted);
 
-// The number that a new record gets back; 0 if none like it was deleted.
-std::uint32_t number_of_deleted(const model::AccountRecords& deleted, const model::AssociationRecord& record);
-std::uint32_t number_of_deleted(const model::AccountRecords& deleted, const model::WckeyRecord& record);
-std::uint32_t number_of_deleted(const model::AccountRecords& deleted, const model::ResourceRecord& record);
+// The numbers that new records get back; 0 if none like it was deleted. Made once for all records of a change, so that a
+// file with thousands of users does not look through thousands of deleted ones for each of them.
+class DeletedNumbers {
+ public:
+  explicit DeletedNumbers(const model::AccountRecords& deleted);
+  std::uint32_t of(const model::AssociationRecord& record) const;
+  std::uint32_t of(const model::WckeyRecord& record) const;
+  std::uint32_t of(const model::ResourceRecord& record) const;
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> associations_, wckeys_, resources_;  // look-up only
+};
 
 }  // namespace spur::acct

@@ -77,6 +77,16 @@ struct World {
       change.remove.push_back({RecordKind::Resource, model::key_of(r)});
     make(change);
   }
+  // A user with all he has.
+  void remove_all_of(const std::string& user) {
+    AccountsChange change;
+    change.remove = {{RecordKind::User, user}};
+    for (const auto& r : catalog.records().associations)
+      if (r.row.user == user) change.remove.push_back({RecordKind::Association, model::key_of(r)});
+    for (const auto& r : catalog.records().wckeys)
+      if (r.user == user) change.remove.push_back({RecordKind::Wckey, model::key_of(r)});
+    make(change);
+  }
   std::string kept() const {
     const auto& d = catalog.deleted();
     std::string out;
@@ -181,6 +191,38 @@ TEST(CatalogDeleted, ItIsThereAfterARestart) {
   w.catalog = *loaded;
   w.add();
   EXPECT_EQ(w.kept(), "");
+}
+
+TEST(CatalogDeleted, WhoGetsAnotherNameIsNotDeleted) {
+  World w;
+  w.now += hours(25);
+  AccountsChange change;
+  change.put.users = {{"anna", {}}};
+  change.remove = {{RecordKind::User, "ann"}};
+  for (auto r : w.catalog.records().associations)
+    if (r.row.user == "ann") r.row.user = "anna", change.put.associations.push_back(r);
+  for (auto r : w.catalog.records().wckeys) r.user = "anna", change.put.wckeys.push_back(r);
+  w.make(change);
+  EXPECT_EQ(w.kept(), "");
+  w.remove_all_of("anna");
+  EXPECT_EQ(w.kept(), "lab/anna key ") << "the new name is of today";
+}
+
+TEST(CatalogDeleted, NumbersAreThoseOfTheSameThing) {
+  model::AccountRecords gone;
+  gone.associations = {World::row("lab", "lab", "ann"), World::row("lab", "lab", "ann"), World::row("lab", "dept")};
+  gone.associations[0].row.id = 4;
+  gone.associations[1].row.id = 5, gone.associations[1].row.partition = "debug";
+  gone.associations[2].row.id = 6;
+  gone.wckeys = {{7, "", "ann", "c", true}, {8, "*", "ann", "c", false}};
+  gone.resources = {{9, "matlab", "flex", "", "", 10, {}}};
+  const DeletedNumbers numbers(gone);
+  for (const auto& r : gone.associations) EXPECT_EQ(numbers.of(r), r.row.id);
+  for (const auto& r : gone.wckeys) EXPECT_EQ(numbers.of(r), r.id);
+  EXPECT_EQ(numbers.of(gone.resources[0]), 9u);
+  EXPECT_EQ(numbers.of(World::row("lab", "lab", "ben")), 0u);
+  EXPECT_EQ(numbers.of(model::WckeyRecord{0, "*", "ann", "d", false}), 0u);
+  EXPECT_EQ(numbers.of(model::ResourceRecord{0, "flex", "matlab", "", "", 1, {}}), 0u);
 }
 
 TEST(CatalogDeleted, AClusterComesBackWithItsRoot) {

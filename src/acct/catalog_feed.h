@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
+
+#include "acct/catalog.h"
 
 namespace spur::acct {
 
@@ -17,6 +20,8 @@ class CatalogFeed {
   // `push` first gets all that there is for the cluster, then every change, until unwatch(id) returns.
   virtual std::uint64_t watch(const std::string& cluster, Push push) = 0;
   virtual void unwatch(std::uint64_t id) = 0;
+  // Jobs of the cluster have these keys. Called after their records are in the database; often with the same ones.
+  virtual void note_wckeys(const std::string& cluster, const std::set<WckeyUse>& used) = 0;
 };
 
 }  // namespace spur::acct

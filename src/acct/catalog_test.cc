@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "acct/catalog.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -201,6 +202,54 @@ TEST(Catalog, Names) {
   EXPECT_FALSE(checked_name("account", "\xff\xfe"));
   EXPECT_FALSE(checked_name("account", std::string("a\0b", 3)));
   EXPECT_FALSE(checked_name("account", std::string(10'000, 'x')));
+}
+
+TEST(Catalog, NamesOfUsersAreInLowerCaseUnlessTheyAreToBeKept) {
+  const auto users = [](World& world) {
+    AccountsChange change;
+    change.put.accounts = {{"Lab", "", ""}};
+    change.put.users = {{"Ann", model::AdminLevel::None}};
+    change.put.associations = {account_row("Lab"), user_row("Ann", "Lab", true)};
+    change.put.coordinators = {{"Lab", "Ann"}};
+    EXPECT_TRUE(world.make(change));
+    const auto& all = world.catalog.records();
+    return all.users.back().name + " " + all.associations.back().row.user + " " + all.associations.back().row.account +
+           " " + all.coordinators.back().user;
+  };
+  World lower, kept;
+  EXPECT_EQ(users(lower), "ann ann lab ann");
+  kept.catalog.keep_case_of_users();
+  EXPECT_EQ(users(kept), "Ann Ann lab Ann");
+}
+
+// As slurmdbd does it with TrackWCKey: "" is the default key of who has none.
+TEST(Catalog, KeysThatJobsNameBecomeKnown) {
+  World world;
+  world.fill();
+  const auto use = [&](std::set<WckeyUse> used) {
+    const auto step = world.catalog.plan_wckeys("c1", used, kNow);
+    ASSERT_TRUE(step) << step.error().message;
+    if (*step) world.catalog = (*step)->next;
+  };
+  const auto keys = [&] {
+    std::string out;
+    for (const auto& r : world.catalog.records().wckeys)
+      out += fmt::format("{} {}:'{}'{} ", r.id, r.user, r.name, r.is_default ? " default" : "");
+    return out;
+  };
+  use({{"alice", "*"}, {"alice", "Tests"}, {"nobody", "x"}, {"bob", "two\nlines"}, {"bob", std::string(300, 'k')}});
+  EXPECT_EQ(keys(), "1 alice:'' default 2 alice:'*' 3 alice:'tests' ");
+  EXPECT_FALSE(*world.catalog.plan_wckeys("c1", {{"alice", "*"}, {"alice", "tests"}}, kNow)) << "nothing is new";
+  EXPECT_FALSE(*world.catalog.plan_wckeys("c2", {{"alice", "new"}}, kNow)) << "no such cluster";
+  AccountsChange change;
+  change.put.wckeys = {{0, "own", "bob", "c1", true}};
+  ASSERT_TRUE(world.make(change));
+  use({{"bob", "*own"}});
+  EXPECT_EQ(keys(), "1 alice:'' default 2 alice:'*' 3 alice:'tests' 4 bob:'own' default 5 bob:'*own' ");
+  const auto whole = world.catalog.whole("c1");
+  const auto alice = std::ranges::find(whole.users, "alice", &model::AccountUser::name);
+  ASSERT_NE(alice, whole.users.end());
+  EXPECT_EQ(alice->default_wckey, "");
 }
 
 TEST(Catalog, AnOldPictureIsRefused) {

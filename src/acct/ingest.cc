@@ -55,7 +55,7 @@ void take_step(const v1::AcctStep& step, io::AcctChunk& chunk, Places& places) {
 }  // namespace
 
 Result<io::AcctChunk> make_chunk(const std::string& cluster, Time born,
-                                 const std::vector<std::string_view>& records) {
+                                 const std::vector<std::string_view>& records, std::set<WckeyUse>* wckeys) {
   io::AcctChunk chunk;
   chunk.cluster = cluster;
   chunk.born = born;
@@ -70,6 +70,10 @@ Result<io::AcctChunk> make_chunk(const std::string& cluster, Time born,
     chunk.last = record.number();
     switch (record.kind_case()) {
       case v1::AcctRecord::kJob:
+        if (wckeys) {
+          if (record.job().wckey().empty()) record.mutable_job()->set_wckey("*");
+          wckeys->insert({record.job().user(), record.job().wckey()});
+        }
         take_job(record.job(), chunk, places);
         break;
       case v1::AcctRecord::kStep:

@@ -31,6 +31,31 @@ Result<io::AcctChunk> chunk_of(const std::vector<std::string>& records) {
   return make_chunk("c", from_micros(5), {records.begin(), records.end()});
 }
 
+TEST(Ingest, KeysOfJobsAreTrackedWhereThatIsWanted) {
+  v1::AcctRecord record;
+  record.set_number(1);
+  record.mutable_job()->set_job(1);
+  record.mutable_job()->set_user("ann");
+  const std::string without = record.SerializeAsString();
+  record.set_number(2);
+  record.mutable_job()->set_job(2);
+  record.mutable_job()->set_wckey("tests");
+  const std::string with = record.SerializeAsString();
+  std::set<WckeyUse> used;
+  const auto wckey = [](const Result<io::AcctChunk>& chunk, std::size_t at) {
+    v1::AcctJob job;
+    EXPECT_TRUE(chunk && job.ParseFromString(chunk->jobs.at(at).record));
+    return job.wckey();
+  };
+  const auto tracked = make_chunk("c", {}, {without, with}, &used);
+  EXPECT_EQ(wckey(tracked, 0), "*");
+  EXPECT_EQ(wckey(tracked, 1), "tests");
+  EXPECT_EQ(used, (std::set<WckeyUse>{{"ann", "*"}, {"ann", "tests"}}));
+  const auto untracked = make_chunk("c", {}, {without, with});
+  EXPECT_EQ(wckey(untracked, 0), "");
+  EXPECT_EQ(wckey(untracked, 1), "tests");
+}
+
 TEST(Ingest, OnlyTheLastRecordOfARunCounts) {
   const auto chunk = chunk_of({job(3, 1, 1, 0), job(4, 2, 1, 0), job(5, 1, 1, 1), job(7, 1, 2, 0), job(8, 1, 1, 3)});
   ASSERT_TRUE(chunk) << chunk.error().message;

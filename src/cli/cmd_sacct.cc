@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sacct: jobs and steps of the past and of now. Fields, widths, defaults and wordings are those of Slurm 22.05.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -186,7 +187,7 @@ OptionStatus set_job_flags(Sacct& s, Value value) {
     const std::string_view meant = text::equal_ignoring_case(word, "StartRecieved") ? "StartReceived" : word;
     const auto known = std::ranges::find_if(kFlags, [&](auto name) { return text::equal_ignoring_case(name, meant); });
     if (known == std::end(kFlags))
-      return std::unexpected(BadOption{fmt::format("str_2_job_flags: Invalid job flag {}", word), 1, {}, true});
+      return std::unexpected(BadOption{fmt::format("str_2_job_flags: Invalid job flag {}", word), 1, {}, false});
     s.job_flags.emplace_back(*known);
   }
   return {};
@@ -557,7 +558,10 @@ int cmd_sacct(Context& context) {
   if (options.help_format) return print_help_format(context);
   if (options.document && options.document->list) return list_document_styles(context);
   if (!options.file.empty() || options.completion) {
-    const bool missing = !options.file.empty() && ::access(options.file.c_str(), R_OK) != 0;
+    struct stat status{};
+    const bool missing =
+        !options.file.empty() && (::stat(options.file.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+                                  ::access(options.file.c_str(), R_OK) != 0);
     context.plain("{}", missing ? options.file + " is not a valid file" : "Slurm job completion is disabled");
     return 1;
   }

@@ -65,11 +65,18 @@ OptionStatus set_tres(Sreport& s, Value value) {
   return {};
 }
 
+OptionStatus set_clusters(Sreport& s, Value value) {
+  for (const auto word : text::split(value, ','))
+    if (!word.empty()) s.style.clusters.push_back(text::lower(std::string(word)));
+  return {};
+}
+
 constexpr auto V = Takes::Value;
 constexpr auto N = Takes::Nothing;
 // clang-format off
 constexpr Option<Sreport> kOptions[] = {
     {{"all_clusters", 'a', N, nullptr, "Use all clusters instead of current"}, style<&ReportStyle::all_clusters>},
+    {{"cluster", 'M', V, "list", "Report these clusters instead of the current one", "clusters"}, set_clusters},
     {{"federation", 0, N, nullptr, "There are no federations: as --local"}, ignore},
     {{"help", 'h', N, nullptr, "Print this description of use."}, flag<&Sreport::help>},
     {{"local", 0, N, nullptr, "Report local cluster, as always"}, ignore},

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display.h"
 #include "cli/options.h"
@@ -25,6 +26,7 @@ struct Sshare {
   int verbose = 0;
   std::vector<std::string> accounts, users;
   std::optional<std::string> format;
+  ClusterList clusters;
 };
 
 template <bool Sshare::* Field>
@@ -46,6 +48,10 @@ OptionStatus set_users(Sshare& s, Value value) {
     if (!word.empty()) s.users.emplace_back(word);
   return {};
 }
+OptionStatus set_clusters(Sshare& s, Value value) {
+  s.clusters = parse_clusters(value);
+  return {};
+}
 OptionStatus set_format(Sshare& s, Value value) {
   s.format = std::string(value);
   return {};
@@ -60,7 +66,7 @@ constexpr Option<Sshare> kOptions[] = {
     {{"helpformat", 'e', N, nullptr, "print a list of fields that can be specified with the '--format' option"}, flag<&Sshare::help_format>},
     {{"long", 'l', N, nullptr, "include normalized usage in output"}, flag<&Sshare::long_form>},
     {{"partition", 'm', N, nullptr, "print the partition part of the association"}, flag<&Sshare::partitions>},
-    {{"clusters", 'M', V, nullptr, nullptr, "cluster"}, nullptr, "SLURM_CLUSTERS"},
+    {{"clusters", 'M', V, "cluster_name", "clusters to ask: this one's name, or all", "cluster"}, set_clusters},
     {{"noheader", 'n', N, nullptr, "omit header from output", "noheader"}, flag<&Sshare::no_header>},
     {{"format", 'o', V, "format", "comma separated list of fields"}, set_format},
     {{"parsable", 'p', N, nullptr, "'|' delimited output with a trailing '|'"}, flag<&Sshare::parsable>},
@@ -110,6 +116,7 @@ std::string norm_usage(const Line& l) {
 }
 std::string level(const Line& l) {
   if (!l.table.multifactor) return stands(l) ? fixed(0) : "";
+  if (!l.table.fair_tree) return fixed(0);
   if (l.row.association.parent == 0 || !stands(l)) return "";
   return fixed(l.row.level_fs);
 }
@@ -226,11 +233,22 @@ bool is_shown(const Sshare& options, const model::Association& row, const std::s
 }
 
 int show(Context& context, const Sshare& options, const wire::ShareTable& table) {
+  if (options.verbose > 0) {
+    const std::vector<std::string> me_alone = {user_name(Uid{::getuid()})}, everybody = {"all"};
+    const auto& users = options.all ? everybody : options.users.empty() ? me_alone : options.users;
+    const auto list = [&](std::string_view what, const std::vector<std::string>& names) {
+      context.plain("{} requested:", what);
+      for (const std::string& name : names) context.plain("\t: {}", name);
+    };
+    list("Users", users);
+    list("Accounts", options.accounts.empty() ? everybody : options.accounts);
+  }
   const auto columns = choose(options.format.value_or(std::string(standard_format(options, table))));
   if (!columns) {
     context.error("Invalid field requested: \"{}\"", columns.error());
     return 1;
   }
+  print_cluster_line(context, options.clusters, table.cluster);
   const bool delimited = options.parsable || options.parsable2;
   if (!options.no_header) {
     print(context, options, *columns, [](const Chosen& c) { return std::string(c.column->name); });
@@ -275,6 +293,7 @@ int cmd_sshare(Context& context) {
     return 0;
   }
   const auto controller = context.controller();
+  if (controller && !is_this_cluster(context, **controller, options.clusters)) return 1;
   const auto table = controller ? (*controller)->shares() : std::unexpected(controller.error());
   if (!table) {
     context.error("Couldn't get shares from controller: {}", words(table.error()));

@@ -71,6 +71,8 @@ std::vector<Word> read_words(std::span<const std::string> words);
 bool asks_for_deleted(std::span<const std::string> words);
 // A comma list as names are kept: lower case, quotes as Slurm turns them.
 std::vector<std::string> names_in(std::string_view value);
+// The same of users, as spurdbd keeps them.
+std::vector<std::string> users_in(Sacctmgr& s, std::string_view value);
 bool matches(std::string_view typed, std::string_view name, std::size_t least);
 
 // ---- columns

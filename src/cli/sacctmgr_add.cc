@@ -146,7 +146,7 @@ bool read_new_user(Sacctmgr& s, std::span<const std::string> words, NewUser* u) 
   bool ok = true;
   for (const Word& w : read_words(words)) {
     if (!w.has_key || w.is("Names", 1) || w.is("Users", 1))
-      append(&u->names, names_in(w.value));
+      append(&u->names, users_in(s, w.value));
     else if (w.is("Accounts", 2))
       append(&u->accounts, names_in(w.value));
     else if (w.is("AdminLevel", 2))
@@ -199,7 +199,8 @@ void add_user_rows(Sacctmgr& s, const NewUser& u, const std::string& name, const
     const auto has_default = [&](const auto& r) {
       return r.cluster == cluster && r.row.user == name && r.row.is_default;
     };
-    const bool needs_default = std::ranges::none_of(s.records().associations, has_default);
+    const bool has_none = std::ranges::none_of(s.records().associations, has_default);
+    const bool needs_default = has_none && !(s.records().may_lack_default && u.default_account.empty());
     std::string chosen = u.default_account;
     for (const std::string& account : u.accounts) {
       if (!find_row(s.records(), cluster, account)) {
@@ -379,7 +380,7 @@ void add_coordinator(Sacctmgr& s, std::span<const std::string> words) {
   std::vector<std::string> names, accounts;
   for (const Word& w : read_words(words)) {
     if (!w.has_key || w.is("Names", 1) || w.is("Users", 1))
-      append(&names, names_in(w.value));
+      append(&names, users_in(s, w.value));
     else if (w.is("Accounts", 1))
       append(&accounts, names_in(w.value));
     else

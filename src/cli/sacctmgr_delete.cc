@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sacctmgr delete: accounts go with all below them, users with all they have, QOS out of all lists.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "cli/sacctmgr.h"
 #include "text/words.h"
@@ -25,7 +27,7 @@ bool read_conditions(Sacctmgr& s, std::span<const std::string> words, bool users
       continue;
     c->any = true;
     if (!w.has_key || w.is("Names", 1) || (users && w.is("Users", 1)) || (!users && w.is("Accounts", 2))) {
-      for (std::string& name : names_in(w.value)) c->names.push_back(std::move(name));
+      for (std::string& name : users ? users_in(s, w.value) : names_in(w.value)) c->names.push_back(std::move(name));
     } else if (users && w.is("Accounts", 2)) {
       c->filter.accounts = names_in(w.value);
       c->of_association = true;
@@ -74,13 +76,32 @@ void remove_user_records(const model::AccountRecords& all, const std::string& us
     if (r.user == user) change->remove.push_back({RecordKind::Wckey, model::key_of(r)});
 }
 
+// As 22.05 has it: who would lose two accounts or more at once, his default one among them, keeps them all; a default
+// account that goes alone is gone, and its users have none. True, and the complaint is printed, in the first case.
+bool would_lose_default(Sacctmgr& s, const std::vector<const AssociationRecord*>& gone, std::string_view advice) {
+  if (s.records().may_lack_default) return false;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> lost;  // accounts by cluster and user
+  for (const AssociationRecord* r : gone) lost[{r->cluster, r->row.user}].insert(r->row.account);
+  std::string lines;
+  for (const AssociationRecord* r : gone)
+    if (r->row.is_default && lost[{r->cluster, r->row.user}].size() > 1)
+      lines += fmt::format("  C = {:<15.15} A = {:<10.10} U = {:<9.9}\n", r->cluster, r->row.account, r->row.user);
+  if (lines.empty()) return false;
+  lines.pop_back();
+  s.plain(" Error with request: You can not remove the default account of a user\n{}\n{}\n Changes Discarded", lines,
+          advice);
+  s.failed();
+  return true;
+}
+
 void delete_user(Sacctmgr& s, std::span<const std::string> words) {
   Conditions c;
   if (!read_conditions(s, words, true, &c)) return;
   const auto& all = s.records();
   AccountsChange change;
-  std::string lines, defaults;
+  std::string lines;
   std::vector<std::string> users;
+  std::vector<const AssociationRecord*> gone;
   for (const auto& u : all.users)
     if (is_in_or_empty(c.names, u.name) && (!c.admin || u.admin == *c.admin)) users.push_back(u.name);
   std::ranges::sort(users);
@@ -94,23 +115,14 @@ void delete_user(Sacctmgr& s, std::span<const std::string> words) {
     }
     change.remove.push_back({RecordKind::Association, model::key_of(*r.record)});
     lines += user_line(*r.record);
-    if (r.record->row.is_default && r.record->row.partition.empty() && c.names.empty())
-      defaults +=
-          fmt::format("  C = {:<15.15} A = {:<10.10} U = {:<9.9}\n", r.record->cluster, r.record->row.account, user);
-  }
-  // Whoever takes an account from its users by the account's name alone would leave them without their default.
-  if (!defaults.empty()) {
-    s.plain(" Error with request: You can not remove the default account of a user");
-    defaults.pop_back();
-    s.plain("{}", defaults);
-    s.plain(
-        " You must change the default account of these users or remove the users completely from the affected "
-        "clusters to "
-        "allow these changes.\n Changes Discarded");
-    return void(s.failed());
+    gone.push_back(r.record);
   }
   if (c.of_association) {
     if (change.remove.empty()) return nothing_deleted(s);
+    if (would_lose_default(s, gone,
+                           " You must change the default account of these users or remove the users completely from "
+                           "the affected clusters to allow these changes."))
+      return;
     std::string text = fmt::format(" Deleting user associations...\n{}", lines), left;
     for (const std::string& user : users) {
       const bool had = std::ranges::any_of(all.associations, [&](const auto& r) { return r.row.user == user; });
@@ -147,6 +159,7 @@ void delete_account(Sacctmgr& s, std::span<const std::string> words) {
   std::erase(accounts, std::string(model::kRootAccount));
   AccountsChange change;
   std::string lines;
+  std::vector<const AssociationRecord*> gone;  // of users in accounts that are named themselves
   std::set<std::string> kept;  // accounts that stay on some cluster
   std::map<std::string, std::set<std::string>> below;
   for (const auto& cluster : all.clusters) {
@@ -164,11 +177,16 @@ void delete_account(Sacctmgr& s, std::span<const std::string> words) {
     const auto found = below.find(r.record->cluster);
     if (found == below.end() || !found->second.contains(r.record->row.account)) continue;
     change.remove.push_back({RecordKind::Association, model::key_of(*r.record)});
+    if (r.record->row.is_user() && is_in(accounts, r.record->row.account)) gone.push_back(r.record);
     lines += r.record->row.is_user() ? user_line(*r.record)
                                      : fmt::format("  C = {:<10.10} A = {} of {}\n", r.record->cluster,
                                                    r.record->row.account, r.record->parent);
   }
   if (accounts.empty() || (c.of_association && change.remove.empty())) return nothing_deleted(s);
+  if (would_lose_default(s, gone,
+                         " Please either remove the accounts listed above from list and resubmit,\n or change these "
+                         "users' default accounts to remove the account(s)."))
+    return;
   std::string text = " Deleting account associations...\n" + lines;
   if (!c.of_association) {
     text = " Deleting accounts...\n";
@@ -254,7 +272,7 @@ void delete_coordinator(Sacctmgr& s, std::span<const std::string> words) {
   for (const Word& w : read_words(words)) {
     if (!w.has_key && text::equal_ignoring_case(w.text, "where")) continue;
     if (!w.has_key || w.is("Names", 1) || w.is("Users", 1))
-      names = names_in(w.value);
+      names = users_in(s, w.value);
     else if (w.is("Accounts", 1))
       accounts = names_in(w.value);
     else

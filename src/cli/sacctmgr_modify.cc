@@ -240,9 +240,9 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
 struct UserSettings {
   AssociationEdit edit;
   std::optional<model::AdminLevel> admin;
-  bool bad_admin = false, reset = false;
+  bool bad_admin = false, reset = false, sets_default = false;
   std::string default_account, default_wckey, new_name;
-  bool of_user() const { return admin || !default_account.empty() || !default_wckey.empty() || !new_name.empty(); }
+  bool of_user() const { return admin || sets_default || !default_wckey.empty() || !new_name.empty(); }
 };
 
 bool read_user_settings(Sacctmgr& s, const std::vector<Word>& words, UserSettings* u) {
@@ -251,11 +251,11 @@ bool read_user_settings(Sacctmgr& s, const std::vector<Word>& words, UserSetting
       u->admin = parse_admin(w.value);
       u->bad_admin = !u->admin;
     } else if (w.is("DefaultAccount", 8))
-      u->default_account = names_in(w.value).front();
+      u->default_account = names_in(w.value).front(), u->sets_default = true;
     else if (w.is("DefaultWCKey", 8))
       u->default_wckey = names_in(w.value).front();
     else if (w.is("NewName", 1))
-      u->new_name = names_in(w.value).front();
+      u->new_name = users_in(s, w.value).front();
     else if (w.is("RawUsage", 7)) {
       if (!read_raw_usage(s, w, &u->reset)) return false;
     } else if (w.is("Partitions", 3))
@@ -269,7 +269,7 @@ bool read_user_settings(Sacctmgr& s, const std::vector<Word>& words, UserSetting
   return true;
 }
 
-// True if all the users have the account on all clusters meant; else the complaint is printed.
+// True if all the users have the account on all clusters meant; else the complaint is printed. An empty name: none.
 bool set_default_account(Sacctmgr& s, const std::string& account, const std::vector<std::string>& users,
                          const std::vector<std::string>& clusters, AccountsChange* change) {
   std::string missing;
@@ -289,7 +289,7 @@ bool set_default_account(Sacctmgr& s, const std::string& account, const std::vec
         change->put.associations.push_back(r);
         change->put.associations.back().row.is_default = is_default;
       }
-      if (!found) missing += fmt::format("  U = {} C = {}\n", user, cluster.name);
+      if (!found && !account.empty()) missing += fmt::format("  U = {} C = {}\n", user, cluster.name);
     }
   }
   if (missing.empty()) return true;
@@ -328,7 +328,7 @@ void modify_user(Sacctmgr& s, std::span<const std::string> words) {
   std::optional<model::AdminLevel> admin;
   for (const Word& w : h.where) {
     if (!w.has_key || w.is("Names", 1) || w.is("Users", 1))
-      names = names_in(w.value);
+      names = users_in(s, w.value);
     else if (w.is("Accounts", 2))
       filter.accounts = names_in(w.value);
     else if (w.is("AdminLevel", 2))
@@ -369,8 +369,12 @@ void modify_user(Sacctmgr& s, std::span<const std::string> words) {
   if (u.of_user()) {
     if (!u.new_name.empty() && users.size() > 1)
       return s.context.error("Only one user can get the name {}", u.new_name), void(s.failed());
-    if (!u.default_account.empty() && !set_default_account(s, u.default_account, users, filter.clusters, &change))
-      return;
+    if (u.sets_default && u.default_account.empty() && !s.records().may_lack_default) {
+      s.context.error("You can not remove the default account of a user");
+      s.plain(" Error with request: You can not remove the default account of a user");
+      return void(s.failed());
+    }
+    if (u.sets_default && !set_default_account(s, u.default_account, users, filter.clusters, &change)) return;
     for (const auto& user : all.users) {
       if (!is_in(users, user.name)) continue;
       model::UserRecord changed = user;

@@ -161,7 +161,7 @@ void show_associations(Sacctmgr& s, std::span<const std::string> words) {
     if (w.is("Accounts", 2))
       c.filter.accounts = names_in(w.value);
     else if (w.is("Users", 1))
-      c.filter.users = names_in(w.value);
+      c.filter.users = users_in(s, w.value);
     else if (w.is("Partitions", 3))
       c.filter.partitions = names_in(w.value);
     else if (w.is("Parents", 4))
@@ -282,7 +282,7 @@ void show_users(Sacctmgr& s, std::span<const std::string> words) {
   for (const Word& w : read_words(words)) {
     if (common_condition(w, &c)) continue;
     if (!w.has_key || w.is("Names", 1) || w.is("Users", 1)) {
-      for (std::string& name : names_in(w.value)) c.names.push_back(std::move(name));
+      for (std::string& name : users_in(s, w.value)) c.names.push_back(std::move(name));
     } else if (w.is("AdminLevel", 2)) {
       c.admin = parse_admin(w.value);
     } else if (w.is("Accounts", 2))

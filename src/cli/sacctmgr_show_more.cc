@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sacctmgr show: QOS, TRES, wckeys, resources, transactions, problems, events, configuration.
 #include <algorithm>
+#include <tuple>
 
 #include "cli/sacctmgr.h"
 #include "cli/sacctmgr_json.h"
@@ -170,7 +171,7 @@ void show_wckeys(Sacctmgr& s, std::span<const std::string> words) {
     else if (w.is("Clusters", 1))
       f.clusters = names_in(w.value);
     else if (w.is("Users", 1))
-      f.users = names_in(w.value);
+      f.users = users_in(s, w.value);
     else if (w.is("Ids", 1))
       f.ids = numbers_in(w.value);
     else
@@ -185,7 +186,9 @@ void show_wckeys(Sacctmgr& s, std::span<const std::string> words) {
     if (column.field->name == "WCKeys" && column.width == column.field->width) column.width = 10;
   }
   table->header();
-  for (const auto& r : s.records().wckeys) {
+  std::vector<model::WckeyRecord> keys = s.records().wckeys;
+  std::ranges::stable_sort(keys, {}, [](const auto& r) { return std::tie(r.cluster, r.name, r.user); });
+  for (const auto& r : keys) {
     if (!is_in_or_empty(names, r.name) || !is_in_or_empty(f.clusters, r.cluster) ||
         !is_in_or_empty(f.users, r.user) || !has_number(f.ids, r.id))
       continue;

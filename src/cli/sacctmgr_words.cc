@@ -34,16 +34,24 @@ std::vector<Word> read_words(std::span<const std::string> words) {
   return out;
 }
 
-std::vector<std::string> names_in(std::string_view value) {
+static std::vector<std::string> listed_in(std::string_view value, bool keeps_case) {
   std::vector<std::string> out;
   for (const std::string_view word : text::split(value, ',')) {
-    std::string name = text::lower(text::trim(word));
+    std::string name(text::trim(word));
+    if (!keeps_case) name = text::lower(name);
     for (char& c : name)
       if (c == '\'' || c == '"') c = '`';
     if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
   }
   if (out.size() > 1) std::erase(out, "");
   return out;
+}
+
+std::vector<std::string> names_in(std::string_view value) {
+  return listed_in(value, false);
+}
+std::vector<std::string> users_in(Sacctmgr& s, std::string_view value) {
+  return listed_in(value, s.records().keeps_case);
 }
 
 bool is_in(const std::vector<std::string>& list, std::string_view name) {

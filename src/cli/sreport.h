@@ -25,6 +25,7 @@ struct ReportStyle {
   bool all_clusters = false, no_header = false, parsable = false, parsable2 = false, quiet = false;
   ReportUnit unit = ReportUnit::Minutes;
   std::string tres;  // of -T; empty: cpu, without naming it
+  std::vector<std::string> clusters;  // of -M, unless the report names some itself
 };
 
 // What stands behind the report's name.

@@ -160,6 +160,7 @@ Status Report::set_window() {
 
 std::vector<std::string> Report::wanted_clusters() const {
   if (style.all_clusters || wish.all_clusters) return {};
+  if (wish.clusters.empty() && !style.clusters.empty()) return style.clusters;
   return wish.clusters.empty() ? std::vector<std::string>{accounting.cluster()} : wish.clusters;
 }
 

@@ -114,7 +114,7 @@ Status set_storage_type(Target& target, const Value& value) {
 }
 
 // "12", "12months", "365days", "8760hours"; months of 30 days.
-Status set_purge_jobs(Target& target, const Value& value) {
+static Status set_purge(std::uint32_t StorageConfig::* keep, Target& target, const Value& value) {
   std::string_view text = value.text;
   const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = text::parse_decimal(text.substr(0, end), 100'000);
@@ -126,7 +126,35 @@ Status set_purge_jobs(Target& target, const Value& value) {
                                                               : 0;
   if (!number || hours == 0)
     return bad(fmt::format("\"{}\" is no number of hours, days or months", text::shown(value.text, 40)));
-  target.draft.daemon.accounting_keep_days = static_cast<std::uint32_t>((*number * hours + 23) / 24);
+  target.draft.daemon.storage.*keep = static_cast<std::uint32_t>(*number * hours);
+  return {};
+}
+Status set_purge_jobs(Target& target, const Value& value) {
+  return set_purge(&StorageConfig::keep_jobs, target, value);
+}
+Status set_purge_steps(Target& target, const Value& value) {
+  return set_purge(&StorageConfig::keep_steps, target, value);
+}
+Status set_purge_events(Target& target, const Value& value) {
+  return set_purge(&StorageConfig::keep_events, target, value);
+}
+Status set_purge_reservations(Target& target, const Value& value) {
+  return set_purge(&StorageConfig::keep_reservations, target, value);
+}
+Status set_purge_transactions(Target& target, const Value& value) {
+  return set_purge(&StorageConfig::keep_transactions, target, value);
+}
+
+Status set_dbd_parameters(Target& target, const Value& value) {
+  std::vector<std::string> rest;
+  target.draft.daemon.accounting_keeps_case = false;
+  for (const std::string& word : value.list) {
+    if (text::equal_ignoring_case(word, "PreserveCaseUser"))
+      target.draft.daemon.accounting_keeps_case = true;
+    else
+      rest.push_back(word);
+  }
+  warn_rest(target, "Parameters", rest);
   return {};
 }
 

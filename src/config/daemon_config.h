@@ -74,7 +74,10 @@ struct StorageConfig {
   std::string host, user, password, location;
   std::uint16_t port = 0;
   std::string archive_dir = "/tmp";  // as in Slurm
-  bool archive_jobs = false;
+  bool archive_jobs = false, archive_steps = false, archive_events = false, archive_reservations = false,
+       archive_transactions = false;
+  // How long things are kept, in hours; 0: as the days of DaemonConfig say.
+  std::uint32_t keep_jobs = 0, keep_steps = 0, keep_events = 0, keep_reservations = 0, keep_transactions = 0;
   friend bool operator==(const StorageConfig&, const StorageConfig&) = default;
 };
 
@@ -127,6 +130,8 @@ struct DaemonConfig {
   std::uint32_t accounting_keep_step_days = 0, accounting_keep_event_days = 0, accounting_keep_reservation_days = 0,
                 accounting_keep_transaction_days = 0;
   std::string accounting_archive_dir;      // where older ones go; empty: nowhere
+  bool accounting_no_default = false;      // users need no default account
+  bool accounting_keeps_case = false;      // of users' names
   std::vector<std::string> accounting_prices;         // "gres/gpu=2.50": of an hour
   std::string accounting_currency;
   LogConfig accounting_log;

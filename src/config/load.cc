@@ -249,11 +249,14 @@ Result<Loaded> load_for_accounting(const std::string& path) {
     SPUR_TRY(check_dbd_file(own));
     SPUR_ASSIGN(const std::string text, read_file(own));
     draft.warnings.clear();  // slurm.conf's are the controller's to tell
+    draft.cluster.accounting.track_wckeys = false;  // the file has its own word on it
     SPUR_TRY(read_slurm_sibling(Scope::Dbd, text, own, [](const std::string& name) { return read_file(name); }, draft));
     const StorageConfig& storage = draft.daemon.storage;
     if (storage.kind == StorageConfig::Kind::Unset && draft.daemon.accounting_url.empty())
       return fail(ErrorCode::ConfigInvalid, fmt::format("{}: StorageType must be specified", text::shown(own)));
-    if (storage.archive_jobs) draft.daemon.accounting_archive_dir = storage.archive_dir;
+    if (storage.archive_jobs || storage.archive_steps || storage.archive_events || storage.archive_reservations ||
+        storage.archive_transactions)
+      draft.daemon.accounting_archive_dir = storage.archive_dir;
   }
   const auto warnings = draft.warnings;
   auto loaded = finish(draft, Want::All, main.empty() ? own : main);

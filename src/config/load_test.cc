@@ -154,7 +154,7 @@ TEST(AccountingLoad, SlurmdbdConf) {
   const std::string own = dir.write("slurmdbd.conf",
                                     "DbdHost=db\nDbdPort=7819\nStorageType=accounting_storage/pgsql\nStorageHost=pg\nStoragePort=5433\n"
                                     "StorageUser=slurm\nStoragePass=\"a b/c\"\nStorageLoc=acct\nLogFile=/l\nPidFile=/p\nDebugLevel=debug2\n"
-                                    "PurgeJobAfter=25hours\nArchiveJobs=yes\nArchiveDir=/a\nTrackWCKey=yes\nArchiveSteps=no\n");
+                                    "PurgeJobAfter=25hours\nArchiveJobs=yes\nArchiveDir=/a\nTrackWCKey=yes\nArchiveSteps=no\nDebugFlags=DB_QUERY\n");
   const auto refused = load_for_accounting(slurm);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "slurmdbd.conf file " + own + " should be 600 is 644 accessible for group or others");
@@ -169,10 +169,15 @@ TEST(AccountingLoad, SlurmdbdConf) {
     EXPECT_EQ(daemon.accounting_log.file, "/l");
     EXPECT_EQ(daemon.accounting_log.level, LogLevel::Debug2);
     EXPECT_EQ(accounting_pid_file(daemon), "/p");
-    EXPECT_EQ(daemon.accounting_keep_days, 2u);
+    EXPECT_EQ(daemon.storage.keep_jobs, 25u);
     EXPECT_EQ(daemon.accounting_archive_dir, "/a");
-    EXPECT_EQ(loaded->warnings, std::vector<std::string>{own + ":15: slurmdbd.conf TrackWCKey: not in force yet: no workload "
-                                                               "characterization keys"});
+    EXPECT_TRUE(daemon.storage.archive_jobs);
+    EXPECT_FALSE(daemon.storage.archive_steps);
+    EXPECT_TRUE(loaded->cluster.accounting.track_wckeys);
+    EXPECT_FALSE(daemon.accounting_no_default);
+    EXPECT_FALSE(daemon.accounting_keeps_case);
+    EXPECT_EQ(loaded->warnings, std::vector<std::string>{own + ":17: slurmdbd.conf DebugFlags: not in force yet: the logs have "
+                                                               "levels, no subjects"});
   }
   const std::pair<const char*, const char*> kRefused[] = {
       {"DbdHost=x\n", ": StorageType must be specified"},
@@ -194,6 +199,44 @@ TEST(AccountingLoad, SlurmdbdConf) {
   EXPECT_EQ(accounting_database(alone->daemon), "sqlite:/var/spool/spur/accounting.sqlite");
   ASSERT_EQ(alone->warnings.size(), 1u);
   EXPECT_NE(alone->warnings[0].find("there is no MySQL here"), std::string::npos);
+}
+
+TEST(AccountingLoad, WhatSitesSayInSlurmdbdConf) {
+  TestDirectory dir;
+  TestVariable none("SLURMDBD_CONF", nullptr);
+  const std::string slurm = dir.write("slurm.conf", "ClusterName=c\nStateSaveLocation=/s\nTrackWCKey=yes\n");
+  const auto read = [&](const std::string& text) {
+    const std::string own = dir.write("slurmdbd.conf", "StorageType=accounting_storage/sqlite\n" + text);
+    std::filesystem::permissions(own, std::filesystem::perms(0600));
+    return load_for_accounting(slurm);
+  };
+  auto loaded = read("");
+  ASSERT_TRUE(loaded);
+  EXPECT_FALSE(loaded->cluster.accounting.track_wckeys) << "that is slurm.conf's word, for the controller";
+  EXPECT_EQ(loaded->daemon.accounting_archive_dir, "");
+  loaded = read("TrackWCKey=yes\nAllowNoDefAcct=yes\nParameters=PreserveCaseUser\nPurgeEventAfter=12hours\nPurgeJobAfter=2\n"
+                "PurgeResvAfter=3days\nPurgeStepAfter=1month\nPurgeTXNAfter=36hours\nArchiveEvents=yes\n");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(loaded->warnings.empty()) << loaded->warnings[0];
+  EXPECT_TRUE(loaded->cluster.accounting.track_wckeys);
+  EXPECT_TRUE(loaded->daemon.accounting_no_default);
+  EXPECT_TRUE(loaded->daemon.accounting_keeps_case);
+  const StorageConfig& storage = loaded->daemon.storage;
+  EXPECT_EQ(storage.keep_events, 12u);
+  EXPECT_EQ(storage.keep_jobs, 2u * 30 * 24);
+  EXPECT_EQ(storage.keep_reservations, 72u);
+  EXPECT_EQ(storage.keep_steps, 30u * 24);
+  EXPECT_EQ(storage.keep_transactions, 36u);
+  EXPECT_TRUE(storage.archive_events);
+  EXPECT_FALSE(storage.archive_jobs);
+  EXPECT_EQ(loaded->daemon.accounting_archive_dir, "/tmp");
+  loaded = read("Parameters=foo,PreserveCaseUser\nPurgeSuspendAfter=1month\nPurgeUsageAfter=24month\n");
+  ASSERT_TRUE(loaded);
+  EXPECT_TRUE(loaded->daemon.accounting_keeps_case);
+  ASSERT_EQ(loaded->warnings.size(), 3u);
+  EXPECT_NE(loaded->warnings[2].find("PurgeUsageAfter"), std::string::npos) << loaded->warnings[2];
+  EXPECT_NE(loaded->warnings[0].find("Parameters: not in force yet: foo"), std::string::npos) << loaded->warnings[0];
+  EXPECT_NE(loaded->warnings[1].find("PurgeSuspendAfter: not in force yet"), std::string::npos) << loaded->warnings[1];
 }
 
 TEST(AgentFiles, AreThoseOfTheDirectory) {

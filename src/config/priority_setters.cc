@@ -114,8 +114,8 @@ Status set_priority_flags(Target& target, const Value& value) {
   static constexpr std::string_view kNow[] = {
       "ACCRUE_ALWAYS",  "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS",
       "NO_NORMAL_TRES", "FAIR_TREE",     "NO_FAIR_TREE",    "MAX_TRES",       "SMALL_RELATIVE_TO_TIME",
-      "MAX_TRES_GRES",  "CALCULATE_RUNNING"};
-  static constexpr std::string_view kLater[] = {"DEPTH_OBLIVIOUS", "INCR_ONLY"};
+      "MAX_TRES_GRES",  "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS"};
+  static constexpr std::string_view kLater[] = {"INCR_ONLY"};
   std::vector<std::string> flags, rest;
   for (const std::string& word : value.list) {
     const std::string flag = text::upper(word);

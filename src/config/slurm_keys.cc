@@ -182,14 +182,9 @@ constexpr SlurmName kNames[] = {
     {Node, "Topology", Later, "the network has one topology"},
     {Node, "TRESWeights", Later, "nodes are chosen by Weight"},
 
-    {Dbd, "AllowNoDefAcct", Later, "users need no default account as it is", "yes|1"},
     {Dbd, "AllResourcesAbsolute", Later, "no resources of other clusters"},
-    {Dbd, "ArchiveEvents", Later, "events of nodes are kept for ever", "no|0"},
-    {Dbd, "ArchiveResvs", Later, "reservations are kept for ever", "no|0"},
     {Dbd, "ArchiveScript", Later, "purged jobs are written by spurdbd itself"},
-    {Dbd, "ArchiveSteps", Needless, "steps leave with their jobs", "no|0"},
     {Dbd, "ArchiveSuspend", Needless, "suspensions leave with their jobs", "no|0"},
-    {Dbd, "ArchiveTXN", Later, "the log of changes is kept for ever", "no|0"},
     {Dbd, "ArchiveUsage", Needless, "sums are made of the jobs themselves", "no|0"},
     {Dbd, "AuthAltParameters", Needless, "spurdbd takes no tokens"},
     {Dbd, "AuthAltTypes", Needless, "spurdbd takes no tokens"},
@@ -210,15 +205,10 @@ constexpr SlurmName kNames[] = {
     {Dbd, "MaxPurgeLimit", Needless, "jobs are purged in small portions"},
     {Dbd, "MaxQueryTimeRange", Later, "queries may be over any time"},
     {Dbd, "MessageTimeout", Needless, "slurm.conf's bounds the calls"},
-    {Dbd, "Parameters", Later, "names of users are as they are written"},
     {Dbd, "PluginDir", Needless, kNoPlugins},
-    {Dbd, "PurgeEventAfter", Later, "events of nodes are kept for ever"},
     {Dbd, "PurgeJobEnvAfter", Later, "environments leave with their jobs"},
     {Dbd, "PurgeJobScriptAfter", Later, "scripts leave with their jobs"},
-    {Dbd, "PurgeResvAfter", Later, "reservations are kept for ever"},
-    {Dbd, "PurgeStepAfter", Later, "steps leave with their jobs"},
     {Dbd, "PurgeSuspendAfter", Later, "suspensions leave with their jobs"},
-    {Dbd, "PurgeTXNAfter", Later, "the log of changes is kept for ever"},
     {Dbd, "PurgeUsageAfter", Needless, "sums are made of the jobs themselves"},
     {Dbd, "SlurmUser", Needless, "it runs as who starts it", "root"},
     {Dbd, "StorageBackupHost", Later, "one database is known"},
@@ -228,7 +218,6 @@ constexpr SlurmName kNames[] = {
     {Dbd, "TLSParameters", Needless, kTls},
     {Dbd, "TLSType", Needless, kTls, "tls/none"},
     {Dbd, "TrackSlurmctldDown", Later, "times without a controller are not events", "no|0"},
-    {Dbd, "TrackWCKey", Later, "no workload characterization keys", "no|0"},
 };
 // clang-format on
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/limits.h"
+#include "text/words.h"
 
 namespace spur::ctld {
 namespace {
@@ -44,6 +45,7 @@ Status check_qos(const model::View& view, const model::JobSpec& spec, const mode
 // With TrackWCKey a job that names none has its user's default, marked as such. Where wckeys are demanded it must be one
 // of the user's.
 Status settle_wckey(const model::AccountingConfig& rules, const model::AccountUser* user, model::JobSpec& spec) {
+  spec.wckey = text::lower(spec.wckey);  // as they are kept
   if (spec.wckey.empty() && user && (rules.track_wckeys || rules.wckeys)) {
     spec.wckey.push_back('*');
     spec.wckey.append(user->default_wckey);
@@ -79,8 +81,9 @@ Result<SpecPtr> with_account(const model::View& view, SpecPtr spec) {
     // Without a time limit of its own the job gets one that the account allows.
     const bool timed = settled->time_limit.is_set();
     const auto over = model::denied_at_submit(view, question);
-    const bool of_time = over == model::Reason::QosMaxWall || over == model::Reason::AssocMaxWall;
-    if (over != model::Reason::None && (timed || !of_time)) return refuse(over);
+    using enum model::Reason;
+    const bool of_time = over == QosMaxWall || over == AssocMaxWall || over == QosGrpWall || over == AssocGrpWall;
+    if (over != None && (timed || !of_time)) return refuse(over);
   }
   return settled;
 }

@@ -21,7 +21,7 @@ v1::GetSharesReply shares_of(const model::View& view, const Sight& sight, Time a
   v1::GetSharesReply reply;
   reply.set_cluster(view.config->cluster_name);
   reply.set_multifactor(rules.multifactor);
-  reply.set_fair_tree(std::ranges::find(rules.flags, "NO_FAIR_TREE") == rules.flags.end());
+  reply.set_fair_tree(model::is_fair_tree(rules));
   for (const std::string& name : view.tres->names()) reply.add_tres(name);
   for (const model::Standing& standing : model::standings(view, at)) {
     if (!sight.sees(*view.accounts->find(standing.association))) continue;

@@ -2,6 +2,7 @@
 // spurdbd: picks the database, wires the accounting service's parts, and waits for signals.
 #include <fmt/format.h>
 #include <getopt.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,13 +56,17 @@ constexpr char kHelp[] = R"(Usage: spurdbd [OPTIONS]
       --dry-run             with --migrate: only say what would be done
       --load-archive FILE   put what is in an archive back into the database and exit
       --log-level WORD      error, info, debug ...
+  -n VALUE                  nice value of the daemon
+  -R[CLUSTERS]              nothing to do: lft and rgt of associations are counted whenever they are shown
+  -s                        work in the directory of the log file, or in /var/tmp, where core files go
   -V, --version             print the version and exit
   -h, --help                this text
 )";
 
 struct Options : DaemonOptions {
   std::string database_url, archive;
-  bool migrate = false, dry_run = false;
+  bool migrate = false, dry_run = false, resets_tree = false, works_at_log = false;
+  std::optional<int> nice;
 };
 
 Options parse(int argc, char** argv) {
@@ -79,7 +84,7 @@ Options parse(int argc, char** argv) {
                           {"help", no_argument, nullptr, 'h'},
                           {nullptr, 0, nullptr, 0}};
   Options out;
-  for (int c; (c = getopt_long(argc, argv, "Df:vL:n:RsVh", known, nullptr)) != -1;) {
+  for (int c; (c = getopt_long(argc, argv, "Df:vL:n:R::sVh", known, nullptr)) != -1;) {
     if (c == 'D')
       out.foreground = true;
     else if (c == 'f')
@@ -107,10 +112,18 @@ Options parse(int argc, char** argv) {
         std::exit(1);
       }
       out.log_level = *level;
-    } else if (c == 'R' || c == 's' || c == 'n') {
-      std::fprintf(stderr, "%s: error: -%c is not supported yet%s\n", argv[0], c,
-                   c == 'R' ? ": there are no lft and rgt values to set" : "");
-      std::exit(1);
+    } else if (c == 'n') {
+      char* end = nullptr;
+      const long value = std::strtol(optarg, &end, 10);
+      if (end == optarg || *end != '\0' || value < -20 || value > 19) {
+        std::fprintf(stderr, "spurdbd: error: -n: '%s' is no nice value (-20 to 19)\n", optarg);
+        std::exit(1);
+      }
+      out.nice = static_cast<int>(value);
+    } else if (c == 'R') {
+      out.resets_tree = true;
+    } else if (c == 's') {
+      out.works_at_log = true;
     } else if (c == 'V') {
       print_version(argv[0]);
     } else if (c == 'h') {
@@ -224,8 +237,25 @@ class Spurdbd {
     mine.accounting_keep_reservation_days = next.accounting_keep_reservation_days;
     mine.accounting_keep_transaction_days = next.accounting_keep_transaction_days;
     mine.accounting_archive_dir = next.accounting_archive_dir;
+    const auto database = [](config::StorageConfig s) {  // all but what is about keeping
+      s.archive_dir.clear();
+      s.archive_jobs = s.archive_steps = s.archive_events = s.archive_reservations = s.archive_transactions = false;
+      s.keep_jobs = s.keep_steps = s.keep_events = s.keep_reservations = s.keep_transactions = 0;
+      return s;
+    };
+    std::string late = config::needs_restart(loaded_, *fresh);
+    const auto compare = [&](const char* what, const auto& a, const auto& b) {
+      if (a != b) late += fmt::format("{}{}", late.empty() ? "" : ", ", what);
+    };
+    compare("the database", database(mine.storage), database(next.storage));
+    compare("TrackWCKey", loaded_.cluster.accounting.track_wckeys, fresh->cluster.accounting.track_wckeys);
+    compare("AllowNoDefAcct", mine.accounting_no_default, next.accounting_no_default);
+    compare("Parameters", mine.accounting_keeps_case, next.accounting_keeps_case);
+    const auto kind = mine.storage.kind;
+    mine.storage = next.storage;
+    mine.storage.kind = kind;
     mine.accounting_log = next.accounting_log;
-    if (const auto late = config::needs_restart(loaded_, *fresh); !late.empty())
+    if (!late.empty())
       log_.warning("changed in the configuration, but in force only after a restart: {}", late);
     log_.info("configuration reloaded");
     return {};
@@ -259,7 +289,10 @@ class Spurdbd {
   // What is old leaves, into the archive if there is one. Called now and then.
   void keep_house() {
     const std::lock_guard lock(house_mutex_);
-    if (const auto ok = purge(configured_ages(), loaded_.daemon.accounting_archive_dir, nullptr); !ok)
+    const auto to = [&](std::size_t kind) {
+      return is_archived(kind) ? loaded_.daemon.accounting_archive_dir : std::string();
+    };
+    if (const auto ok = purge(configured_ages(), to, nullptr); !ok)
       log_.error("what is old stays in the database: {}", ok.error().message);
   }
 
@@ -280,16 +313,32 @@ class Spurdbd {
 
   Ages configured_ages() const {
     const auto& daemon = loaded_.daemon;
-    const auto days = [](std::uint32_t count) { return Duration(hours(24) * count); };
-    return {days(daemon.accounting_keep_days), days(daemon.accounting_keep_step_days), days(daemon.accounting_keep_event_days),
-            days(daemon.accounting_keep_reservation_days), days(daemon.accounting_keep_transaction_days)};
+    const auto& storage = daemon.storage;
+    const auto age = [](std::uint32_t in_hours, std::uint32_t days) {
+      return Duration(in_hours > 0 ? hours(in_hours) : hours(24) * days);
+    };
+    return {age(storage.keep_jobs, daemon.accounting_keep_days), age(storage.keep_steps, daemon.accounting_keep_step_days),
+            age(storage.keep_events, daemon.accounting_keep_event_days),
+            age(storage.keep_reservations, daemon.accounting_keep_reservation_days),
+            age(storage.keep_transactions, daemon.accounting_keep_transaction_days)};
+  }
+  // Whether what leaves by its age is kept in files: slurmdbd.conf says so for each kind, spur.conf for all.
+  bool is_archived(std::size_t kind) const {
+    const auto& storage = loaded_.daemon.storage;
+    const bool archived[] = {storage.archive_jobs, storage.archive_steps, storage.archive_events,
+                             storage.archive_reservations, storage.archive_transactions};
+    static_assert(std::size(archived) == std::size(kKinds));
+    return storage.kind == config::StorageConfig::Kind::Unset || archived[kind];
   }
 
-  Status purge(const Ages& ages, const std::string& directory, Gone* gone) {
+  // `to(kind)` is the directory of the archive.
+  template <class Directory>
+  Status purge(const Ages& ages, Directory&& to, Gone* gone) {
     SPUR_ASSIGN(const auto clusters, store_->clusters());
     for (std::size_t kind = 0; kind < ages.size(); ++kind) {
       if (ages[kind] == Duration{0}) continue;
       const bool of_clusters = kind != static_cast<std::size_t>(Store::OldKind::Transactions) + 1;
+      const std::string directory = to(kind);
       if (!of_clusters) SPUR_TRY(purge_kind(kind, "", ages[kind], directory, gone));
       for (const auto& cluster : clusters)
         if (of_clusters) SPUR_TRY(purge_kind(kind, cluster.name, ages[kind], directory, gone));
@@ -349,7 +398,7 @@ class Spurdbd {
     if (std::ranges::all_of(ages, [](Duration age) { return age == Duration{0}; }))
       return fail(ErrorCode::InvalidArgument, "nothing is to leave the database: keep_days and the like are not set, and no Purge...After was given");
     Gone gone{};
-    SPUR_TRY(purge(ages, directory, &gone));
+    SPUR_TRY(purge(ages, [&](std::size_t) { return directory; }, &gone));
     for (std::size_t kind = 0; kind < gone.size(); ++kind)
       if (ages[kind] != Duration{0}) add(kKinds[kind], gone[kind]);
     return reply;
@@ -427,7 +476,9 @@ class Spurdbd {
                                                         .log = [this](const std::string& line) { log_line(line); },
                                                         .user_name = [](Uid uid) { return os::name_of_user(uid); },
                                                         .statistics = &statistics_,
-                                                        .hidden = daemon.accounting_private}));
+                                                        .hidden = daemon.accounting_private,
+                                                        .may_lack_default = daemon.accounting_no_default,
+                                                        .keeps_case = daemon.accounting_keeps_case}));
     service_ = std::make_unique<acct::AccountingService>(acct::AccountingService::Doors{
         .store = *store_,
         .clock = clock_,
@@ -435,6 +486,7 @@ class Spurdbd {
         .log = [this](const std::string& line) { log_line(line); },
         .version = kVersion,
         .feed = accounts_.get(),
+        .track_wckeys = loaded_.cluster.accounting.track_wckeys,
         .trust_nodes = [this](const auto& keys) { verifier_->trust_nodes(keys); },
         .archive = [this](const v1::AcctArchiveRequest& request) { return archive(request); },
         .statistics = &statistics_,
@@ -479,6 +531,14 @@ class Spurdbd {
   std::unique_ptr<os::AuthSocket> auth_;
 };
 
+// -s, as slurmdbd has it. Once it is a daemon, which leaves its directory.
+void work_at_log(const std::string& log_file, os::Log& log) {
+  const std::string wanted = log_file.starts_with('/') ? log_file.substr(0, log_file.rfind('/') + 1) : "";
+  const bool at_log = !wanted.empty() && ::access(wanted.c_str(), W_OK) == 0 && ::chdir(wanted.c_str()) == 0;
+  if (!at_log && (::access("/var/tmp", W_OK) != 0 || ::chdir("/var/tmp") != 0))
+    log.warning("-s: neither the directory of the log file nor /var/tmp can be written to");
+}
+
 int run(int argc, char** argv) {
   const Options options = parse(argc, argv);
   os::SystemClock clock;
@@ -491,12 +551,18 @@ int run(int argc, char** argv) {
   if (auto ok = start.detach(); !ok) return start.failed(ok.error());
   const auto& settings = loaded->daemon.accounting_log;
   if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
+  const std::string log_file = settings.file;
+  // Threads have the value of who starts them, so it is set before any.
+  if (options.nice && ::setpriority(PRIO_PROCESS, 0, *options.nice) != 0)
+    log.warning("{}", os::errno_error("-n: the nice value stays as it is", errno).message);
+  if (options.resets_tree) log.info("-R: lft and rgt of associations are counted from the tree, there is nothing to reset");
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
   Spurdbd daemon(options, std::move(*loaded), clock, log);
   if (auto ok = daemon.start(); !ok) return start.failed(ok.error());
   start.ready();
+  if (options.works_at_log) work_at_log(options.log_file.empty() ? log_file : options.log_file, log);
   while (true) {
     daemon.keep_house();
     const auto signal = signals->wait(std::chrono::hours(1));

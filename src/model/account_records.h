@@ -91,6 +91,8 @@ struct AccountRecords {
   std::vector<WckeyRecord> wckeys;
   std::vector<TresRecord> tres;
   std::vector<ResourceRecord> resources;
+  bool may_lack_default = false;  // users need no default account, and new ones get none by themselves
+  bool keeps_case = false;        // of users' names
   friend bool operator==(const AccountRecords&, const AccountRecords&) = default;
 };
 

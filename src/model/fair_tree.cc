@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/counting.h"
+#include "model/fixed_power.h"
 #include "model/rounded.h"
 
 namespace spur::model {
@@ -19,7 +20,37 @@ struct Row {
   std::uint64_t level_shares = 0;  // of all parts of that account
   Rounded level;                   // shares over usage, each relative to that account's
   std::uint64_t factor = 0;        // 2^-32
+  // Without Fair Tree, of the whole tree, in 2^-32.
+  std::uint64_t shares = 0, effective = 0;
 };
+
+constexpr std::uint64_t kOne = std::uint64_t{1} << 32;
+
+std::uint64_t saturated(Wide value) {
+  return value >> 63 ? ~std::uint64_t{0} >> 1 : static_cast<std::uint64_t>(value);
+}
+
+// What usage that is `times` its share, in 2^-32, is worth.
+std::uint64_t worth(std::uint64_t times, std::uint32_t dampening) {
+  const std::uint64_t exponent = times / dampening;
+  return exponent >> 32 >= 64 ? 0 : fade_factor(seconds(static_cast<std::int64_t>(exponent)), seconds(kOne));
+}
+
+// Depth-oblivious: how often an association has used its share, from how often the account above it has and from its
+// part among its siblings. If one of the two has used more than its share and the other less, the siblings' part
+// counts the less the further the account is off. All in 2^-32.
+std::uint64_t oblivious_ratio(std::uint64_t above, std::uint64_t among_siblings) {
+  if (above == 0 || among_siblings == 0) return 0;
+  const std::int64_t log_above = fixed_log2(above), log_here = fixed_log2(among_siblings);
+  const bool alike = log_above == 0 || log_here == 0 || (log_above > 0) == (log_here > 0);
+  if (alike) return saturated((Wide{above} * among_siblings) >> 32);
+  constexpr std::uint64_t kLn2 = 2'977'044'472;  // 2^-32
+  const std::uint64_t off = saturated((Wide{static_cast<std::uint64_t>(std::abs(log_above))} * 5 * kLn2) >> 32);
+  const Wide square = (Wide{off} * off) >> 32;
+  const auto exponent = static_cast<std::uint64_t>((Wide{kOne} << 32) / (kOne + square));
+  const auto part = static_cast<std::int64_t>((Wide{static_cast<std::uint64_t>(std::abs(log_here))} * exponent) >> 32);
+  return saturated(fixed_exp2(log_above + (log_here < 0 ? -part : part)));
+}
 
 class Tree {
  public:
@@ -36,9 +67,12 @@ class Tree {
       if (rows_[i].of->parent == 0) roots_.push_back(i);
     }
     for (const std::uint32_t root : roots_) level_below(root);
-    const auto& flags = view.config->priority.flags;
-    if (std::ranges::find(flags, "NO_FAIR_TREE") != flags.end()) {
-      for (const std::uint32_t root : roots_) classic(root, 0, std::uint64_t{1} << 32);
+    const PriorityConfig& rules = view.config->priority;
+    fair_tree_ = is_fair_tree(rules);
+    if (std::ranges::find(rules.flags, "DEPTH_OBLIVIOUS") != rules.flags.end()) {
+      for (const std::uint32_t root : roots_) oblivious(root, kOne, kOne);
+    } else if (!fair_tree_) {
+      for (const std::uint32_t root : roots_) classic(root, 0, kOne);
     } else {
       std::uint32_t rank = users_, shown = users_;
       for (const std::uint32_t root : roots_) rank_below(children_of(root), rank, shown, false);
@@ -48,8 +82,15 @@ class Tree {
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::uint32_t>& roots() const { return roots_; }
   bool of_parent(const Row& row) const { return row.of->shares == kShareOfParent; }
+  double effective_usage(const Row& row) const {
+    if (row.above == kNobody) return 1;
+    if (!fair_tree_) return std::ldexp(static_cast<double>(row.effective), -32);
+    const Wide all = usage_above(row);
+    return all == 0 ? 0 : static_cast<double>(row.usage) / static_cast<double>(all);
+  }
   Wide usage_above(const Row& row) const { return row.above == kNobody ? row.usage : rows_[row.above].usage; }
   double norm_shares(const Row& row) const {
+    if (!fair_tree_) return std::ldexp(static_cast<double>(row.shares), -32);
     if (row.above == kNobody) return 0;
     if (of_parent(row)) return norm_shares(rows_[row.above]);
     if (row.level_shares == 0) return 0;
@@ -135,13 +176,25 @@ class Tree {
       const std::uint64_t more = usage_of_parent > actual ? usage_of_parent - actual : 0;
       usage = actual + static_cast<std::uint64_t>(Wide{more} * row.of->shares / row.level_shares);
     }
-    if (shares > 0) {
-      const Wide exponent = (Wide{usage} << 32) / shares / dampening_;  // 2^-32
-      row.factor = exponent >> 32 >= 64
-                       ? 0
-                       : fade_factor(seconds(static_cast<std::int64_t>(exponent)), seconds(std::int64_t{1} << 32));
-    }
+    row.shares = shares;
+    row.effective = usage;
+    if (shares > 0) row.factor = worth(saturated((Wide{usage} << 32) / shares), dampening_);
     for (const std::uint32_t child : book_.children()[at]) classic(child, usage, shares);
+  }
+
+  // The same where depth does not count. `times`: how often the account above has used its share.
+  void oblivious(std::uint32_t at, std::uint64_t times, std::uint64_t shares) {
+    Row& row = rows_[at];
+    if (row.of->parent != 0 && !of_parent(row)) {
+      shares = row.level_shares == 0 ? 0 : saturated(Wide{shares} * row.of->shares / row.level_shares);
+      const Wide all = usage_above(row);
+      const Wide used = all == 0 ? 0 : (row.usage << 32) / all;
+      times = row.of->shares == 0 ? 0 : oblivious_ratio(times, saturated(used * row.level_shares / row.of->shares));
+    }
+    row.shares = shares;
+    row.effective = saturated((Wide{times} * shares) >> 32);
+    if (shares > 0) row.factor = worth(times, dampening_);
+    for (const std::uint32_t child : book_.children()[at]) oblivious(child, times, shares);
   }
 
   const AccountBook& book_;
@@ -149,6 +202,7 @@ class Tree {
   std::vector<std::uint32_t> roots_;
   std::uint32_t users_ = 0;
   std::uint32_t dampening_;
+  bool fair_tree_ = true;
 };
 
 double ratio(Wide a, Wide b) {
@@ -156,6 +210,11 @@ double ratio(Wide a, Wide b) {
 }
 
 }  // namespace
+
+bool is_fair_tree(const PriorityConfig& rules) {
+  return std::ranges::none_of(rules.flags,
+                              [](const auto& flag) { return flag == "NO_FAIR_TREE" || flag == "DEPTH_OBLIVIOUS"; });
+}
 
 std::vector<FairShare> fair_shares(const View& view, Time now) {
   const Tree tree(view, now);
@@ -181,7 +240,7 @@ std::vector<Standing> standings(const View& view, Time now) {
     one.raw_usage = static_cast<std::uint64_t>(row.usage / 1000);
     one.norm_shares = tree.norm_shares(row);
     one.norm_usage = ratio(row.usage, all);
-    one.effective_usage = row.above == kNobody ? 1 : ratio(row.usage, tree.usage_above(row));
+    one.effective_usage = tree.effective_usage(row);
     one.level_fs = row.level.as_double();
     one.factor = std::ldexp(static_cast<double>(row.factor), -32);
     out.push_back(one);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fair-share: what each user's association is worth, from its shares and its usage beside those of its siblings.
 // Fair Tree ranks the users (Slurm's default): among siblings whoever has used less of its share comes first, with
-// all below it. Classic (PriorityFlags=NO_FAIR_TREE) is 2^-(usage/shares) over the whole tree. Integers only, so that
-// replicas agree; what people read (standings) is made from the same numbers.
+// all below it. Classic (PriorityFlags=NO_FAIR_TREE) is 2^-(usage/shares) over the whole tree; DEPTH_OBLIVIOUS the same with
+// usage that does not weigh more the deeper the tree is. Integers only, so that replicas agree; what people read
+// (standings) is made from the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include "model/view.h"
 
 namespace spur::model {
+
+bool is_fair_tree(const PriorityConfig& rules);
 
 // What sshare shows of one association.
 struct Standing {

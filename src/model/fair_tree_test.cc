@@ -161,5 +161,70 @@ TEST(ClassicFairShare, IsDampened) {
   EXPECT_NEAR(tree.factors(view).at("root/a"), std::exp2(-0.75 / 0.5 / 5), 1e-6);
 }
 
+// Numbers that sshare of 22.05 showed for such a tree.
+TEST(ObliviousFairShare, IsWhatSlurmShows) {
+  Tree tree;
+  tree.add("", "root", "", 1);
+  tree.add("root", "aa", "", 30);
+  tree.add("root", "idle", "", 51);
+  tree.add("aa", "b2", "", 1);
+  tree.add("b2", "b2", "games", 1, 29);
+  tree.add("aa", "b3", "", 5);
+  tree.add("b3", "b3", "games", 1, 83);
+  tree.add("b3", "b3", "none", 1);
+  tree.add("aa", "b8", "", 1);
+  tree.add("b8", "b8", "games", 1, 4);
+  tree.add("aa", "bb", "", 3);
+  tree.add("bb", "bb", "games", 1, 472);
+  tree.add("aa", "rest", "", 6);
+  tree.add("rest", "rest", "games", 1, 33);
+  View view = tree.view();
+  ClusterConfig config;
+  config.priority.flags = {"DEPTH_OBLIVIOUS"};
+  view.config = std::make_shared<const ClusterConfig>(config);
+  EXPECT_FALSE(is_fair_tree(config.priority));
+  const auto factors = tree.factors(view);
+  EXPECT_NEAR(factors.at("root"), 0.5, 1e-6);
+  EXPECT_NEAR(factors.at("aa"), 0.153893, 1e-6);
+  EXPECT_NEAR(factors.at("b2/games"), 0.157180, 1e-5);
+  EXPECT_NEAR(factors.at("b2"), factors.at("b2/games"), 1e-9) << "one level more changes nothing";
+  EXPECT_NEAR(factors.at("b3"), 0.163559, 1e-5);
+  EXPECT_NEAR(factors.at("b8"), 0.180340, 1e-5);
+  EXPECT_NEAR(factors.at("bb/games"), 0.000507, 1e-6);
+  EXPECT_EQ(factors.at("b3/none"), 1);
+  EXPECT_EQ(factors.at("idle"), 1);
+  for (const Standing& row : standings(view, Time{})) {
+    if (row.association == tree.ids.at("b3")) {
+      EXPECT_NEAR(row.norm_shares, 0.115741, 1e-6);
+      EXPECT_NEAR(row.effective_usage, 0.302328, 1e-5);
+    }
+    if (row.association == tree.ids.at("root")) {
+      EXPECT_EQ(row.norm_shares, 1);
+    }
+  }
+}
+
+// As sshare shows them: parts of the whole cluster.
+TEST(ClassicFairShare, ShowsSharesOfTheWholeTree) {
+  Tree tree;
+  tree.add("", "root", "", 1);
+  tree.add("root", "aa", "", 30);
+  tree.add("root", "idle", "", 51);
+  tree.add("aa", "b2", "", 1);
+  tree.add("b2", "b2", "games", 1, 29);
+  tree.add("aa", "rest", "", 15);
+  tree.add("rest", "rest", "games", 1, 592);
+  View view = tree.view();
+  ClusterConfig config;
+  config.priority.flags = {"NO_FAIR_TREE"};
+  view.config = std::make_shared<const ClusterConfig>(config);
+  for (const Standing& row : standings(view, Time{})) {
+    if (row.association != tree.ids.at("b2/games")) continue;
+    EXPECT_NEAR(row.norm_shares, 0.023148, 1e-6);
+    EXPECT_NEAR(row.effective_usage, 0.106280, 1e-6);
+    EXPECT_NEAR(row.factor, 0.041484, 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace spur::model

@@ -28,6 +28,14 @@ std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
   return a + b < a ? ~std::uint64_t{0} : a + b;
 }
 
+std::optional<std::uint32_t> lesser(const std::optional<std::uint32_t>& a, const std::optional<std::uint32_t>& b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+// The longest that a job may run by it.
+std::optional<std::uint32_t> wall_of(const Qos& qos) {
+  return lesser(qos.max_wall_minutes, qos.group.wall_minutes);
+}
+
 // All checks of one job, in Slurm's order: first what is counted in jobs and minutes on the wall, of the QOS and then
 // of the associations from the job's own to the root; then amounts, in the same order. Each returns the first limit
 // that it finds broken.
@@ -135,8 +143,10 @@ class Checker {
   static std::uint64_t scaled(std::uint64_t amount, std::uint64_t thousandths) {
     return thousandths == 1000 || amount == kNoLimit ? amount : times(amount, thousandths) / 1000;
   }
-  bool wall_is_used_up(const Tally& tally, std::uint32_t limit) const {
-    return tally.used(table_.size(), now_) / 60 >= limit;
+  // Unlike amounts, minutes on the wall that running jobs may still use do not count, as in Slurm.
+  bool wall_is_used_up(const Tally& tally, std::uint32_t limit, bool is_timed = true) const {
+    const std::uint64_t spent = tally.used(table_.size(), now_) / 60;
+    return spent >= limit || (safe_ && is_timed && plus(spent, scaled(minutes_, safe_factor_)) > limit);
   }
 
   const Tally& of_all(const Qos& qos) const { return or_nothing(tallies_.qos.find(qos.id)); }
@@ -178,7 +188,8 @@ class Checker {
     const Association& own = *q_.where.association;
     for (const Association* row = &own; row; row = view_.accounts->parent(*row)) {
       if (row->group.jobs && !hidden(2, has_jobs) && of(*row).running >= *row->group.jobs) return Reason::AssocGrpJobs;
-      if (row->group.wall_minutes && !hidden(2, has_wall) && wall_is_used_up(of(*row), *row->group.wall_minutes))
+      if (row->group.wall_minutes && !hidden(2, has_wall) &&
+          wall_is_used_up(of(*row), *row->group.wall_minutes, !has_time_of_qos()))
         return Reason::AssocGrpWall;
       if (row != &own) continue;
       if (own.max_jobs && !hidden(2, &Qos::max_jobs_per_user) && !hidden(2, &Qos::max_jobs_per_account) &&
@@ -190,8 +201,13 @@ class Checker {
   }
   Reason wall_of_association() const {
     const Association& own = *q_.where.association;
-    const bool over = own.max_wall_minutes && !hidden(2, &Qos::max_wall_minutes) && minutes_ > *own.max_wall_minutes;
+    const bool over = own.max_wall_minutes && !hidden(2, &Qos::max_wall_minutes) && !has_time_of_qos() &&
+                      minutes_ > *own.max_wall_minutes;
     return over ? Reason::AssocMaxWall : Reason::None;
+  }
+  // It asked for no time and has what a QOS allows: the associations do not hold that against it, as in Slurm.
+  bool has_time_of_qos() const {
+    return !q_.asks_for_time && hidden(2, [](const Qos& qos) { return wall_of(qos).has_value(); });
   }
 
   // Slurm looks at the number of nodes before all other amounts: the least of all limits on it speaks.
@@ -359,7 +375,8 @@ static void spread(LimitQuestion& question) {
 LimitQuestion limit_question(const View& view, const JobSpec& spec, std::uint32_t association, const Partition& in,
                              TimeLimit limit) {
   LimitQuestion question{
-      counted_in(view, spec, association, in.config.name), {}, {}, limit, spec.account, in.config.name, nullptr, false};
+      counted_in(view, spec, association, in.config.name), {}, {}, limit, spec.account, in.config.name, nullptr, false,
+      spec.time_limit.is_set()};
   if (!question.where.association) return question;
   question.tres = view.tres->wanted(spec, in.config, *view.config);
   spread(question);
@@ -369,7 +386,7 @@ LimitQuestion limit_question(const View& view, const JobSpec& spec, std::uint32_
 LimitQuestion limit_question(const View& view, const JobSpec& spec, std::uint32_t association,
                              const Allocation& allocation, TimeLimit limit) {
   LimitQuestion question{counted_in(view, spec, association, allocation.partition), {}, {}, limit, spec.account,
-                         allocation.partition, &allocation, false};
+                         allocation.partition, &allocation, false, spec.time_limit.is_set()};
   if (!question.where.association) return question;
   question.tres = view.tres->held(spec, allocation, *view.config);
   spread(question);
@@ -442,10 +459,14 @@ bool may_be_planned(const View& view, const Job& job, std::string_view partition
   return !where.association || priority >= where.association->min_priority.value_or(0);
 }
 
-std::optional<std::uint32_t> longest_wall(const CountedIn& where) {
+std::optional<std::uint32_t> longest_wall(const View& view, const CountedIn& where) {
   for (const Qos* qos : where.qos)
-    if (qos && qos->max_wall_minutes) return qos->max_wall_minutes;
-  return where.association ? where.association->max_wall_minutes : std::nullopt;
+    if (const auto wall = qos ? wall_of(*qos) : std::nullopt) return wall;
+  const Association* row = where.association;
+  if (!row) return std::nullopt;
+  auto wall = lesser(row->max_wall_minutes, row->group.wall_minutes);
+  while (!wall && (row = view.accounts->parent(*row))) wall = row->group.wall_minutes;
+  return wall;
 }
 
 }  // namespace spur::model

@@ -21,6 +21,7 @@ struct LimitQuestion {
   std::string_view account, partition;
   const Allocation* allocation = nullptr;  // null: nobody has chosen nodes for it yet
   bool in_vain = false;  // it found none that its group has already: what it waits for is more nodes
+  bool asks_for_time = true;  // else the limit is one that it was given
 };
 
 // What the job asks for, before anybody has chosen nodes for it; and what it is to get.
@@ -46,7 +47,8 @@ bool may_age(const View& view, const Tallies& tallies, const CountedIn& where);
 // MinPrioThreshold of its QOS or association. Such a job starts when there is room.
 bool may_be_planned(const View& view, const Job& job, std::string_view partition, std::uint32_t priority);
 
-// The longest that its jobs may run, in minutes; not set: any time.
-std::optional<std::uint32_t> longest_wall(const CountedIn& where);
+// What a job that asks for no time may have, in minutes; not set: any time. Of the first QOS that has a limit on it
+// (MaxWall, GrpWall), else of the first association on the way up: nobody looks further, as in Slurm.
+std::optional<std::uint32_t> longest_wall(const View& view, const CountedIn& where);
 
 }  // namespace spur::model

@@ -116,6 +116,65 @@ TEST(Limits, SafeStartsOnlyWhatCanRunToItsEnd) {
   EXPECT_EQ(site.start(view, Site::spec(2), 50), Reason::None);
 }
 
+// By experiments with 22.05: what was used and the job's own limit together; what runs is not counted ahead.
+TEST(Limits, SafeStartsOnlyWhatItsGroupHasTimeFor) {
+  Site site;
+  site.config.accounting.safe = true;
+  site.lab.group.wall_minutes = 20;
+  Qos dear;
+  dear.name = "dear", dear.id = 1, dear.flags = kQosUsageFactorSafe, dear.usage_factor_thousandths = 4000;
+  site.list = {dear};
+  View view = site.view();
+  const auto asked = [](std::uint32_t minutes, std::string qos = "") {
+    JobSpec spec = Site::spec(1, std::move(qos));
+    spec.time_limit = TimeLimit::of_minutes(minutes);
+    return spec;
+  };
+  EXPECT_EQ(site.start(view, asked(21), 21), Reason::AssocGrpWall);
+  EXPECT_EQ(site.start(view, asked(6, "dear"), 6), Reason::AssocGrpWall);
+  EXPECT_EQ(site.start(view, asked(5, "dear"), 5), Reason::None);
+  EXPECT_EQ(site.start(view, asked(20), 20), Reason::None) << "beside the one that runs";
+  View unsafe = view;
+  auto config = *view.config;
+  config.accounting.safe = false;
+  unsafe.config = std::make_shared<const ClusterConfig>(config);
+  EXPECT_EQ(site.start(unsafe, asked(21), 21), Reason::None);
+}
+
+TEST(Limits, GiveATimeToWhoAsksForNone) {
+  Site site;
+  const auto time = [&](std::string qos = "") {
+    const View view = site.view();
+    return longest_wall(view, counted_in(view, Site::spec(1, std::move(qos)), 3, "p"));
+  };
+  EXPECT_EQ(time(), std::nullopt);
+  site.root.group.wall_minutes = 50;
+  EXPECT_EQ(time(), 50);
+  site.lab.group.wall_minutes = 60;
+  EXPECT_EQ(time(), 60) << "the first one on the way up";
+  site.user.max_wall_minutes = 70;
+  EXPECT_EQ(time(), 70);
+  site.user.group.wall_minutes = 65;
+  EXPECT_EQ(time(), 65);
+  Qos qos;
+  qos.name = "q", qos.id = 1, qos.group.wall_minutes = 90;
+  site.list = {qos};
+  EXPECT_EQ(time("q"), 90);
+  site.list[0].max_wall_minutes = 80;
+  EXPECT_EQ(time("q"), 80);
+  // What a QOS gave is not held against the job.
+  site.config.accounting.safe = true;
+  View view = site.view();
+  EXPECT_EQ(site.start(view, Site::spec(1, "q"), 80), Reason::None);
+  JobSpec asked = Site::spec(1, "q");
+  asked.time_limit = TimeLimit::of_minutes(71);
+  EXPECT_EQ(site.start(view, asked, 71), Reason::None) << "its QOS hides both";
+  site.list[0].group.wall_minutes.reset();
+  view = site.view();
+  EXPECT_EQ(site.start(view, Site::spec(1, "q"), 80), Reason::None);
+  EXPECT_EQ(site.start(view, asked, 71), Reason::AssocGrpWall);
+}
+
 TEST(Limits, OnSubmitCountTasks) {
   Site site;
   site.user.max_submit = 5;

@@ -130,8 +130,9 @@ Wide Tally::used_finely(std::size_t column, std::int64_t now) const {
   return past[column] + (less(rate[column] * second(now), since[column]) << kFadedBits);
 }
 
+// To the nearest second: a minute that was used just now has faded a little already, and is one all the same.
 std::uint64_t Tally::used(std::size_t column, std::int64_t now) const {
-  return narrow((used_finely(column, now) >> kFadedBits) / 1000);
+  return narrow(((used_finely(column, now) >> kFadedBits) + 500) / 1000);
 }
 
 std::uint64_t Tally::promised(std::size_t column, std::int64_t now) const {

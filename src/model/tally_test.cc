@@ -57,6 +57,15 @@ TEST(Tally, KnowsWhatRunningJobsHaveUsedAndMayUse) {
   EXPECT_FALSE(tally.empty());
 }
 
+TEST(Tally, AMinuteThatHasFadedALittleIsOne) {
+  Tally tally;
+  tally.widen(1);
+  tally.past[0] = faded((Wide{60} * 1000) << kFadedBits, fade_factor(seconds(60), hours(7 * 24)));
+  EXPECT_EQ(tally.used(0, 0), 60u);
+  tally.past[0] = (Wide{59} * 1000 + 499) << kFadedBits;
+  EXPECT_EQ(tally.used(0, 0), 59u);
+}
+
 TEST(Tally, UsageFactorWeighsUsageOnly) {
   Tally tally;
   TallyPart part = running(10, 0, 60);

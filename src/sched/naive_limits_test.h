@@ -136,7 +136,7 @@ class NaiveLimits {
     for (const Running& one : running_)
       if (which(one) && one.since)
         since += static_cast<std::int64_t>(one.tres[column]) * one.factor * (now_ - *one.since);
-    return (before + static_cast<std::uint64_t>(std::max<std::int64_t>(since, 0))) / 1000 / 60;
+    return (before + static_cast<std::uint64_t>(std::max<std::int64_t>(since, 0)) + 500) / 1000 / 60;
   }
   std::uint64_t minutes_promised(const Which& which, std::size_t column) const {
     std::int64_t sum = 0;
@@ -172,9 +172,6 @@ class NaiveLimits {
       if (!allocation) return tres[c] > most || (tried && places.size() + tres[c] > most);
       for (const auto& grant : allocation->nodes) places.insert(grant.node.value);
       return places.size() > most;
-    };
-    const auto wall_over = [&](const Which& which, const model::TallyPtr* past, std::uint32_t most) {
-      return minutes_used(which, view_.tres->size(), past) >= most;
     };
     // A limit speaks if none of the first `before` of the list says something of the same resource.
     const auto amounts = [&](std::size_t before, const model::TresCounts& limits, Amounts same, LimitOn what,
@@ -216,6 +213,15 @@ class NaiveLimits {
         factor = static_cast<std::uint64_t>(*(*at)->limit_factor_thousandths);
     for (const Qos* q : list)
       if (q->flags & model::kQosUsageFactorSafe) safe_factor = static_cast<std::uint64_t>(q->usage_factor_thousandths);
+    const auto wall_over = [&](const Which& which, const model::TallyPtr* past, std::uint32_t most, bool whole) {
+      const auto used = minutes_used(which, view_.tres->size(), past);
+      if (used >= most) return true;
+      return view_.config->accounting.safe && whole && too_many_minutes(1, used, most, safe_factor);
+    };
+    // A job that named no time has a QOS's limit, if there is one: no association is asked then.
+    bool timed_by_qos = false;
+    for (const Qos* q : list)
+      if (!job.spec->time_limit.is_set() && (q->max_wall_minutes || q->group.wall_minutes)) timed_by_qos = true;
 
     // ---- first what is counted in jobs and minutes on the wall
     for (std::size_t i = 0; i < all; ++i) {
@@ -227,7 +233,7 @@ class NaiveLimits {
           count(in) >= *q.group.jobs)
         return Reason::QosGrpJobs;
       if (q.group.wall_minutes && !said_before(i, [](const Qos& x) { return x.group.wall_minutes.has_value(); }) &&
-          wall_over(in, view_.tallies.qos.find(q.id), *q.group.wall_minutes))
+          wall_over(in, view_.tallies.qos.find(q.id), *q.group.wall_minutes, true))
         return Reason::QosGrpWall;
       if (q.max_jobs_per_account &&
           !said_before(i, [](const Qos& x) { return x.max_jobs_per_account.has_value(); }) &&
@@ -247,14 +253,14 @@ class NaiveLimits {
         return Reason::AssocGrpJobs;
       if (row->group.wall_minutes &&
           !said_before(all, [](const Qos& x) { return x.group.wall_minutes.has_value(); }) &&
-          wall_over(below, view_.tallies.associations.find(row->id), *row->group.wall_minutes))
+          wall_over(below, view_.tallies.associations.find(row->id), *row->group.wall_minutes, !timed_by_qos))
         return Reason::AssocGrpWall;
       if (row != own) continue;
       if (row->max_jobs && count(below) >= *row->max_jobs && !said_before(all, [](const Qos& x) {
             return x.max_jobs_per_user.has_value() || x.max_jobs_per_account.has_value();
           }))
         return Reason::AssocMaxJobs;
-      if (row->max_wall_minutes && longer(*row->max_wall_minutes) &&
+      if (row->max_wall_minutes && longer(*row->max_wall_minutes) && !timed_by_qos &&
           !said_before(all, [](const Qos& x) { return x.max_wall_minutes.has_value(); }))
         return Reason::AssocMaxWall;
     }

@@ -77,7 +77,7 @@ TimeLimit Applier::limit_in_force(const model::JobSpec& spec) const {
   if (!config().accounting.limits) return limit;
   // Who asks for no time gets no more than the account or the QOS allows.
   const auto where = model::counted_in(view, spec, association_of(spec), partition->config.name);
-  const auto longest = model::longest_wall(where);
+  const auto longest = model::longest_wall(view, where);
   if (longest && (!limit.is_finite() || limit.minutes_value() > *longest)) limit = TimeLimit::of_minutes(*longest);
   return limit;
 }

@@ -48,7 +48,8 @@ SPUR_CODEC(ResourceRecord, SPUR_RESOURCE_FIELDS)
 
 #define SPUR_RECORDS_FIELDS(F) \
   F(PLAIN, revision) F(MSGS, clusters) F(MSGS, accounts) F(MSGS, users) F(MSGS, associations) F(MSGS, qos) \
-  F(MSGS, coordinators) F(MSGS, wckeys) F(MSGS, tres) F(MSGS, resources)
+  F(MSGS, coordinators) F(MSGS, wckeys) F(MSGS, tres) F(MSGS, resources) F(PLAIN, may_lack_default) \
+  F(PLAIN, keeps_case)
 SPUR_CODEC(AccountRecords, SPUR_RECORDS_FIELDS)
 
 static void to_proto(const model::RecordKey& m, v1::RecordKey* p) {

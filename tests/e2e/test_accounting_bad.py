@@ -3,6 +3,7 @@
 jobs go on."""
 import os
 import signal
+import sqlite3
 import subprocess
 import unittest
 
@@ -49,6 +50,34 @@ class Names(unittest.TestCase):
             self.c.run("sacctmgr", "-i", "add", "account", name)
         shown = self.c.out("sacctmgr", "-nP", "show", "account", "format=account").split("\n")
         self.assertIn("x`); drop table entity; --", [line.strip() for line in shown])
+
+    def test_names_of_all_else(self):
+        """What is no name is refused before anything is written; what is only odd is kept as it is."""
+        self.c.run("sacctmgr", "-i", "add", "account", "lab")
+        before = self.c.out("sacctmgr", "-nP", "show", "transactions", "format=action,where,info")
+        kinds = {"user": ["account=lab"], "qos": [], "cluster": [], "resource": ["server=s", "count=1", "servertype=t"]}
+        for kind, words in kinds.items():
+            for name in ("two\nlines", "bell\a", "a" * 10000):
+                result = self.c.run("sacctmgr", "-i", "add", kind, name, *words, check=False)
+                self.assertNotEqual(result.returncode, 0, (kind, name[:20]))
+                self.assertTrue(result.stdout + result.stderr, (kind, name[:20]))
+            raw = self.c.run("sh", "-c", f"sacctmgr -i add {kind} \"$(printf 'x\\377')\" {' '.join(words)} >/dev/null 2>&1", check=False)
+            self.assertNotEqual(raw.returncode, 0, kind)
+        for key in ("two\nlines", "a" * 10000):
+            self.assertNotEqual(self.c.run("sacctmgr", "-i", "add", "user", "root", f"wckey={key}", check=False).returncode, 0)
+        self.assertEqual(self.c.out("sacctmgr", "-nP", "show", "transactions", "format=action,where,info"), before)
+        odd = "x'); drop table entity; --"
+        self.c.run("sacctmgr", "-i", "add", "qos", odd)
+        self.c.run("sacctmgr", "-i", "add", "user", odd, "account=lab")
+        self.c.run("sacctmgr", "-i", "add", "user", "root", f"wckey={odd}")
+        kept = odd.replace("'", "`")
+        for kind, column in (("qos", "name"), ("user", "user"), ("wckey", "wckey")):
+            shown = self.c.out("sacctmgr", "-nP", "show", kind, f"format={column}").split("\n")
+            self.assertIn(kept, [line.strip() for line in shown], kind)
+        # They are there after a restart, too.
+        self.c.kill("spurdbd", signal.SIGKILL)
+        self.c.start_dbd()
+        wait_until(lambda: kept in self.c.run("sacctmgr", "-nP", "show", "qos", "format=name", check=False).stdout, 30, "it is read again")
 
     def test_a_cycle_of_parents(self):
         self.c.run("sacctmgr", "-i", "add", "account", "a")
@@ -124,6 +153,33 @@ class Refusals(unittest.TestCase):
         c.write_conf(c.conf.read_text().replace("spur:wrong@", "spur:right@"))
         c.start_dbd()
         wait_until(lambda: c.run("sacct", "-nP", "-X", "-j", job, "-o", "state", check=False).stdout.strip() == "COMPLETED", 60, "it has come")
+
+    def test_a_database_of_a_newer_schema(self):
+        c = AccountingCluster()
+        self.addCleanup(c.stop)
+        file = c.dir / "base.sqlite"
+        c.write_conf(c.conf.read_text().replace("[accounting]\n", f'[accounting]\ndatabase_url = "sqlite:{file}"\n'))
+        c.start()
+        before = c.sbatch("--wrap", "true")
+        wait_until(lambda: c.sacct("-X", "-j", before, "-o", "state") == ["COMPLETED"], 30, "it is recorded")
+        c.kill("spurdbd", signal.SIGTERM)
+        def set_version(number):
+            with sqlite3.connect(file) as base:
+                before, = base.execute("SELECT version FROM spur_schema").fetchone()
+                base.execute("UPDATE spur_schema SET version = ?", (number,))
+            return before
+        version = set_version(99)
+        for words in ([], ["--migrate"], ["--migrate", "--dry-run"]):
+            result = c.run(BIN / "spurdbd", "-D", "-f", c.conf, *words, check=False, timeout=60)
+            self.assertEqual(result.returncode, 1, words)
+            self.assertIn("99", result.stderr, words)
+        # Jobs go on, and what they did arrives in the database that fits.
+        during = c.sbatch("--wrap", "true")
+        wait_until(lambda: not c.out("squeue", "-h").strip(), 60, "the job has ended")
+        self.assertEqual(set_version(version), 99)
+        c.start_dbd()
+        wait_until(lambda: c.run("sacct", "-nP", "-X", "-j", f"{before},{during}", "-o", "state", check=False).stdout.split() ==
+                   ["COMPLETED"] * 2, 60, "nothing is lost")
 
     @unittest.skipIf(os.geteuid() != 0, "only root can mount a small file system")
     def test_a_full_disk(self):

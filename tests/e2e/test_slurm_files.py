@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slurm's files, from end to end: an edited slurm.conf in force on the controller and on the nodes, agents without files of
 their own, slurmdbd.conf, and the way to spur.conf and back."""
+import os
 import re
+import signal
+import sqlite3
 import subprocess
 import unittest
 
@@ -11,6 +14,12 @@ from test_slurm_site import HOST, SlurmSite, alive
 
 def fields_of(text):
     return dict(re.findall(r"(\S+?)=(\S*)", text))
+
+
+def end(pid):
+    if alive(pid):
+        os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: not alive(pid), 30, f"process {pid} has ended")
 
 
 class Reconfigure(unittest.TestCase):
@@ -151,14 +160,145 @@ StorageType=accounting_storage/mysql
 StorageLoc=slurm_acct_db
 StoragePass=secret
 PurgeJobAfter=12months
+DebugFlags=DB_QUERY
 Parameters=PreserveCaseUser
 """)
         self.conf.chmod(0o600)
 
     def test_by_its_name(self):
         self.assertEqual(self.s.out(f"{BIN}/slurmdbd -V"), "slurm 25.05.0\n")
-        refused = self.s.run(f"{BIN}/slurmdbd -R", 1)
-        self.assertIn("not supported yet", refused.stderr)
+        self.assertIn("-n: 'x' is no nice value", self.s.run(f"{BIN}/slurmdbd -n x", 1).stderr)
+        self.assertIn("is no nice value", self.s.run(f"{BIN}/slurmdbd -n 20", 1).stderr)
+
+    def start_dbd(self, *words):
+        """The daemon; stop() of the site ends it, by its pid file's number if it is not ended before."""
+        self.s.run(f"{BIN}/slurmdbd {' '.join(words)}")
+        pid = int((self.s.dir / "run/slurmdbd.pid").read_text())
+        self.addCleanup(end, pid)
+        return pid
+
+    def add_line(self, *lines):
+        self.conf.write_text(self.conf.read_text() + "\n".join(lines) + "\n")
+
+    def accounts(self):
+        """With a controller; the cluster is known, and has an account."""
+        self.s.run(f"{BIN}/slurmctld")
+        wait_until(lambda: "root" in self.s.run("sshare -anP -o User", None).stdout, 30, "the cluster has its accounts")
+        self.s.run("sacctmgr -i add account lab,other")
+
+    def test_nice_value_and_directory(self):
+        pid = self.start_dbd("-s", "-n", "3", "-Rsite")
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, pid), 3)
+        self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), str((self.s.dir / "log").resolve()))
+        log = (self.s.dir / "log/slurmdbd.log").read_text()
+        self.assertIn("-R: lft and rgt of associations are counted from the tree", log)
+
+    def test_users_without_a_default_account(self):
+        pid = self.start_dbd()
+        self.accounts()
+        default = lambda: self.s.out("sacctmgr -nP show user games format=defaultaccount").strip()
+        self.s.run("sacctmgr -i add user games account=lab,other")
+        self.assertEqual(default(), "lab")
+        refused = self.s.run("sacctmgr -i modify user games set defaultaccount=", 1)
+        self.assertIn("You can not remove the default account of a user", refused.stderr)
+        refused = self.s.run("sacctmgr -i delete account lab,other", 1)
+        self.assertIn("You can not remove the default account of a user", refused.stderr)
+        end(pid)
+        self.add_line("AllowNoDefAcct=yes")
+        self.start_dbd()
+        self.s.run("sacctmgr -i modify user games set defaultaccount=")
+        self.assertEqual(default(), "")
+        self.s.run("sacctmgr -i delete user games")
+        self.s.run("sacctmgr -i add user games account=lab,other")
+        self.assertEqual(default(), "")
+        self.s.run("sacctmgr -i modify user games set defaultaccount=lab")
+        self.assertEqual(default(), "lab")
+        self.s.run("sacctmgr -i delete account lab,other")
+        self.assertEqual(default(), "")
+
+    def test_the_case_of_users(self):
+        """PreserveCaseUser is in force in setUp's file; without it names are in lower case."""
+        pid = self.start_dbd()
+        self.accounts()
+        self.s.run("sacctmgr -i add user Ann,ANN account=lab")
+        users = lambda: self.s.out("sacctmgr -nP show user format=user").split()
+        self.assertEqual(users(), ["ANN", "Ann", "root"])
+        self.assertEqual(self.s.out("sacctmgr -nP show user Ann format=user").split(), ["Ann"])
+        self.assertEqual(self.s.out("sacctmgr -nP show user ann format=user").split(), [])
+        self.s.run("sacctmgr -i delete user ANN")
+        self.assertEqual(users(), ["Ann", "root"])
+        end(pid)
+        self.conf.write_text(self.conf.read_text().replace("Parameters=PreserveCaseUser\n", ""))
+        self.start_dbd()
+        self.s.run("sacctmgr -i add user Bob account=lab")
+        self.assertEqual(users(), ["Ann", "bob", "root"])
+
+    @unittest.skipIf(os.geteuid() != 0, "only root submits as others")
+    def test_wckeys_of_jobs(self):
+        """TrackWCKey of slurmdbd.conf: keys become known as jobs name them; without it they do not."""
+        pid = self.start_dbd()
+        self.accounts()
+        self.s.run("sacctmgr -i add user games account=lab")
+        keys = lambda: sorted(self.s.out("sacctmgr -nP show wckey where user=games format=wckey").split("\n")[:-1])
+        submit = lambda words: self.s.out(f"sbatch -H -D / --parsable {words} --wrap true", "games").strip()
+        recorded = lambda job: wait_until(lambda: self.s.run(f"sacct -nPX -j {job} -o jobid,wckey", None).stdout.strip(), 30, "recorded")
+        first = submit("--wckey=Tests")
+        self.assertEqual(recorded(first), f"{first}|tests")  # in lower case, as in Slurm
+        self.settled()
+        self.assertEqual(keys(), [])
+        end(pid)
+        self.add_line("TrackWCKey=yes")
+        self.start_dbd()
+        job = submit("")
+        wait_until(lambda: keys() == ["", "*"], 30, "a key without a name is the default, and the job had the default")
+        submit("--wckey=tests")
+        wait_until(lambda: keys() == ["", "*", "tests"], 30, "the key is known")
+        self.s.run("sacctmgr -i add user games wckey=later")
+        self.assertEqual(self.s.out("sacctmgr -nP show user games format=defaultwckey").strip(), "")
+        self.s.run("sacctmgr -i modify user games set defaultwckey=later")
+        self.assertEqual(self.s.out("sacctmgr -nP show user games format=defaultwckey").strip(), "later")
+        # The controller's memory has none: what accounting says of the job is in the database.
+        self.s.run("scontrol shutdown slurmctld")
+        wait_until(lambda: self.s.run(f"sacct -nPX -j {job} -o jobid,wckey", None).stdout.strip() == f"{job}|*", 30, "as in Slurm")
+
+    def settled(self):
+        """All records have come."""
+        wait_until(lambda: "DBD Agent queue size: 0" in self.s.out("sdiag"), 30, "no records wait")
+
+    def test_what_is_old_leaves(self):
+        """Purge*After and Archive* of each kind: events go into the archive, transactions just go, what is young stays."""
+        archive = self.s.dir / "archive"
+        self.add_line("TrackWCKey=yes", f"ArchiveDir={archive}", "ArchiveEvents=yes", "PurgeEventAfter=1hours", "PurgeTXNAfter=1hours",
+                      "PurgeResvAfter=1hours", "PurgeStepAfter=1hours")
+        self.conf.write_text(self.conf.read_text().replace("PurgeJobAfter=12months", "PurgeJobAfter=1hours"))
+        pid = self.start_dbd()
+        self.accounts()
+        for i in range(self.s.NODES):
+            self.s.run(f"{BIN}/slurmd -N node{i}")
+        self.s.wait_idle()
+        self.s.run("scontrol update nodename=node0 state=down reason=broken")
+        wait_until(lambda: "broken" in self.s.run("sacctmgr -nP show event nodes=node0 start=2020-01-01", None).stdout,
+                   30, "the event is there")
+        self.s.run("scontrol update nodename=node0 state=resume")
+        base = sqlite3.connect(self.s.dir / "state/accounting.sqlite")
+        count = lambda table, rest="": base.execute(f"SELECT count(*) FROM {table} {rest}").fetchone()[0]
+        wait_until(lambda: count("event", "WHERE CAST(node AS TEXT) = 'node0' AND ended < 9e18") > 0, 30, "the event is over")
+        self.settled()
+        end(pid)
+        self.assertGreater(count("transactions"), 0)
+        young = count("transactions")
+        with base:  # two hours ago
+            base.execute("UPDATE event SET started = started - 7200000000, ended = ended - 7200000000 WHERE CAST(node AS TEXT) = 'node0' AND ended < 9e18")
+            base.execute("INSERT INTO transactions (at, action, actor, cluster, target, info) SELECT at - 7200000000, action, actor, "
+                         "cluster, target, info FROM transactions LIMIT 1")
+        old_events = count("event", "WHERE CAST(node AS TEXT) = 'node0' AND ended < 9e18")
+        self.assertGreater(old_events, 0)
+        self.start_dbd()
+        wait_until(lambda: count("event", "WHERE CAST(node AS TEXT) = 'node0' AND ended < 9e18") == 0, 30, "the event has left")
+        wait_until(lambda: count("transactions") == young, 30, "the transaction has left")
+        base.close()
+        kinds = {path.name.split("-")[0] for path in archive.iterdir()}
+        self.assertEqual(kinds, {"events"})
 
     def test_a_file_for_all_to_read_is_refused(self):
         self.conf.chmod(0o644)
@@ -171,14 +311,13 @@ Parameters=PreserveCaseUser
         self.assertIn("StorageType must be specified", r.stderr)
 
     def test_it_serves(self):
-        self.s.run(f"{BIN}/slurmdbd")
-        pid = int((self.s.dir / "run/slurmdbd.pid").read_text())
-        self.assertTrue(alive(pid))
+        self.assertTrue(alive(self.start_dbd()))
         self.s.run(f"{BIN}/slurmctld")
         wait_until(lambda: self.s.run("sacctmgr -n show cluster", None).returncode == 0, 30, "accounting is up")
         log = (self.s.dir / "log/slurmdbd.log").read_text()
         self.assertIn("StorageType: there is no MySQL here", log)
-        self.assertIn("slurmdbd.conf Parameters: not in force yet", log)
+        self.assertIn("slurmdbd.conf DebugFlags: not in force yet", log)
+        self.assertNotIn("slurmdbd.conf Parameters", log)
         self.assertNotIn("secret", log)
         self.assertTrue((self.s.dir / "state/accounting.sqlite").exists())
 

@@ -82,7 +82,7 @@ TEST(SetConfig, Refusals) {
       {"too many CPUs", [](auto& c) { c.nodes[0].cpus = 70'000; }},
       {"product overflows",
        [](auto& c) { c.nodes[0].cpus = {}, c.nodes[0].sockets = 3'000'000'000u, c.nodes[0].cores_per_socket = 4; }},
-      {"unknown state", [](auto& c) { c.nodes[0].state = "CLOUD"; }},
+      {"unknown state", [](auto& c) { c.nodes[0].state = "ELSEWHERE"; }},
       {"partition twice", [](auto& c) { c.partitions.push_back(c.partitions[0]); }},
       {"nameless partition", [](auto& c) { c.partitions[0].name = ""; }},
       {"unknown node in a partition", [](auto& c) { c.partitions[0].nodes = "n[1-2]"; }},

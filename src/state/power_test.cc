@@ -340,7 +340,8 @@ TEST(Power, PartitionsHaveTheirOwnTimes) {
 TEST(Power, CloudNodesAreThereWhenTheyAreNeeded) {
   PowerWorld w;
   auto config = *w.view().config;
-  config.nodes.push_back(node_config([](auto& c) { c.name = "c1", c.cpus = 4, c.memory_mib = 1000, c.state = "CLOUD"; }));
+  config.nodes.push_back(
+      node_config([](auto& c) { c.name = "c1", c.cpus = 4, c.memory_mib = 1000, c.state = "CLOUD"; }));
   w.must(SetConfig{config});
   EXPECT_EQ(model::state_text_full(w.node("c1")), "IDLE+CLOUD+POWERED_DOWN");
   EXPECT_TRUE(w.node("c1").usable());

@@ -78,7 +78,8 @@ Result<const model::ControllerLaunch*> StepSession::admit(const v1::StepStart& s
   SPUR_ASSIGN(const auto admitted, agent::admit(context_.agent, context_.node, context_.verify, start.ticket()));
   if (start.argv_size() == 0 && start.programs_size() == 0 && !start.watch())
     return fail(ErrorCode::InvalidArgument, "No command given to execute.");
-  context_.tickets.keep(start.ticket(), admitted.ticket);
+  // What is kept is given out with all nodes of the launch.
+  if (!context_.lost.contains(admitted.launch->run)) context_.tickets.keep(start.ticket(), admitted.ticket);
   return admitted.launch;
 }
 

@@ -700,6 +700,8 @@ TEST_F(KeyedStepTest, AStepThatIsOverIsNotTakenUp) {
 }
 
 TEST_F(KeyedStepTest, ANodeThatIsLostEndsTheStepOrOnlyItsPart) {
+  ticket_.expires = Time{} + seconds(600);
+  const auto kept = [&] { return context_.tickets.give(agent_, JobId{7}, Uid{1000}, Time{}).has_value(); };
   for (const bool no_kill : {false, true}) {
     context_.steps.clear();
     context_.lost.clear();
@@ -709,6 +711,7 @@ TEST_F(KeyedStepTest, ANodeThatIsLostEndsTheStepOrOnlyItsPart) {
     start.set_no_kill(no_kill);
     begin(start);
     ASSERT_EQ(port_.ends.size(), 2u);
+    EXPECT_TRUE(kept());
     const auto ends = port_.ends;
     heard_.clear();
     context_.nodes_lost({JobId{7}, Epoch{1}}, {"n2"});
@@ -729,6 +732,7 @@ TEST_F(KeyedStepTest, ANodeThatIsLostEndsTheStepOrOnlyItsPart) {
     auto next = start_of(4);
     begin(next);
     ASSERT_EQ(port_.ends.size(), 1u);
+    EXPECT_FALSE(kept()) << "it would be given out with all nodes";
     open();
     next.add_nodes("n2");
     begin(next);

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "cli/allocation.h"
 #include "cli/commands.h"
@@ -156,9 +157,12 @@ std::expected<std::vector<Component>, int> read_components(Context& context, con
       return std::unexpected(status);
     if (request.job_id && components.empty())
       request.name_given = false;  // the variable is the job's, not the step's
+    const bool by_variable = std::exchange(request.nodes_given, false);
     request.begin_source();
     if (const int status = apply_options<JobRequest>(context, table, *line, request); status != 0)
       return std::unexpected(status);
+    request.nodes_of_environment = by_variable && !request.nodes_given;
+    request.nodes_given |= by_variable;
     const auto end = std::ranges::find(line->rest, ":");
     more = end != line->rest.end();
     JobRequest bare = request;

@@ -332,6 +332,15 @@ TEST_F(Srun, RunsAStepOfTheJobAround) {
   EXPECT_EQ(err_, "srun: error: Only allocated 2 nodes asked for 3\n");
 }
 
+// The variable is as old as the job.
+TEST_F(Srun, GoesOnWithTheNodesThatTheJobStillHas) {
+  EXPECT_EQ(run("x", {started(), exit(0, 0), exit(1, 0)}, {"SLURM_JOB_ID=55", "SLURM_JOB_NUM_NODES=3"}), 0);
+  EXPECT_EQ(err_, "srun: error: SLURM_JOB_NUM_NODES environment variable conflicts with allocated node count (3 != 2).\n");
+  EXPECT_EQ(seen_.request.tasks, 2u);
+  EXPECT_EQ(run("-N3 x", {}, {"SLURM_JOB_ID=55", "SLURM_JOB_NUM_NODES=3"}), 1);
+  EXPECT_EQ(err_, "srun: error: Only allocated 2 nodes asked for 3\n");
+}
+
 TEST_F(Srun, ForwardsInput) {
   const std::string file = std::filesystem::temp_directory_path() / fmt::format("spur-srun-in-{}", ::getpid());
   std::ofstream(file) << "line\n";

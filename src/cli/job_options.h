@@ -73,6 +73,7 @@ struct JobRequest {
   std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
   std::optional<JobId> job_id;                // --jobid
   bool nodes_given = false, tasks_given = false, time_given = false;
+  bool nodes_of_environment = false;  // given by the variable alone, which tells how many the job had when it began
   bool x11 = false;
   std::uint32_t reserved_ports = 0;    // --resv-ports=n
   std::optional<IndexSet> het_groups;  // --het-group: components of the job around it to run in

@@ -426,8 +426,13 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
   }
   if (ticket->nodes.empty() || ticket->addresses.empty()) return refused({ErrorCode::NodesBusy, {}});
   announce_job(context, controller, job, ticket->nodes);
-  const auto size = step_size(request);
+  auto size = step_size(request);
   if (!size) return refused(size.error());
+  if (request.nodes_of_environment && size->nodes.value_or(0) > ticket->nodes.size()) {  // the job has lost some since
+    context.error("SLURM_JOB_NUM_NODES environment variable conflicts with allocated node count ({} != {}).",
+                  *size->nodes, ticket->nodes.size());
+    size->nodes = static_cast<std::uint32_t>(ticket->nodes.size());
+  }
   auto layout = lay_out_step(ticket->nodes, ticket->tasks_per_node, *size);
   if (!layout && layout.error().code == ErrorCode::InvalidNodeCount) {
     context.error("{}", layout.error().message);

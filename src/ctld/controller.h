@@ -259,7 +259,7 @@ class Controller {
                std::optional<Uid> by = {});
   // The jobs that a target means, each of which the caller may touch; else the error of the first that he may not.
   Result<std::vector<const model::Job*>> resolve(const model::Caller& caller, const state::JobTarget& target) const;
-  Status check_update(const model::Caller& caller, const state::UpdateJob& update);
+  Status check_update(const model::Caller& caller, state::UpdateJob& update);
   template <class C>
   void change_job(const model::Caller& caller, C command, DoneReply reply);
   model::ClusterConfig const& config() const { return *cluster_->view().config; }

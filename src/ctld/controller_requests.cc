@@ -221,7 +221,7 @@ void Controller::suspend(const model::Caller& caller, state::JobTarget target, b
   change_job(caller, state::SuspendJob{std::move(target)}, std::move(reply));
 }
 
-Status Controller::check_update(const model::Caller& caller, const state::UpdateJob& update) {
+Status Controller::check_update(const model::Caller& caller, state::UpdateJob& update) {
   auto jobs = resolve(caller, update.target);
   if (!jobs)
     return jobs.error().code == ErrorCode::PermissionDenied ? fail(ErrorCode::InvalidUser, "Invalid user id")
@@ -247,8 +247,14 @@ Status Controller::check_update(const model::Caller& caller, const state::Update
   const model::JobSpec& old = *jobs->front()->spec;
   if (update.spec->uid != old.uid || update.spec->gid != old.gid)
     return fail(ErrorCode::InvalidUser, "Invalid user id");
-  if (update.spec->account != old.account || update.spec->qos != old.qos || update.spec->partitions != old.partitions)
-    if (auto settled = with_account(cluster_->view(), update.spec); !settled) return std::unexpected(settled.error());
+  if (update.spec->account != old.account || update.spec->qos != old.qos || update.spec->partitions != old.partitions) {
+    SPUR_ASSIGN(const auto settled, with_account(cluster_->view(), update.spec));
+    if (settled->qos.empty() && !update.spec->qos.empty()) {  // no QOS, and none is demanded: it stays what it was
+      auto kept = std::make_shared<model::JobSpec>(*update.spec);
+      kept->qos = old.qos;
+      update.spec = std::move(kept);
+    }
+  }
   return submit_check_.check(cluster_->view(), *update.spec);
 }
 
@@ -258,7 +264,7 @@ void Controller::update_job(const model::Caller& caller, state::UpdateJob update
 }
 
 void Controller::update_jobs(const model::Caller& caller, std::vector<state::UpdateJob> updates, DoneReply reply) {
-  for (const state::UpdateJob& update : updates)
+  for (state::UpdateJob& update : updates)
     if (auto ok = check_update(caller, update); !ok) return reply(std::move(ok));
   struct Open {
     std::size_t left;

@@ -74,6 +74,8 @@ Result<SpecPtr> with_account(const model::View& view, SpecPtr spec) {
   auto settled = std::make_shared<model::JobSpec>(*spec);
   settled->account = account;
   if (settled->qos.empty() && row) settled->qos = default_qos(*row);
+  // Where QOS are not enforced a word that is none is no error, and the job goes without: so does Slurm.
+  if (!rules.qos && !model::find_qos(view, settled->qos)) settled->qos.clear();
   SPUR_TRY(settle_wckey(rules, book.user(spec->uid), *settled));
   SPUR_TRY(check_qos(view, *settled, row));
   if (row && partition && rules.limits) {

@@ -12,7 +12,7 @@ namespace spur::ctld {
 
 using SpecPtr = std::shared_ptr<const model::JobSpec>;
 
-// The specification with account and QOS settled.
+// The specification with account and QOS settled. A QOS that there is not is refused where QOS are enforced, else left out.
 Result<SpecPtr> with_account(const model::View& view, SpecPtr spec);
 
 }  // namespace spur::ctld

@@ -44,9 +44,9 @@ class RandomAccounts {
     model::GroupLimits out;
     if (dice_.one_in(6)) out.jobs = dice_.between(0, 8);
     if (dice_.one_in(5)) out.tres = amounts(30);
-    if (dice_.one_in(8)) out.tres_minutes = amounts(600);
+    if (dice_.one_in(6)) out.tres_minutes = amounts(400);
     if (dice_.one_in(8)) out.tres_run_minutes = amounts(600);
-    if (dice_.one_in(6)) out.wall_minutes = dice_.below(90);
+    if (dice_.one_in(10)) out.wall_minutes = dice_.below(240);  // with "safe" it stops most of what is long
     return out;
   }
   void make_tree() {

@@ -337,6 +337,8 @@ TEST_F(Srun, GoesOnWithTheNodesThatTheJobStillHas) {
   EXPECT_EQ(run("x", {started(), exit(0, 0), exit(1, 0)}, {"SLURM_JOB_ID=55", "SLURM_JOB_NUM_NODES=3"}), 0);
   EXPECT_EQ(err_, "srun: error: SLURM_JOB_NUM_NODES environment variable conflicts with allocated node count (3 != 2).\n");
   EXPECT_EQ(seen_.request.tasks, 2u);
+  EXPECT_EQ(run("-n2 x", {started(), exit(0, 0), exit(1, 0)}, {"SLURM_JOB_ID=55", "SLURM_JOB_NUM_NODES=3"}), 0);
+  EXPECT_EQ(err_, "srun: Warning: can't run 2 processes on 3 nodes, setting nnodes to 2\n");
   EXPECT_EQ(run("-N3 x", {}, {"SLURM_JOB_ID=55", "SLURM_JOB_NUM_NODES=3"}), 1);
   EXPECT_EQ(err_, "srun: error: Only allocated 2 nodes asked for 3\n");
 }

@@ -411,6 +411,20 @@ void announce_job(Context& context, Controller& controller, JobId id, const std:
                text::repeat_text(cpus));
 }
 
+// SLURM_JOB_NUM_NODES is as old as the job, which may have lost nodes since.
+void fit_to_what_is_left(Context& context, std::size_t left, StepSize& size) {
+  if (size.nodes.value_or(0) <= left) return;
+  if (size.tasks && *size.tasks < *size.nodes) {
+    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", *size.tasks, *size.nodes,
+                 *size.tasks);
+    size.nodes = size.tasks;
+  }
+  if (*size.nodes <= left) return;
+  context.error("SLURM_JOB_NUM_NODES environment variable conflicts with allocated node count ({} != {}).", *size.nodes,
+                left);
+  size.nodes = static_cast<std::uint32_t>(left);
+}
+
 std::expected<Prepared, int> prepare(Context& context, Controller& controller, const StepOrder& order) {
   const JobRequest& request = *order.request;
   const JobId job = order.job;
@@ -428,11 +442,7 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
   announce_job(context, controller, job, ticket->nodes);
   auto size = step_size(request);
   if (!size) return refused(size.error());
-  if (request.nodes_of_environment && size->nodes.value_or(0) > ticket->nodes.size()) {  // the job has lost some since
-    context.error("SLURM_JOB_NUM_NODES environment variable conflicts with allocated node count ({} != {}).",
-                  *size->nodes, ticket->nodes.size());
-    size->nodes = static_cast<std::uint32_t>(ticket->nodes.size());
-  }
+  if (request.nodes_of_environment) fit_to_what_is_left(context, ticket->nodes.size(), *size);
   auto layout = lay_out_step(ticket->nodes, ticket->tasks_per_node, *size);
   if (!layout && layout.error().code == ErrorCode::InvalidNodeCount) {
     context.error("{}", layout.error().message);

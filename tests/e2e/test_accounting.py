@@ -243,7 +243,8 @@ class Sqlite(OnBoth, unittest.TestCase):
         wait_until(lambda: "COMPLETED" in self.c.sacct("-X", "-j", job, "-o", "state"), 30, "it has ended")
         base = self.c.dir / "state/accounting.sqlite"
         sql = lambda text: subprocess.run(["sqlite3", base, "PRAGMA busy_timeout=5000; " + text], check=True, capture_output=True).stdout
-        count = lambda: int(sql("SELECT count(*) FROM job").split()[-1])
+        count = lambda where="1": int(sql(f"SELECT count(*) FROM job WHERE {where}").split()[-1])
+        wait_until(lambda: count("ended > 0") == 1, 30, "the database has its end, of which the controller told first")
         sql("UPDATE job SET ended = 1000000")
         archive = self.c.dir / "by-hand"
         archive.mkdir(mode=0o700)

@@ -63,24 +63,9 @@ switch_off_secs = {off}
         self.wait_node(name, "IDLE+POWERED_DOWN")
 
 
-class with_cluster:
-    def __init__(self, cluster):
-        self.cluster = cluster
-
-    def __enter__(self):
-        try:
-            return self.cluster.start()
-        except BaseException:
-            self.cluster.stop()
-            raise
-
-    def __exit__(self, *args):
-        self.cluster.stop()
-
-
 class Power(unittest.TestCase):
     def test_a_job_switches_its_node_on(self):
-        with with_cluster(PowerCluster(nodes=2)) as c:
+        with PowerCluster(nodes=2) as c:
             c.switch_off("n1")
             c.wait_notes(["suspend n1"])
             self.assertEqual(sorted(c.out("sinfo", "-h", "-o", "%t %N").splitlines()), ["idle n2", "idle~ n1"])
@@ -106,7 +91,7 @@ class Power(unittest.TestCase):
             self.assertEqual(c.notes(), ["suspend n1", "resume n1"], "each once")
 
     def test_idle_nodes_go_by_themselves_and_spared_ones_stay(self):
-        with with_cluster(PowerCluster(nodes=3, idle=3, extra_power='spared_nodes = "n3"')) as c:
+        with PowerCluster(nodes=3, idle=3, extra_power='spared_nodes = "n3"') as c:
             job = c.sbatch("-w", "n2", "--wrap", "sleep 300")
             c.wait_state(job, "RUNNING")
             c.wait_node("n1", "IDLE+POWERED_DOWN")
@@ -118,7 +103,7 @@ class Power(unittest.TestCase):
             self.assertEqual(c.node("n3")[0], "IDLE")
 
     def test_the_controller_is_killed_meanwhile(self):
-        with with_cluster(PowerCluster(nodes=1, off=4)) as c:
+        with PowerCluster(nodes=1, off=4) as c:
             job = c.sbatch("--wrap", "sleep 300")
             c.wait_state(job, "RUNNING")
             c.run("scontrol", "update", "nodename=n1", "state=power_down_asap", "reason=new disk")
@@ -146,7 +131,7 @@ class Power(unittest.TestCase):
             self.assertEqual((c.dir / f"out/{job}").read_text(), "here\n")
 
     def test_a_node_that_does_not_come(self):
-        with with_cluster(PowerCluster(nodes=2, timeout=3)) as c:
+        with PowerCluster(nodes=2, timeout=3) as c:
             c.switch_off("n1")
             wide = c.sbatch("-N2", "--wrap", "true")
             gone = c.sbatch("-w", "n1", "--no-requeue", "--wrap", "true")
@@ -164,7 +149,7 @@ class Power(unittest.TestCase):
             c.wait_state(wide, "COMPLETED")
 
     def test_salloc_and_cancel(self):
-        with with_cluster(PowerCluster(nodes=1)) as c:
+        with PowerCluster(nodes=1) as c:
             c.switch_off("n1")
             job = c.sbatch("--wrap", "true")
             c.wait_node("n1", "MIXED+NOT_RESPONDING+POWERING_UP")
@@ -178,7 +163,7 @@ class Power(unittest.TestCase):
             self.assertEqual(c.processes.pop("salloc").wait(30), 0)
 
     def test_force(self):
-        with with_cluster(PowerCluster(nodes=1)) as c:
+        with PowerCluster(nodes=1) as c:
             job = c.sbatch("--wrap", "sleep 300")
             c.wait_state(job, "RUNNING")
             c.run("scontrol", "power", "down", "force", "ALL", "reason=heat")
@@ -188,7 +173,7 @@ class Power(unittest.TestCase):
 
     def test_without_programs(self):
         cluster = SpurCluster(nodes=1)
-        with with_cluster(cluster) as c:
+        with cluster as c:
             for words in (["power", "down", "n1"], ["update", "nodename=n1", "state=power_up"]):
                 refused = c.run("scontrol", *words, check=False)
                 self.assertEqual((refused.returncode, refused.stderr), (1, "slurm_update error: Invalid node state specified\n"))
@@ -198,7 +183,7 @@ class Cloud(unittest.TestCase):
     def test_a_node_of_the_cloud(self):
         cluster = PowerCluster(nodes=1, extra_power='[[nodes]]\nnames = "c1"\ncpus = 4\nmemory_mb = 4000\nstate = "CLOUD"')
         cluster.wait_idle = lambda: cluster.wait_node("n1", "IDLE")  # the other one is as good as idle
-        with with_cluster(cluster) as c:
+        with cluster as c:
             self.assertEqual(c.node("c1")[0], "IDLE+CLOUD+POWERED_DOWN")
             job = c.sbatch("-w", "c1", "--wrap", "true")
             c.wait_node("c1", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP")

@@ -43,7 +43,7 @@ class RebootCluster(SpurCluster):
 class Reboot(unittest.TestCase):
     def test_an_idle_node_reboots_and_comes_back(self):
         with_nodes = RebootCluster(nodes=2)
-        with with_cluster(with_nodes) as c:
+        with with_nodes as c:
             c.run("scontrol", "reboot", "n1")
             c.wait_node("n1", "DOWN+REBOOT_ISSUED")
             wait_until(lambda: c.reboots() == ["n1"], 10, "the program ran on n1")
@@ -66,7 +66,7 @@ class Reboot(unittest.TestCase):
             c.wait_state(job, "COMPLETED")
 
     def test_asap_waits_for_jobs_and_survives_the_controller(self):
-        with with_cluster(RebootCluster(nodes=1)) as c:
+        with RebootCluster(nodes=1) as c:
             job = c.sbatch("--wrap", "sleep 300")
             c.wait_state(job, "RUNNING")
             c.run("scontrol", "reboot", "ASAP", "nextstate=DOWN", "reason=new kernel", "n1")
@@ -93,7 +93,7 @@ class Reboot(unittest.TestCase):
             c.wait_state(other, "COMPLETED")
 
     def test_cancelled(self):
-        with with_cluster(RebootCluster(nodes=1)) as c:
+        with RebootCluster(nodes=1) as c:
             job = c.sbatch("--wrap", "sleep 300")
             c.wait_state(job, "RUNNING")
             c.run("scontrol", "reboot", "ASAP", "ALL")
@@ -106,7 +106,7 @@ class Reboot(unittest.TestCase):
             self.assertEqual(c.reboots(), [])
 
     def test_a_node_that_does_not_come_back(self):
-        with with_cluster(RebootCluster(nodes=1, timeout=3)) as c:
+        with RebootCluster(nodes=1, timeout=3) as c:
             c.run("scontrol", "reboot", "n1")
             c.wait_node("n1", "DOWN+REBOOT_ISSUED")
             c.kill("spurd-n1")
@@ -114,7 +114,7 @@ class Reboot(unittest.TestCase):
             self.assertEqual(c.node("n1")[1], "reboot requested : reboot issued : reboot timed out")
 
     def test_without_a_program(self):
-        with with_cluster(RebootCluster(nodes=1, program=False)) as c:
+        with RebootCluster(nodes=1, program=False) as c:
             for word in ("n1", "ALL"):
                 refused = c.run("scontrol", "reboot", word, check=False)
                 self.assertEqual(refused.returncode, 1)
@@ -124,7 +124,7 @@ class Reboot(unittest.TestCase):
 
 class Daemons(unittest.TestCase):
     def test_abort_leaves_what_was_acknowledged(self):
-        with with_cluster(RebootCluster(nodes=1)) as c:
+        with RebootCluster(nodes=1) as c:
             job = c.sbatch("-H", "--wrap", "true")
             c.run("scontrol", "abort")
             process = c.processes.pop("spurctld")
@@ -133,7 +133,7 @@ class Daemons(unittest.TestCase):
             self.assertEqual(c.state(job), "PENDING")
 
     def test_show_slurmd(self):
-        with with_cluster(RebootCluster(nodes=2)) as c:
+        with RebootCluster(nodes=2) as c:
             job = c.sbatch("-w", "n2", "--wrap", "sleep 300")
             c.wait_state(job, "RUNNING")
             wait_until(lambda: f"= {job}.batch\n" in c.out("scontrol", "show", "slurmd", env={"SLURMD_NODENAME": "n2"}), 10,
@@ -145,21 +145,6 @@ class Daemons(unittest.TestCase):
             gone = c.run("scontrol", "show", "slurmd", "nowhere", check=False)
             self.assertEqual(gone.returncode, 1)
             self.assertTrue(gone.stderr.startswith("slurm_load_slurmd_status: "), gone.stderr)
-
-
-class with_cluster:
-    def __init__(self, cluster):
-        self.cluster = cluster
-
-    def __enter__(self):
-        try:
-            return self.cluster.start()
-        except BaseException:
-            self.cluster.stop()
-            raise
-
-    def __exit__(self, *_):
-        self.cluster.stop()
 
 
 if __name__ == "__main__":

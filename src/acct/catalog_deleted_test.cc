@@ -12,16 +12,16 @@ using model::AccountsChange;
 using model::RecordKind;
 
 constexpr Time kBirth = from_unix_seconds(1'800'000'000);
-const Actor kRoot{"root", true};
+const Actor kRootActor{"root", true};
 
 // A cluster with account "lab" below "dept", "ann" and "ben" in "lab", a QOS, a wckey and a resource.
-struct World {
+struct DeletedWorld {
   Catalog catalog = Catalog::fresh();
   Catalog::Step last{catalog, {}, {}, {}};
   Time now = kBirth;
   std::vector<std::string> used;  // who or what had jobs: "account", "account/user", "qos", "wckey"
 
-  World() {
+  DeletedWorld() {
     model::ClusterRecord cluster;
     cluster.name = "c";
     catalog = (*catalog.plan_register(cluster, now))->next;
@@ -59,7 +59,7 @@ struct World {
                                                   : q.account + "/" + q.user;
       return std::ranges::find(used, name) != used.end();
     };
-    auto step = catalog.plan(change, kRoot, now, {}, nullptr, had);
+    auto step = catalog.plan(change, kRootActor, now, {}, nullptr, had);
     ASSERT_TRUE(step) << step.error().message;
     last = *step;
     catalog = std::move(step->next);
@@ -103,7 +103,7 @@ struct World {
 constexpr const char* kEverything = "dept lab ann ben dept/ lab/ lab/ann lab/ben gold key matlab ";
 
 TEST(CatalogDeleted, WhatWasMadeTodayAndNeverUsedIsGone) {
-  World w;
+  DeletedWorld w;
   w.now += hours(23);
   w.remove_all();
   EXPECT_EQ(w.kept(), "");
@@ -111,7 +111,7 @@ TEST(CatalogDeleted, WhatWasMadeTodayAndNeverUsedIsGone) {
 }
 
 TEST(CatalogDeleted, WhatIsOlderThanADayIsKept) {
-  World w;
+  DeletedWorld w;
   w.now += hours(25);
   w.remove_all();
   EXPECT_EQ(w.kept(), kEverything);
@@ -122,22 +122,22 @@ TEST(CatalogDeleted, WhatIsOlderThanADayIsKept) {
 }
 
 TEST(CatalogDeleted, OneJobKeepsWhatIsRemovedTogether) {
-  World w;
+  DeletedWorld w;
   w.used = {"lab/ben"};
   w.remove_all();
   EXPECT_EQ(w.kept(), "dept lab ann ben dept/ lab/ lab/ann lab/ben ");
-  World q;
+  DeletedWorld q;
   q.used = {"gold"};
   q.remove_all();
   EXPECT_EQ(q.kept(), "gold ");
-  World k;
+  DeletedWorld k;
   k.used = {"key"};
   k.remove_all();
   EXPECT_EQ(k.kept(), "key ");
 }
 
 TEST(CatalogDeleted, AKeptAssociationHasNoLimits) {
-  World w;
+  DeletedWorld w;
   w.used = {"lab"};
   w.remove_all();
   const auto& all = w.catalog.deleted().associations;
@@ -146,7 +146,7 @@ TEST(CatalogDeleted, AKeptAssociationHasNoLimits) {
   EXPECT_FALSE(ann->row.max_jobs);
   EXPECT_FALSE(ann->row.is_default);
   EXPECT_EQ(ann->parent, "lab");
-  World q;
+  DeletedWorld q;
   q.used = {"gold"};
   q.remove_all();
   ASSERT_EQ(q.catalog.deleted().qos.size(), 1u);
@@ -155,13 +155,13 @@ TEST(CatalogDeleted, AKeptAssociationHasNoLimits) {
 }
 
 TEST(CatalogDeleted, WhatComesBackHasItsNumberAndAge) {
-  World w;
+  DeletedWorld w;
   const model::AccountRecords before = w.catalog.records();
   w.now += hours(25);
   w.remove_all();
   AccountsChange other;  // takes the next numbers
   other.put.accounts = {{"else", "", ""}};
-  other.put.associations = {World::row("else", "root")};
+  other.put.associations = {DeletedWorld::row("else", "root")};
   other.put.qos.emplace_back().name = "iron";
   w.make(other);
   w.add();
@@ -180,7 +180,7 @@ TEST(CatalogDeleted, WhatComesBackHasItsNumberAndAge) {
 }
 
 TEST(CatalogDeleted, ItIsThereAfterARestart) {
-  World w;
+  DeletedWorld w;
   w.now += hours(25);
   w.remove_all();
   const auto loaded = Catalog::load(w.catalog.all_rows());
@@ -194,7 +194,7 @@ TEST(CatalogDeleted, ItIsThereAfterARestart) {
 }
 
 TEST(CatalogDeleted, WhoGetsAnotherNameIsNotDeleted) {
-  World w;
+  DeletedWorld w;
   w.now += hours(25);
   AccountsChange change;
   change.put.users = {{"anna", {}}};
@@ -210,7 +210,7 @@ TEST(CatalogDeleted, WhoGetsAnotherNameIsNotDeleted) {
 
 TEST(CatalogDeleted, NumbersAreThoseOfTheSameThing) {
   model::AccountRecords gone;
-  gone.associations = {World::row("lab", "lab", "ann"), World::row("lab", "lab", "ann"), World::row("lab", "dept")};
+  gone.associations = {DeletedWorld::row("lab", "lab", "ann"), DeletedWorld::row("lab", "lab", "ann"), DeletedWorld::row("lab", "dept")};
   gone.associations[0].row.id = 4;
   gone.associations[1].row.id = 5, gone.associations[1].row.partition = "debug";
   gone.associations[2].row.id = 6;
@@ -220,13 +220,13 @@ TEST(CatalogDeleted, NumbersAreThoseOfTheSameThing) {
   for (const auto& r : gone.associations) EXPECT_EQ(numbers.of(r), r.row.id);
   for (const auto& r : gone.wckeys) EXPECT_EQ(numbers.of(r), r.id);
   EXPECT_EQ(numbers.of(gone.resources[0]), 9u);
-  EXPECT_EQ(numbers.of(World::row("lab", "lab", "ben")), 0u);
+  EXPECT_EQ(numbers.of(DeletedWorld::row("lab", "lab", "ben")), 0u);
   EXPECT_EQ(numbers.of(model::WckeyRecord{0, "*", "ann", "d", false}), 0u);
   EXPECT_EQ(numbers.of(model::ResourceRecord{0, "flex", "matlab", "", "", 1, {}}), 0u);
 }
 
 TEST(CatalogDeleted, AClusterComesBackWithItsRoot) {
-  World w;
+  DeletedWorld w;
   w.now += hours(25);
   w.remove_all();
   const model::AccountRecords before = w.catalog.records();

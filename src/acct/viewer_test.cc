@@ -10,7 +10,7 @@
 namespace spur::acct {
 namespace {
 
-constexpr Time kNow = from_unix_seconds(1'800'000'000);
+constexpr Time kThen = from_unix_seconds(1'800'000'000);
 
 model::AssociationRecord row(std::string account, std::string parent, std::string user = "") {
   model::AssociationRecord r;
@@ -26,7 +26,7 @@ Catalog catalog() {
   Catalog out = Catalog::fresh();
   model::ClusterRecord cluster;
   cluster.name = "c1";
-  out = (*out.plan_register(cluster, kNow))->next;
+  out = (*out.plan_register(cluster, kThen))->next;
   model::AccountsChange change;
   change.based_on = out.revision();
   for (const char* name : {"lab", "team", "other"}) change.put.accounts.push_back({name, "", ""});
@@ -36,7 +36,7 @@ Catalog catalog() {
                              row("lab", "lab", "ann"),  row("team", "team", "bob"),  row("other", "other", "eve"),
                              row("other", "other", "olga")};
   change.put.coordinators = {{"lab", "ann"}};
-  auto step = out.plan(change, {"root", true}, kNow);
+  auto step = out.plan(change, {"root", true}, kThen);
   EXPECT_TRUE(step) << (step ? "" : step.error().message);
   return step ? step->next : out;
 }

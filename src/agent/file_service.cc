@@ -11,24 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "agent/byte_buffer.h"
 #include "wire/error_map.h"
 
 namespace spur::agent {
 namespace {
 
-constexpr std::size_t kPauseAt = 16, kResumeAt = 4;  // outputs waiting to be written
-constexpr int kInputsAhead = 4;                      // blocks on their way
+constexpr std::size_t kPauseFilesAt = 16, kResumeFilesAt = 4;  // outputs waiting to be written
+constexpr int kBlocksAhead = 4;                      // blocks on their way
 
-std::string bytes_of(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  std::string out;
-  if (!buffer.Dump(&slices).ok()) return out;
-  out.reserve(buffer.Length());
-  for (const auto& slice : slices) out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return out;
-}
-
-grpc::ByteBuffer buffer_of(const std::string& bytes) {
+grpc::ByteBuffer file_buffer_of(const std::string& bytes) {
   const grpc::Slice slice(bytes);
   return grpc::ByteBuffer(&slice, 1);
 }
@@ -59,7 +51,7 @@ class FileService::Stream final : public grpc::ServerBidiReactor<grpc::ByteBuffe
     });
     std::lock_guard lock(mutex_);
     in_.Clear();
-    reading_ = ++inputs_ < kInputsAhead && !finished_;
+    reading_ = ++inputs_ < kBlocksAhead && !finished_;
     if (reading_) StartRead(&in_);
   }
 
@@ -68,7 +60,7 @@ class FileService::Stream final : public grpc::ServerBidiReactor<grpc::ByteBuffe
     writing_ = false;
     if (!queue_.empty()) queue_.pop_front();
     if (!ok) return;
-    if (paused_ && queue_.size() <= kResumeAt) {
+    if (paused_ && queue_.size() <= kResumeFilesAt) {
       paused_ = false;
       service_.post_([self = shared_from_this()] {
         if (self->session_) self->session_->pause(false);
@@ -98,8 +90,8 @@ class FileService::Stream final : public grpc::ServerBidiReactor<grpc::ByteBuffe
   void queue_output(const std::string& bytes) {
     std::lock_guard lock(mutex_);
     if (finished_) return;
-    queue_.push_back(buffer_of(bytes));
-    if (!paused_ && queue_.size() >= kPauseAt) {
+    queue_.push_back(file_buffer_of(bytes));
+    if (!paused_ && queue_.size() >= kPauseFilesAt) {
       paused_ = true;
       session_->pause(true);
     }

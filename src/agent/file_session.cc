@@ -12,7 +12,7 @@
 namespace spur::agent {
 namespace {
 
-constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(200), kLaunchPatience = seconds(20);
+constexpr Duration kFirstFileLook = milliseconds(1), kSlowestFileLook = milliseconds(200), kFileLaunchPatience = seconds(20);
 constexpr int kBlockTag = v1::FileOutput::kBlockFieldNumber << 3 | 2;  // a length-delimited field
 
 v1::FileOutput error_of(const std::string& node, const std::string& text) {
@@ -62,10 +62,10 @@ Status FileSession::start(const v1::FileStart& start, Duration waited) {
     open_parts(start, **admitted);
     return {};
   }
-  if (admitted.error().code != ErrorCode::JobPending || waited >= kLaunchPatience)
+  if (admitted.error().code != ErrorCode::JobPending || waited >= kFileLaunchPatience)
     return std::unexpected(std::move(admitted.error()));
   waiting_ = true;
-  const Duration pause = std::clamp(waited / 2, kFirstLook, kSlowestLook);
+  const Duration pause = std::clamp(waited / 2, kFirstFileLook, kSlowestFileLook);
   context_.call_after(pause, [this, alive = alive_, start, waited = waited + pause] {
     if (!*alive || finished_) return;
     waiting_ = false;

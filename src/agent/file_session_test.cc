@@ -6,25 +6,12 @@
 
 #include <utility>
 
+#include "agent/test_doors.h"
+
 namespace spur::agent {
 namespace {
 
-struct TestClock final : io::Clock {
-  Time now() override { return {}; }
-  Duration monotonic() override { return {}; }
-};
-struct TestLauncher final : io::Launcher {
-  Result<std::vector<Known>> recover() override { return std::vector<Known>{}; }
-  Status launch(const model::ControllerLaunch&) override { return {}; }
-  void end(model::JobRun, bool, model::JobState) override {}
-  void signal(model::JobRun, int, bool, bool) override {}
-  void suspend(model::JobRun, bool) override {}
-  void forget(model::JobRun) override {}
-};
-struct TestController final : io::ControllerPort {
-  void send(model::AgentMessage) override {}
-};
-struct TestPort final : io::FilePort {
+struct TestFilePort final : io::FilePort {
   struct End {
     std::string where;
     io::StepChannel::Events events;
@@ -119,9 +106,9 @@ class FileSessionTest : public testing::Test {
     return out;
   }
 
-  TestClock clock_;
-  TestLauncher launcher_;
-  TestController controller_;
+  IdleClock clock_;
+  IdleLauncher launcher_;
+  IdleController controller_;
   Agent agent_{{.node = "n1",
                 .address = {},
                 .hostname = {},
@@ -134,7 +121,7 @@ class FileSessionTest : public testing::Test {
                clock_,
                launcher_,
                controller_};
-  TestPort port_;
+  TestFilePort port_;
   io::Verified ticket_;
   FileContext context_{.agent = agent_,
                        .port = port_,

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "agent/byte_buffer.h"
 #include "wire/error_map.h"
 
 namespace spur::agent {
@@ -17,15 +18,6 @@ namespace {
 constexpr std::size_t kPauseAt = 32, kResumeAt = 8;  // outputs waiting to be written, of up to 512 KiB each
 constexpr int kInputsAhead = 8;                      // inputs of the same size on their way to the tasks
 constexpr int kMaxMessageBytes = 16 << 20;
-
-std::string bytes_of(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  std::string out;
-  if (!buffer.Dump(&slices).ok()) return out;
-  out.reserve(buffer.Length());
-  for (const auto& slice : slices) out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return out;
-}
 
 // Without copying: the buffer owns the text.
 grpc::ByteBuffer buffer_of(std::string bytes) {

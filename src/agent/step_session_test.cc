@@ -8,24 +8,11 @@
 #include <map>
 #include <utility>
 
+#include "agent/test_doors.h"
+
 namespace spur::agent {
 namespace {
 
-struct TestClock final : io::Clock {
-  Time now() override { return {}; }
-  Duration monotonic() override { return {}; }
-};
-struct TestLauncher final : io::Launcher {
-  Result<std::vector<Known>> recover() override { return std::vector<Known>{}; }
-  Status launch(const model::ControllerLaunch&) override { return {}; }
-  void end(model::JobRun, bool, model::JobState) override {}
-  void signal(model::JobRun, int, bool, bool) override {}
-  void suspend(model::JobRun, bool) override {}
-  void forget(model::JobRun) override {}
-};
-struct TestController final : io::ControllerPort {
-  void send(model::AgentMessage) override {}
-};
 // The far ends of the channels, by order of opening.
 struct TestPort final : io::StepPort {
   struct End {
@@ -135,9 +122,9 @@ class StepSessionTest : public testing::Test {
     return output;
   }
 
-  TestClock clock_;
-  TestLauncher launcher_;
-  TestController controller_;
+  IdleClock clock_;
+  IdleLauncher launcher_;
+  IdleController controller_;
   Agent agent_{{.node = "n1",
                 .address = {},
                 .hostname = {},

@@ -3,26 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/test_doors.h"
 #include "wire/local_call.h"
 
 namespace spur::agent {
 namespace {
-
-struct TestClock final : io::Clock {
-  Time now() override { return {}; }
-  Duration monotonic() override { return {}; }
-};
-struct TestLauncher final : io::Launcher {
-  Result<std::vector<Known>> recover() override { return std::vector<Known>{}; }
-  Status launch(const model::ControllerLaunch&) override { return {}; }
-  void end(model::JobRun, bool, model::JobState) override {}
-  void signal(model::JobRun, int, bool, bool) override {}
-  void suspend(model::JobRun, bool) override {}
-  void forget(model::JobRun) override {}
-};
-struct TestController final : io::ControllerPort {
-  void send(model::AgentMessage) override {}
-};
 
 class StepTicketsTest : public testing::Test {
  protected:
@@ -54,9 +39,9 @@ class StepTicketsTest : public testing::Test {
   auto give(std::uint32_t uid = 1000, seconds now = seconds(0)) {
     return tickets_.give(agent_, JobId{7}, Uid{uid}, Time{} + now);
   }
-  TestClock clock_;
-  TestLauncher launcher_;
-  TestController controller_;
+  IdleClock clock_;
+  IdleLauncher launcher_;
+  IdleController controller_;
   Agent agent_{{.node = "n1",
                 .address = {},
                 .hostname = {},

@@ -7,12 +7,12 @@
 namespace spur::cli {
 namespace {
 
-struct Answer {
+struct SstatAnswer {
   int status = 0;
   std::string out, err;
 };
 
-Answer sstat(std::vector<std::string> arguments) {
+SstatAnswer sstat(std::vector<std::string> arguments) {
   auto controller = std::make_unique<FakeController>();
   const auto task = [](std::uint32_t rank, std::uint64_t cpu_seconds, std::uint64_t rss_kib) {
     return wire::NodeUsage::Task{
@@ -28,7 +28,7 @@ Answer sstat(std::vector<std::string> arguments) {
   static const char* const kNothing[] = {nullptr};
   context.environment = kNothing;
   context.connect = [&]() -> Result<std::unique_ptr<Controller>> { return std::move(controller); };
-  Answer answer;
+  SstatAnswer answer;
   answer.status = cmd_sstat(context);
   answer.out = out.text();
   answer.err = err.text();

@@ -11,12 +11,12 @@
 namespace spur::cli {
 namespace {
 
-struct Answer {
+struct CompletionAnswer {
   int status = 0;
   std::string out, err;
 };
 
-Answer spur(std::vector<std::string> arguments) {
+CompletionAnswer spur(std::vector<std::string> arguments) {
   Output out(-1), err(-1);
   Context context(out, err);
   context.program = "spur";
@@ -32,7 +32,7 @@ Answer spur(std::vector<std::string> arguments) {
 
 TEST(Completion, EveryCommandAndOption) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const Answer answer = spur({"completion", shell});
+    const CompletionAnswer answer = spur({"completion", shell});
     ASSERT_EQ(answer.status, 0) << answer.err;
     for (const Command& command : slurm_commands()) {
       NamedCommand named{std::string(command.name), false, command.run, command.help};
@@ -69,7 +69,7 @@ TEST(Completion, AnotherShellIsRefused) {
 
 TEST(Manual, EveryCommandHasAPage) {
   for (const Command& command : slurm_commands()) {
-    const Answer answer = spur({"man", std::string(command.name)});
+    const CompletionAnswer answer = spur({"man", std::string(command.name)});
     ASSERT_EQ(answer.status, 0) << command.name;
     EXPECT_NE(find_manual_text(command.name), nullptr) << command.name << " has no text in manual_texts.cc";
     EXPECT_NE(command.help, nullptr) << command.name;

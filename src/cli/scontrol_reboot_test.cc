@@ -12,14 +12,14 @@ namespace {
 using model::AfterReboot;
 using Action = state::UpdateNode::Action;
 
-struct Answer {
+struct RebootAnswer {
   int status = 0;
   std::string err;
   std::vector<state::UpdateNode> updates;
   std::vector<std::string> calls;
 };
 
-Answer run(std::vector<std::string> arguments, const char* program = "/sbin/reboot",
+RebootAnswer run(std::vector<std::string> arguments, const char* program = "/sbin/reboot",
            std::vector<std::string> controllers = {"a(10.0.0.1)", "b", "c"}) {
   auto made = std::make_unique<FakeController>();
   FakeController* controller = made.get();  // the context, or we, own it until the end of this function
@@ -36,7 +36,7 @@ Answer run(std::vector<std::string> arguments, const char* program = "/sbin/rebo
   context.environment = kNothing;
   context.now = [] { return kTestNow; };
   context.connect = [&]() -> Result<std::unique_ptr<Controller>> { return std::move(made); };
-  Answer answer;
+  RebootAnswer answer;
   answer.status = cmd_scontrol(context);
   answer.err = err.text();
   answer.updates = controller->node_updates;
@@ -64,7 +64,7 @@ TEST(ScontrolReboot, WhatIsSent) {
   for (const Row& row : rows) {
     std::vector<std::string> words = {"reboot"};
     words.insert(words.end(), row.words.begin(), row.words.end());
-    const Answer answer = run(words);
+    const RebootAnswer answer = run(words);
     EXPECT_EQ(answer.status, 0) << answer.err;
     EXPECT_EQ(answer.err, "");
     ASSERT_EQ(answer.updates.size(), 1u);
@@ -96,7 +96,7 @@ TEST(ScontrolReboot, WhatCannotBeMeant) {
       {{"takeover", "3"}, "takeover: invalid backup controller index (3)\n"},
   };
   for (const Row& row : rows) {
-    const Answer answer = run(row.words);
+    const RebootAnswer answer = run(row.words);
     EXPECT_EQ(answer.status, 1) << row.said;
     EXPECT_EQ(answer.err, row.said);
     EXPECT_TRUE(answer.updates.empty()) << row.said;
@@ -105,7 +105,7 @@ TEST(ScontrolReboot, WhatCannotBeMeant) {
 }
 
 TEST(ScontrolReboot, NothingToRebootWith) {
-  const Answer answer = run({"reboot", "n1"}, "(null)");
+  const RebootAnswer answer = run({"reboot", "n1"}, "(null)");
   EXPECT_EQ(answer.status, 1);
   EXPECT_EQ(answer.err,
             "scontrol: error: RebootProgram isn't defined\nscontrol_reboot_nodes error: Unspecified error\n");
@@ -113,7 +113,7 @@ TEST(ScontrolReboot, NothingToRebootWith) {
 }
 
 TEST(ScontrolReboot, CalledOff) {
-  const Answer answer = run({"cancel_reboot", "n[1,3]"});
+  const RebootAnswer answer = run({"cancel_reboot", "n[1,3]"});
   EXPECT_EQ(answer.status, 0) << answer.err;
   ASSERT_EQ(answer.updates.size(), 1u);
   EXPECT_EQ(answer.updates[0].action, Action::CancelReboot);
@@ -138,7 +138,7 @@ TEST(ScontrolPower, WhatIsSent) {
       {{"update", "nodename=n1", "state=power_down_force"}, Action::PowerDownForce, {"n1"}, {}},
   };
   for (const Row& row : rows) {
-    const Answer answer = run(row.words);
+    const RebootAnswer answer = run(row.words);
     EXPECT_EQ(answer.status, 0) << answer.err;
     ASSERT_EQ(answer.updates.size(), 1u);
     EXPECT_EQ(answer.updates[0].action, row.action) << row.words.back();
@@ -163,7 +163,7 @@ TEST(ScontrolPower, WhatCannotBeMeant) {
       {{"power", "down", "n[1-"}, "slurm_update error: Invalid node name specified\n"},
   };
   for (const Row& row : rows) {
-    const Answer answer = run(row.words);
+    const RebootAnswer answer = run(row.words);
     EXPECT_EQ(answer.status, 1) << row.said;
     EXPECT_EQ(answer.err, row.said);
     EXPECT_TRUE(answer.updates.empty()) << row.said;
@@ -173,7 +173,7 @@ TEST(ScontrolPower, WhatCannotBeMeant) {
 TEST(ScontrolTakeover, BackupsAreCountedFromTheSecondHost) {
   EXPECT_EQ(run({"takeover"}).calls, (std::vector<std::string>{"takeover "}));
   EXPECT_EQ(run({"takeover", "2"}).calls, (std::vector<std::string>{"takeover c"}));
-  const Answer alone = run({"takeover"}, "/sbin/reboot", {"a"});
+  const RebootAnswer alone = run({"takeover"}, "/sbin/reboot", {"a"});
   EXPECT_EQ(alone.status, 1);
   EXPECT_TRUE(alone.calls.empty());
   EXPECT_EQ(run({"abort"}).calls, (std::vector<std::string>{"abort"}));

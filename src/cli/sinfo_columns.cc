@@ -249,7 +249,7 @@ constexpr auto N = Grouping::Node;
 constexpr auto S = Grouping::Size;
 constexpr auto C = Grouping::Sum;
 // clang-format off
-constexpr NodeColumn kColumns[] = {
+constexpr NodeColumn kSinfoColumns[] = {
     {'a', "Available", "AVAIL", P, nullptr, available},
     {'A', "NodeAI", "NODES(A/I)", C, nullptr, nodes_ai},
     {'b', "features_act", "ACTIVE_FEATURES", N, active_features, of_first<active_features>},
@@ -304,7 +304,7 @@ constexpr NodeColumn kColumns[] = {
 }  // namespace
 
 std::span<const NodeColumn> node_columns() {
-  return kColumns;
+  return kSinfoColumns;
 }
 
 std::string partition_title(const Partition& partition) {

@@ -338,7 +338,7 @@ constexpr wire::JobFields kReason{J::state, J::reason, J::reason_detail};
 constexpr wire::JobFields kFile{J::batch_host, S::name, S::uid, S::work_dir};
 
 // clang-format off
-constexpr JobColumn kColumns[] = {
+constexpr JobColumn kSqueueColumns[] = {
     {'a', "Account", "ACCOUNT", account, {S::account}},
     {0, "AccrueTime", "ACCRUE_TIME", accrue_time, {J::flags, J::accrue, J::state, S::begin}},
     {0, "admin_comment", "ADMIN_COMMENT", admin_comment, {S::admin_comment}},
@@ -463,18 +463,18 @@ constexpr JobColumn kColumns[] = {
 }  // namespace
 
 std::span<const JobColumn> job_columns() {
-  return kColumns;
+  return kSqueueColumns;
 }
 
 const JobColumn* find_job_column(char letter) {
-  const auto found = std::ranges::find_if(kColumns, [&](const JobColumn& column) { return column.letter == letter; });
-  return letter == 0 || found == std::end(kColumns) ? nullptr : found;
+  const auto found = std::ranges::find_if(kSqueueColumns, [&](const JobColumn& column) { return column.letter == letter; });
+  return letter == 0 || found == std::end(kSqueueColumns) ? nullptr : found;
 }
 
 const JobColumn* find_job_column(std::string_view name) {
   const auto found = std::ranges::find_if(
-      kColumns, [&](const JobColumn& column) { return text::equal_ignoring_case(column.name, name); });
-  return found == std::end(kColumns) ? nullptr : found;
+      kSqueueColumns, [&](const JobColumn& column) { return text::equal_ignoring_case(column.name, name); });
+  return found == std::end(kSqueueColumns) ? nullptr : found;
 }
 
 std::string progress_bar(const ArrayProgress& progress, std::size_t width) {

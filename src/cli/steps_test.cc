@@ -9,7 +9,7 @@
 namespace spur::cli {
 namespace {
 
-struct Answer {
+struct StepAnswer {
   int status = 0;
   std::string out, err;
 };
@@ -54,7 +54,7 @@ std::unique_ptr<FakeController> cluster() {
   return controller;
 }
 
-Answer squeue(std::vector<std::string> arguments) {
+StepAnswer squeue(std::vector<std::string> arguments) {
   auto controller = cluster();
   Output out(-1), err(-1);
   Context context(out, err);
@@ -64,7 +64,7 @@ Answer squeue(std::vector<std::string> arguments) {
   context.environment = kNothing;
   context.now = [] { return Time(seconds(1061)); };
   context.connect = [&]() -> Result<std::unique_ptr<Controller>> { return std::move(controller); };
-  Answer answer;
+  StepAnswer answer;
   answer.status = cmd_squeue(context);
   answer.out = out.text();
   answer.err = err.text();

@@ -163,7 +163,7 @@ std::string job_line(const TopState& state, std::size_t at, Style style) {
                      text::printable(why.empty() ? job_nodes(job, state.jobs) : why));
 }
 
-constexpr std::string_view kKeys =
+constexpr std::string_view kKeyHelp =
       "up, down, page up, page down, home, end   move the mark\n"
       "s, S       sort by the next column, the other way round\n"
       "/          show only lines with a text in them (escape: all)\n"
@@ -276,7 +276,7 @@ std::string top_screen(const TopState& state, ScreenSize size, Style style) {
   out.push_back(paint(cut_to_columns(head_of_list(size.columns), size.columns), Color::Reverse, style));
   const auto room = static_cast<std::size_t>(top_room(state, size));
   if (state.help) {
-    for (const std::string_view line : text::split(kKeys, '\n')) out.emplace_back(line);
+    for (const std::string_view line : text::split(kKeyHelp, '\n')) out.emplace_back(line);
   } else {
     for (std::size_t i = state.first; i < lines.size() && i < state.first + room; ++i) {
       // Without colours the mark is a sign in front.

@@ -25,12 +25,12 @@ wire::JobChanges changes(std::vector<model::JobPtr> jobs, std::vector<JobId> gon
   return out;
 }
 
-struct Answer {
+struct WatchAnswer {
   int status = 0;
   std::string out, err;
 };
 
-Answer run(const char* program, std::vector<std::string> arguments, std::vector<model::JobPtr> first,
+WatchAnswer run(const char* program, std::vector<std::string> arguments, std::vector<model::JobPtr> first,
            std::vector<wire::JobChanges> told) {
   auto controller = std::make_unique<FakeController>();
   controller->job_table.jobs = std::move(first);
@@ -44,7 +44,7 @@ Answer run(const char* program, std::vector<std::string> arguments, std::vector<
   context.environment = kNothing;
   context.now = [] { return kTestNow; };
   context.connect = [&]() -> Result<std::unique_ptr<Controller>> { return std::move(controller); };
-  Answer answer;
+  WatchAnswer answer;
   answer.status = std::string_view(program) == "squeue" ? cmd_squeue(context) : cmd_wait(context);
   answer.out = out.text();
   answer.err = err.text();

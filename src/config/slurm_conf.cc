@@ -30,9 +30,9 @@ bool opens_block(std::string_view line) {
   return std::ranges::any_of(kBlocks, [&](std::string_view block) { return equal_ignoring_case(block, key); });
 }
 
-class Reader {
+class SlurmReader {
  public:
-  Reader(const FileReader& read, Draft& draft, Status (Reader::*line)(const std::vector<SlurmPair>&, Position))
+  SlurmReader(const FileReader& read, Draft& draft, Status (SlurmReader::*line)(const std::vector<SlurmPair>&, Position))
       : read_(read), draft_(draft), line_(line) {}
 
   Status file(std::string_view text, std::uint32_t file_index) {
@@ -193,7 +193,7 @@ class Reader {
 
   const FileReader& read_;
   Draft& draft_;
-  Status (Reader::*line_)(const std::vector<SlurmPair>&, Position);
+  Status (SlurmReader::*line_)(const std::vector<SlurmPair>&, Position);
   std::vector<std::string> open_;  // the chain of files that are being read
   NodeBlock node_default_;
   PartitionBlock partition_default_;
@@ -203,16 +203,16 @@ class Reader {
 }  // namespace
 
 Status read_slurm_conf(std::string_view text, const FileReader& read, Draft& draft) {
-  return Reader(read, draft, &Reader::slurm_line).file(text, 0);
+  return SlurmReader(read, draft, &SlurmReader::slurm_line).file(text, 0);
 }
 
 Status read_slurm_sibling(Scope scope, std::string_view text, std::string path, const FileReader& read, Draft& draft) {
   draft.files.push_back(std::move(path));
-  const auto line = scope == Scope::Cgroup   ? &Reader::cgroup_line
-                    : scope == Scope::Device ? &Reader::gres_line
-                    : scope == Scope::Dbd    ? &Reader::dbd_line
-                                             : &Reader::topology_line;
-  return Reader(read, draft, line).file(text, static_cast<std::uint32_t>(draft.files.size() - 1));
+  const auto line = scope == Scope::Cgroup   ? &SlurmReader::cgroup_line
+                    : scope == Scope::Device ? &SlurmReader::gres_line
+                    : scope == Scope::Dbd    ? &SlurmReader::dbd_line
+                                             : &SlurmReader::topology_line;
+  return SlurmReader(read, draft, line).file(text, static_cast<std::uint32_t>(draft.files.size() - 1));
 }
 
 Status add_device_block(Draft& draft, DeviceBlock device) {

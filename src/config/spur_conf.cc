@@ -87,10 +87,10 @@ std::string_view given(const toml::node& node) {
   }
 }
 
-class Reader {
+class TomlReader {
  public:
   // `shielded`: strings and keys still have to pass unshield().
-  Reader(Draft& draft, bool shielded) : draft_(draft), shielded_(shielded) {}
+  TomlReader(Draft& draft, bool shielded) : draft_(draft), shielded_(shielded) {}
 
   // A table at the top or a section in it.
   Status section(const toml::table& table, const std::string& prefix) {
@@ -311,7 +311,7 @@ Status read_spur_conf(std::string_view text, Draft& draft) {
   // Whose rules count is known before any of them is asked for.
   if (const auto* whose = document["defaults"].as_string(); whose && whose->get() == "slurm")
     draft.dialect = Dialect::Slurm;
-  return Reader(draft, shielded).section(document, "");
+  return TomlReader(draft, shielded).section(document, "");
 }
 
 }  // namespace spur::config

@@ -155,9 +155,9 @@ bool is_true(const Yaml* value) {
   return value && (text::equal_ignoring_case(value->scalar, "true") || text::equal_ignoring_case(value->scalar, "yes"));
 }
 
-class Reader {
+class TopologyReader {
  public:
-  Reader(Draft& draft, std::uint32_t file) : draft_(draft), file_(file) {}
+  TopologyReader(Draft& draft, std::uint32_t file) : draft_(draft), file_(file) {}
 
   Status run(const Yaml& top) {
     const Yaml* chosen = nullptr;
@@ -249,7 +249,7 @@ Status read_topology_yaml(std::string_view text, std::string path, Draft& draft)
     draft.switches.clear();
     std::erase_if(draft.statements, [](const Statement& s) { return s.scope == static_cast<std::uint8_t>(Scope::Switch); });
   }
-  return Reader(draft, file).run(top);
+  return TopologyReader(draft, file).run(top);
 }
 
 }  // namespace spur::config

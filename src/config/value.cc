@@ -15,7 +15,7 @@ namespace {
 
 using text::equal_ignoring_case;
 
-std::unexpected<Error> bad(std::string message) {
+std::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::ConfigInvalid, std::move(message));
 }
 
@@ -30,7 +30,7 @@ Result<Value> flag_from(std::string_view key, std::string_view text) {
     if (equal_ignoring_case(text, yes)) return value.flag = true, value;
   for (const std::string_view no : {"no", "false", "down", "0"})
     if (equal_ignoring_case(text, no)) return value;
-  return bad(fmt::format("\"{}\" is not a valid option for \"{}\"", show(text), key));
+  return invalid(fmt::format("\"{}\" is not a valid option for \"{}\"", show(text), key));
 }
 
 Result<Value> number_from(const Kind& kind, std::string_view key, std::string_view text) {
@@ -42,15 +42,15 @@ Result<Value> number_from(const Kind& kind, std::string_view key, std::string_vi
     value.infinite = true;
     return value;
   }
-  if (text.starts_with('-')) return bad(fmt::format("{} value ({}) is less than zero", key, show(text)));
+  if (text.starts_with('-')) return invalid(fmt::format("{} value ({}) is less than zero", key, show(text)));
   std::string_view digits = text;
   const bool kilo = digits.ends_with('k') || digits.ends_with('K');
   if (kilo) digits.remove_suffix(1);
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
-    return bad(fmt::format("{} value ({}) is not a valid number", key, show(text)));
+    return invalid(fmt::format("{} value ({}) is not a valid number", key, show(text)));
   auto number = text::parse_decimal(digits);
   if (number && kilo) number = text::checked_mul(*number, 1024);
-  if (!number) return bad(fmt::format("{} value ({}) is greater than {}", key, show(text), kind.max));
+  if (!number) return invalid(fmt::format("{} value ({}) is greater than {}", key, show(text), kind.max));
   return check_number(kind, key, *number, std::string(text));
 }
 
@@ -59,12 +59,12 @@ Result<Value> time_from(std::string_view key, std::string_view text) {
   value.text = text;
   if (std::uint64_t secs = 0; parse_short_duration(text, &secs)) {
     const std::uint64_t minutes = secs / 60 + (secs % 60 != 0);
-    if (minutes > text::kMaxLimitMinutes) return bad(fmt::format("{} value ({}) is too large", key, show(text)));
+    if (minutes > text::kMaxLimitMinutes) return invalid(fmt::format("{} value ({}) is too large", key, show(text)));
     value.time = TimeLimit::of_minutes(static_cast<std::uint32_t>(minutes));
     return value;
   }
   const auto limit = text::parse_time_limit(text);
-  if (!limit) return bad(fmt::format("Bad value \"{}\" for {}", show(text), key));
+  if (!limit) return invalid(fmt::format("Bad value \"{}\" for {}", show(text), key));
   value.time = *limit;
   return value;
 }
@@ -73,7 +73,7 @@ Result<Value> span_from(const Kind& kind, std::string_view key, std::string_view
   std::uint64_t secs = 0;
   if (!parse_short_duration(text, &secs)) {
     const auto span = text::parse_time_seconds(text);
-    if (!span || !*span) return bad(fmt::format("Bad value \"{}\" for {}", show(text), key));
+    if (!span || !*span) return invalid(fmt::format("Bad value \"{}\" for {}", show(text), key));
     secs = static_cast<std::uint64_t>((*span)->count());
   }
   return check_number(kind, key, secs, std::string(text));
@@ -85,7 +85,7 @@ Result<Value> word_from(const Kind& kind, std::string_view key, std::string_view
     if (equal_ignoring_case(word, text)) return value.text = word, value;
     ++value.number;
   }
-  return bad(fmt::format("Bad value \"{}\" for {}: it is {}", show(text), key, words_for_people(kind.words)));
+  return invalid(fmt::format("Bad value \"{}\" for {}: it is {}", show(text), key, words_for_people(kind.words)));
 }
 
 // "fluent:30,matlab*2,simulink": a name alone counts once.
@@ -97,10 +97,10 @@ Result<Value> counts_from(const Kind& kind, std::string_view key, std::string_vi
     std::uint64_t count = 1;
     if (mark != std::string::npos) {
       const auto number = text::parse_decimal(std::string_view(part).substr(mark + 1), kind.max);
-      if (!number) return bad(fmt::format("Bad value \"{}\" for {}", show(part), key));
+      if (!number) return invalid(fmt::format("Bad value \"{}\" for {}", show(part), key));
       count = *number;
     }
-    if (mark == 0) return bad(fmt::format("Bad value \"{}\" for {}", show(part), key));
+    if (mark == 0) return invalid(fmt::format("Bad value \"{}\" for {}", show(part), key));
     value.counts.emplace_back(part.substr(0, mark), count);
   }
   return value;
@@ -114,7 +114,7 @@ Result<Value> address_from(std::string_view key, std::string_view text) {
       text::parse_decimal(text.substr(host.size() + (host.empty() ? 0 : 1)), 65535).value_or(0);
   const bool in_brackets = host.starts_with('[') && host.ends_with(']');
   if (host.empty() || port == 0 || (host.find(':') != std::string_view::npos && !in_brackets))
-    return bad(fmt::format("{}: \"{}\" is not host:port (an IPv6 address stands in brackets)", key, show(text)));
+    return invalid(fmt::format("{}: \"{}\" is not host:port (an IPv6 address stands in brackets)", key, show(text)));
   Value value;
   value.text = text;
   value.number = port;
@@ -165,8 +165,8 @@ bool parse_short_duration(std::string_view text, std::uint64_t* out_seconds) {
 }
 
 Result<Value> check_number(const Kind& kind, std::string_view key, std::uint64_t number, std::string text) {
-  if (number < kind.min) return bad(fmt::format("{} value ({}) is less than {}", key, show(text), kind.min));
-  if (number > kind.max) return bad(fmt::format("{} value ({}) is greater than {}", key, show(text), kind.max));
+  if (number < kind.min) return invalid(fmt::format("{} value ({}) is less than {}", key, show(text), kind.min));
+  if (number > kind.max) return invalid(fmt::format("{} value ({}) is greater than {}", key, show(text), kind.max));
   Value value;
   value.text = std::move(text);
   value.number = number;
@@ -187,7 +187,7 @@ Result<Value> check_text(const Kind& kind, std::string_view key, std::string_vie
   Value value;
   switch (kind.type) {
     case Type::Path:
-      if (!text.starts_with('/')) return bad(fmt::format("{}: \"{}\" is not an absolute path", key, show(text)));
+      if (!text.starts_with('/')) return invalid(fmt::format("{}: \"{}\" is not an absolute path", key, show(text)));
       [[fallthrough]];
     case Type::Text:
     case Type::Ports:
@@ -212,7 +212,7 @@ Result<Value> check_text(const Kind& kind, std::string_view key, std::string_vie
     case Type::Number:
       return number_from(kind, key, text);
   }
-  return bad(fmt::format("{}: value of an unknown kind", key));
+  return invalid(fmt::format("{}: value of an unknown kind", key));
 }
 
 }  // namespace spur::config

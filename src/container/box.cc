@@ -25,7 +25,7 @@
 namespace spur::container {
 namespace {
 
-constexpr std::size_t kMostConfig = 16 << 20;
+constexpr std::size_t kMostBoxConfig = 16 << 20;
 constexpr int kLockAttempts = 40;
 constexpr useconds_t kLockPauseUs = 50'000;
 
@@ -47,7 +47,7 @@ UnpackOptions options_of(const v1::ContainerSetup& setup) {
 }
 
 Status find_bundle(const std::string& path, Parts& parts) {
-  const auto text = os::read_file(path + "/config.json", kMostConfig);
+  const auto text = os::read_file(path + "/config.json", kMostBoxConfig);
   if (!text)
     return fail(text.error().code, fmt::format("{} is no OCI bundle: {}", text::shown(path), text.error().message));
   SPUR_ASSIGN(parts.bundle, parse_bundle(*text, path));

@@ -17,7 +17,7 @@
 namespace spur::ctld {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{2} << 20;
+constexpr std::size_t kSentBytes = std::size_t{2} << 20;
 constexpr std::uint64_t kChunksAhead = 4;  // sent and not acknowledged yet
 constexpr auto kFirstPause = std::chrono::milliseconds(100), kLongestPause = std::chrono::milliseconds(2000);
 // The acknowledgement goes into the journal this often at most, unless very many records are free to go.
@@ -296,7 +296,7 @@ void AcctOutbox::fill_as_follower() {
 
 // What comes behind `sent`, without a gap. Nothing: not now. Where records are gone for good, `sent` is moved behind them.
 Result<std::vector<io::OutboxSpool::Record>> AcctOutbox::next_chunk(std::uint64_t& sent, std::uint64_t until) {
-  SPUR_ASSIGN(auto records, doors_.spool.read(sent, kChunkBytes));
+  SPUR_ASSIGN(auto records, doors_.spool.read(sent, kSentBytes));
   const std::uint64_t gap_until = records.empty() ? until : records.front().number - 1;
   if (gap_until > sent) {
     const Mended mended = mend(sent, gap_until);

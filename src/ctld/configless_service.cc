@@ -2,20 +2,10 @@
 #include "ctld/configless_service.h"
 
 #include "ctld/authorization.h"
+#include "ctld/equal_secret.h"
 #include "ctld/rpc_status.h"
 
 namespace spur::ctld {
-namespace {
-
-// Takes as long for a wrong token as for a right one.
-bool equal_secret(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return difference == 0;
-}
-
-}  // namespace
 
 Status ConfiglessService::may_have(std::string_view credential, std::string_view token) const {
   if (!options_.join_token.empty() && equal_secret(token, options_.join_token)) return {};

@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-struct TestPrograms final : io::ControllerHooks {
+struct PowerPrograms final : io::ControllerHooks {
   bool has(Kind) const override { return false; }
   void run(Kind, std::vector<std::string>, std::function<void(Status)>) override {}
   void run_as(Program, std::function<void(Status)>) override {}
@@ -99,7 +99,7 @@ class ControllerPowerTest : public testing::Test {
   TestClock clock_;
   TestJournal journal_;
   TestAgents agents_;
-  TestPrograms programs_;
+  PowerPrograms programs_;
   sched::Engine engine_;
   struct Question {
     std::shared_ptr<const Picture> picture;

@@ -20,13 +20,13 @@
 namespace spur::ctld {
 namespace {
 
-model::Caller caller_of(model::Role role, std::uint32_t uid) {
+model::Caller history_caller(model::Role role, std::uint32_t uid) {
   model::Caller caller;
   caller.role = role;
   caller.uid = Uid{uid};
   return caller;
 }
-const model::Caller kAdmin = caller_of(model::Role::Admin, 0), kUser = caller_of(model::Role::User, 1000);
+const model::Caller kHistoryAdmin = history_caller(model::Role::Admin, 0), kHistoryUser = history_caller(model::Role::User, 1000);
 
 class HistoryTest : public testing::Test {
  protected:
@@ -109,14 +109,14 @@ class HistoryTest : public testing::Test {
   }
   JobId submit(std::uint32_t minutes = 60, std::optional<model::ArrayRequest> array = {}) {
     model::JobSpec spec = state::spec();
-    spec.uid = kUser.uid;
+    spec.uid = kHistoryUser.uid;
     spec.name = "it";
     spec.script = std::make_shared<const std::string>("#!/bin/sh\n");
     spec.work_dir = "/tmp";
     spec.time_limit = TimeLimit::of_minutes(minutes);
     spec.array = std::move(array);
     JobId out;
-    controller_->submit(kUser, std::make_shared<const model::JobSpec>(std::move(spec)), "",
+    controller_->submit(kHistoryUser, std::make_shared<const model::JobSpec>(std::move(spec)), "",
                         [&](Result<SubmitReply> reply) {
                           if (reply) out = reply->job;
                         });
@@ -196,7 +196,7 @@ TEST_F(HistoryTest, AMomentComesBackAsItWas) {
   settle();
   const Time running = now();
   clock_.pass(seconds(1));
-  controller_->cancel(kUser, {job, {}}, 0, false, false, [](const Status&) {});
+  controller_->cancel(kHistoryUser, {job, {}}, 0, false, false, [](const Status&) {});
   settle();
   EXPECT_EQ((*at(before))->view.jobs.size(), 0u);
   ASSERT_TRUE(at(running));
@@ -209,7 +209,7 @@ TEST_F(HistoryTest, AMomentComesBackAsItWas) {
 // A batch has its stamp before it is durable, and nobody sees it before that.
 TEST_F(HistoryTest, WhatWasNotShownYetIsNotShown) {
   settle();
-  controller_->submit(kUser, std::make_shared<const model::JobSpec>(state::spec()), "", [](const auto&) {});
+  controller_->submit(kHistoryUser, std::make_shared<const model::JobSpec>(state::spec()), "", [](const auto&) {});
   ASSERT_EQ(journal_.open.size(), 1u);
   clock_.pass(milliseconds(50));
   const Time in_flight = now();
@@ -313,21 +313,21 @@ TEST_F(HistoryTest, WhoDidWhat) {
   ASSERT_TRUE(record && record->allocation);
   const std::string node = (*view().nodes.find(record->allocation->nodes[0].node.value))->name;
   const auto ignore = [](const Status&) {};
-  controller_->suspend(kAdmin, {job, {}}, false, ignore);
+  controller_->suspend(kHistoryAdmin, {job, {}}, false, ignore);
   settle();
-  controller_->suspend(kAdmin, {job, {}}, true, ignore);
+  controller_->suspend(kHistoryAdmin, {job, {}}, true, ignore);
   settle();
   state::UpdateJob update{.target = {job, {}}, .spec = nullptr, .time_limit = TimeLimit::of_minutes(30), .priority = {},
                           .array_max_running = {}};
-  controller_->update_job(kUser, update, ignore);
+  controller_->update_job(kHistoryUser, update, ignore);
   settle();
-  controller_->requeue(kUser, {job, {}}, model::AfterCompleting::RequeueHold, ignore);
+  controller_->requeue(kHistoryUser, {job, {}}, model::AfterCompleting::RequeueHold, ignore);
   settle();
   done(node, {job, Epoch{1}}, {0, 15});
   settle();
-  controller_->release(kUser, {job, {}}, ignore);
+  controller_->release(kHistoryUser, {job, {}}, ignore);
   settle();
-  controller_->cancel(kUser, {job, {}}, 0, false, false, ignore);
+  controller_->cancel(kHistoryUser, {job, {}}, 0, false, false, ignore);
   settle();
   const std::string told = story(job);
   const std::string expected[] = {"1000: submitted (name it, ",
@@ -389,21 +389,21 @@ class RandomPast : public HistoryTest, public testing::WithParamInterface<int> {
         break;
       }
       case 4:
-        return controller_->cancel(kUser, some, 0, false, false, ignore);
+        return controller_->cancel(kHistoryUser, some, 0, false, false, ignore);
       case 5:
-        return controller_->hold(kUser, some, model::Hold::User, ignore);
+        return controller_->hold(kHistoryUser, some, model::Hold::User, ignore);
       case 6:
-        return controller_->release(kUser, some, ignore);
+        return controller_->release(kHistoryUser, some, ignore);
       case 7:
-        return controller_->requeue(kAdmin, some, model::AfterCompleting::Requeue, ignore);
+        return controller_->requeue(kHistoryAdmin, some, model::AfterCompleting::Requeue, ignore);
       case 8:
-        return controller_->suspend(kAdmin, some, below(2) == 0, ignore);
+        return controller_->suspend(kHistoryAdmin, some, below(2) == 0, ignore);
       case 9: {
         state::UpdateNode update;
         update.nodes = {below(2) ? "n1" : "n2"};
         update.action = below(2) ? state::UpdateNode::Action::Drain : state::UpdateNode::Action::Resume;
         update.reason = "test";
-        return controller_->update_node(kAdmin, update, ignore);
+        return controller_->update_node(kHistoryAdmin, update, ignore);
       }
       default: {  // whatever runs, ends on one of its nodes
         std::vector<std::pair<std::string, model::JobRun>> runs;

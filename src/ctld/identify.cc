@@ -4,18 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "ctld/equal_secret.h"
+
 namespace spur::ctld {
-namespace {
-
-// Takes as long for a wrong token as for a right one.
-bool equal_secret(std::string_view a, std::string_view b) {
-  unsigned char difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
-    difference = static_cast<unsigned char>(difference | (static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i])));
-  return difference == 0;
-}
-
-}  // namespace
 
 Identify::Identify(io::Clock& clock, io::CredentialVerifier& verifier, Options options)
     : clock_(clock), verifier_(verifier), options_(std::move(options)) {}

@@ -15,7 +15,7 @@ using state::World;
 using std::chrono::hours;
 using std::chrono::minutes;
 
-model::ClusterConfig config() {
+model::ClusterConfig clocks_config() {
   model::ClusterConfig out;
   out.min_job_age = seconds(300);
   out.over_time_limit = minutes(1);
@@ -23,7 +23,7 @@ model::ClusterConfig config() {
 }
 
 struct Clocks {
-  World world{2, 4, 0, config()};
+  World world{2, 4, 0, clocks_config()};
   JobClocks clocks;
   std::uint32_t submit(const std::function<void(model::JobSpec&)>& change) {
     model::JobSpec spec = state::spec();

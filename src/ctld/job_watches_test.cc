@@ -13,7 +13,7 @@ namespace spur::ctld {
 namespace {
 
 using state::World;
-using Ids = std::set<std::uint32_t>;
+using IdSet = std::set<std::uint32_t>;
 
 // A watcher who takes what is sent when he likes.
 struct TestSink final : WatchSink {
@@ -33,12 +33,12 @@ struct TestSink final : WatchSink {
   }
   void end(const Status& status) override { ended = status; }
 
-  static Ids ids(const wire::JobChanges& changes) {
-    Ids out;
+  static IdSet ids(const wire::JobChanges& changes) {
+    IdSet out;
     for (const auto& job : changes.table.jobs) out.insert(job->id.value);
     return out;
   }
-  Ids last() const { return ids(told.back()); }
+  IdSet last() const { return ids(told.back()); }
 };
 
 class JobWatchesTest : public testing::Test {
@@ -89,7 +89,7 @@ TEST_F(JobWatchesTest, TellsTheListAndThenWhatChanges) {
   const auto sink = watch();
   ASSERT_EQ(sink->told.size(), 1u);
   EXPECT_TRUE(sink->told[0].resync && sink->told[0].current);
-  EXPECT_EQ(sink->last(), (Ids{1, 2}));
+  EXPECT_EQ(sink->last(), (IdSet{1, 2}));
   round();
   EXPECT_EQ(sink->told.size(), 1u) << "nothing has changed";
 
@@ -98,7 +98,7 @@ TEST_F(JobWatchesTest, TellsTheListAndThenWhatChanges) {
   round();
   ASSERT_EQ(sink->told.size(), 2u);
   EXPECT_FALSE(sink->told[1].resync);
-  EXPECT_EQ(sink->last(), (Ids{1, 3}));
+  EXPECT_EQ(sink->last(), (IdSet{1, 3}));
   EXPECT_EQ(sink->told[1].table.jobs[0]->state, model::JobState::Running);
   EXPECT_EQ(sink->told[1].table.node_names.at(0), "n1");
 
@@ -106,7 +106,7 @@ TEST_F(JobWatchesTest, TellsTheListAndThenWhatChanges) {
   round();
   ASSERT_EQ(sink->told.size(), 3u);
   EXPECT_EQ(sink->told[2].gone, std::vector{JobId{1}});
-  EXPECT_EQ(sink->last(), Ids{});
+  EXPECT_EQ(sink->last(), IdSet{});
 }
 
 TEST_F(JobWatchesTest, EachHearsOfWhatHeAskedFor) {
@@ -115,8 +115,8 @@ TEST_F(JobWatchesTest, EachHearsOfWhatHeAskedFor) {
   submit(1000);
   submit(2000);
   round();
-  EXPECT_EQ(own->last(), Ids{1});
-  EXPECT_EQ(one->last(), Ids{2});
+  EXPECT_EQ(own->last(), IdSet{1});
+  EXPECT_EQ(one->last(), IdSet{2});
   world_.start(2, World::on(0, {0}));
   round();
   EXPECT_EQ(own->told.size(), 2u) << "not his job";
@@ -132,7 +132,7 @@ TEST_F(JobWatchesTest, TextsAreNotTold) {
   world_.submit(std::move(spec));
   publish();
   const auto sink = watch([](auto& wish) { wish.filter.with_script = true; });
-  EXPECT_EQ(sink->last(), Ids{1});
+  EXPECT_EQ(sink->last(), IdSet{1});
   EXPECT_FALSE(sink->told[0].table.jobs[0]->spec->environment);
 }
 
@@ -141,7 +141,7 @@ TEST_F(JobWatchesTest, HiddenPartitionsStayHidden) {
   publish();
   const auto sink =
       watch([](auto& wish) { wish.hidden = [](const model::View&) { return std::vector<std::string>{"main"}; }; });
-  EXPECT_EQ(sink->last(), Ids{});
+  EXPECT_EQ(sink->last(), IdSet{});
   submit();
   round();
   EXPECT_EQ(sink->told.size(), 1u);
@@ -164,7 +164,7 @@ TEST_F(JobWatchesTest, WhoReadsSlowlyHearsLessOften) {
   round();
   ASSERT_EQ(sink->told.size(), 3u);
   EXPECT_FALSE(sink->told[2].resync);
-  EXPECT_EQ(sink->last(), (Ids{3, 4})) << "all that he missed, in one";
+  EXPECT_EQ(sink->last(), (IdSet{3, 4})) << "all that he missed, in one";
 }
 
 TEST_F(JobWatchesTest, WhoReadsNothingStartsAnew) {
@@ -184,7 +184,7 @@ TEST_F(JobWatchesTest, WhoReadsNothingStartsAnew) {
   round();
   ASSERT_EQ(sink->told.size(), 3u);
   EXPECT_TRUE(sink->told[2].resync);
-  EXPECT_EQ(sink->last(), (Ids{1, 2, 3}));
+  EXPECT_EQ(sink->last(), (IdSet{1, 2, 3}));
 }
 
 TEST_F(JobWatchesTest, LongListsComeInPieces) {
@@ -227,7 +227,7 @@ TEST_F(JobWatchesTest, NewExpectationsAreChangesForWhoWantsThem) {
   watches_.round();
   EXPECT_EQ(plain->told.size(), 1u);
   ASSERT_EQ(wants->told.size(), 2u);
-  EXPECT_EQ(wants->last(), Ids{2});
+  EXPECT_EQ(wants->last(), IdSet{2});
   EXPECT_EQ(wants->told[1].table.expected_starts.at(0), from_unix_seconds(4711));
   EXPECT_EQ(wants->told[1].table.planned_nodes.at(0), "n2");
 }
@@ -267,7 +267,7 @@ TEST(UserJobs, FollowWhatChanges) {
   World world{2};
   UserJobs users;
   const auto ids = [&](std::uint32_t uid) {
-    Ids out;
+    IdSet out;
     users.of(world.view(), Uid{uid}).for_each([&](std::uint32_t id, const model::JobPtr& job) {
       EXPECT_EQ(*world.view().jobs.find(id), job);
       out.insert(id);
@@ -279,20 +279,20 @@ TEST(UserJobs, FollowWhatChanges) {
     spec.uid = Uid{uid};
     world.submit(std::move(spec));
   };
-  EXPECT_EQ(ids(1), Ids{});
+  EXPECT_EQ(ids(1), IdSet{});
   submit(1), submit(2), submit(1);
   const model::View before = world.view();
-  EXPECT_EQ(ids(1), (Ids{1, 3}));
+  EXPECT_EQ(ids(1), (IdSet{1, 3}));
   world.start(1, World::on(0, {0}));
   submit(2);
-  EXPECT_EQ(ids(1), (Ids{1, 3}));
-  EXPECT_EQ(ids(2), (Ids{2, 4}));
+  EXPECT_EQ(ids(1), (IdSet{1, 3}));
+  EXPECT_EQ(ids(2), (IdSet{2, 4}));
   // Somebody has an older view.
   EXPECT_EQ(users.of(before, Uid{2}).size(), 1u);
-  EXPECT_EQ(ids(2), (Ids{2, 4}));
+  EXPECT_EQ(ids(2), (IdSet{2, 4}));
   users.forget_unused();
   users.forget_unused();
-  EXPECT_EQ(ids(2), (Ids{2, 4}));
+  EXPECT_EQ(ids(2), (IdSet{2, 4}));
 }
 
 }  // namespace

@@ -57,9 +57,9 @@ std::uint32_t signal_of(std::uint32_t status) {
   return status & 0x7f;
 }
 
-class Message {
+class MailText {
  public:
-  Message(const model::View& view, const Job& job, std::uint32_t type, Time now)
+  MailText(const model::View& view, const Job& job, std::uint32_t type, Time now)
       : job_(job), type_(type), now_(now), environment_(job_variables(view, job, (type & kEnds) != 0)) {
     set("SLURM_JOB_STATE", model::base_name(job.state));
     set("SLURM_JOB_MAIL_TYPE", words_of(type));
@@ -131,7 +131,7 @@ std::uint32_t wait_status(const model::ExitStatus& exit) {
 
 io::ControllerHooks::Mail mail_message(const model::View& view, const Job& job, std::uint32_t type, Time now,
                                        const std::optional<ArrayExits>& summary) {
-  Message message(view, job, type, now);
+  MailText message(view, job, type, now);
   io::ControllerHooks::Mail out;
   out.program = model::shown_value(*view.config, "MailProg");
   out.subject = message.subject(summary);

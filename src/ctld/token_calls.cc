@@ -16,12 +16,6 @@ namespace {
 
 constexpr seconds kUsualLifespan{1800};
 
-std::string_view shown_value(const model::ClusterConfig& config, std::string_view key) {
-  for (const auto& [name, value] : config.shown)
-    if (name == key) return value;
-  return {};
-}
-
 struct TokenRules {
   bool enabled = false, for_admins_only = false;
   std::string key_file;
@@ -30,10 +24,10 @@ struct TokenRules {
 
 TokenRules token_rules(const model::ClusterConfig& config) {
   TokenRules rules;
-  for (const std::string_view word : text::split(shown_value(config, "AuthAltTypes"), ','))
+  for (const std::string_view word : text::split(model::shown_value(config, "AuthAltTypes"), ','))
     rules.enabled |= text::equal_ignoring_case(text::trim(word), "auth/jwt");
-  rules.key_file = fmt::format("{}/jwt_hs256.key", shown_value(config, "StateSaveLocation"));
-  for (std::string_view word : text::split(shown_value(config, "AuthAltParameters"), ',')) {
+  rules.key_file = fmt::format("{}/jwt_hs256.key", model::shown_value(config, "StateSaveLocation"));
+  for (std::string_view word : text::split(model::shown_value(config, "AuthAltParameters"), ',')) {
     word = text::trim(word);
     const std::string_view value = word.substr(std::min(word.find('=') + 1, word.size()));
     if (text::equal_ignoring_case(word, "disable_token_creation")) rules.for_admins_only = true;

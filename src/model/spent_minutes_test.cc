@@ -9,12 +9,12 @@ namespace spur::model {
 namespace {
 
 // Jobs 1 and 2 of one account, on two CPUs each; 1 has the QOS q.
-struct Site {
+struct SpentSite {
   ClusterConfig config;
   Association lab, user;
   Qos qos;
 
-  Site() {
+  SpentSite() {
     config.accounting.limits = true;
     PartitionConfig partition;
     partition.name = "p";
@@ -63,7 +63,7 @@ struct Site {
 using Jobs = std::vector<std::uint32_t>;
 
 TEST(SpentMinutes, OfAGroupEndAllItsJobs) {
-  Site site;
+  SpentSite site;
   EXPECT_EQ(site.over(1000), Jobs{});
   site.lab.group.tres_minutes = {{"cpu", 40}};
   EXPECT_EQ(site.over(9), Jobs{});
@@ -73,14 +73,14 @@ TEST(SpentMinutes, OfAGroupEndAllItsJobs) {
 }
 
 TEST(SpentMinutes, OnTheWallCountJobs) {
-  Site site;
+  SpentSite site;
   site.lab.group.wall_minutes = 40;
   EXPECT_EQ(site.over(19), Jobs{});
   EXPECT_EQ(site.over(20), (Jobs{1, 2}));
 }
 
 TEST(SpentMinutes, OfAQosHideThoseOfTheAccount) {
-  Site site;
+  SpentSite site;
   site.lab.group.tres_minutes = {{"cpu", 40}};
   site.qos.group.tres_minutes = {{"cpu", 100}};
   EXPECT_EQ(site.over(10), Jobs{2});
@@ -91,14 +91,14 @@ TEST(SpentMinutes, OfAQosHideThoseOfTheAccount) {
 }
 
 TEST(SpentMinutes, OfWhatAJobDoesNotUseAreNoMatter) {
-  Site site;
+  SpentSite site;
   site.config.gres_types = {"gpu"};
   site.lab.group.tres_minutes = {{"gres/gpu", 0}};
   EXPECT_EQ(site.over(100), Jobs{});
 }
 
 TEST(SpentMinutes, OfOneJobEndIt) {
-  Site site;
+  SpentSite site;
   site.user.max_tres_minutes_per_job = {{"cpu", 40}};
   EXPECT_EQ(site.over(20), Jobs{});
   EXPECT_EQ(site.over(21), (Jobs{1, 2}));

@@ -17,7 +17,7 @@
 namespace spur::os {
 namespace {
 
-bool take_number(std::string_view text, std::uint64_t* out) {
+bool take_amount(std::string_view text, std::uint64_t* out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -65,7 +65,7 @@ std::string encode_container_settings(const ContainerSettings& s) {
 Result<ContainerSettings> decode_container_settings(std::string_view text) {
   const auto lines = text::split(text, '\n');
   ContainerSettings out;
-  if (lines.size() < 5 || !take_number(lines[1], &out.max_bytes) || !take_number(lines[2], &out.max_files))
+  if (lines.size() < 5 || !take_amount(lines[1], &out.max_bytes) || !take_amount(lines[2], &out.max_files))
     return fail(ErrorCode::NotSupported, "this node has no directory for containers");
   out.image_dir = lines[0];
   out.copy = lines[3] == "1";

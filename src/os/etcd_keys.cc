@@ -9,8 +9,8 @@
 namespace spur::os {
 namespace {
 
-constexpr std::string_view kMagic = "SPJ1";
-constexpr std::size_t kHeaderBytes = 4 + 8 + 4 + 4;
+constexpr std::string_view kEntryMagic = "SPJ1";
+constexpr std::size_t kEntryHeaderBytes = 4 + 8 + 4 + 4;
 
 template <class T>
 void put(std::string* out, T value) {
@@ -54,8 +54,8 @@ std::optional<std::uint64_t> EtcdKeys::log_index(std::string_view key) const {
 }
 
 std::string encode_etcd_entry(const EtcdEntry& entry) {
-  std::string out(kMagic);
-  out.reserve(kHeaderBytes + entry.last.size());
+  std::string out(kEntryMagic);
+  out.reserve(kEntryHeaderBytes + entry.last.size());
   put(&out, static_cast<std::uint64_t>(entry.term));
   put(&out, entry.parts);
   put(&out, entry.checksum);
@@ -64,11 +64,11 @@ std::string encode_etcd_entry(const EtcdEntry& entry) {
 }
 
 std::optional<EtcdEntry> decode_etcd_entry(std::string_view value) {
-  if (value.size() < kHeaderBytes || !value.starts_with(kMagic)) return {};
+  if (value.size() < kEntryHeaderBytes || !value.starts_with(kEntryMagic)) return {};
   return EtcdEntry{.term = static_cast<std::int64_t>(get<std::uint64_t>(value.substr(4))),
                    .parts = get<std::uint32_t>(value.substr(12)),
                    .checksum = get<std::uint32_t>(value.substr(16)),
-                   .last = value.substr(kHeaderBytes)};
+                   .last = value.substr(kEntryHeaderBytes)};
 }
 
 std::string encode_etcd_term(const EtcdTerm& term) {

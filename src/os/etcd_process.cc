@@ -22,7 +22,7 @@
 namespace spur::os {
 namespace {
 
-constexpr Duration kFirstPause = milliseconds(200), kLongestPause = seconds(5);
+constexpr Duration kFirstRestartPause = milliseconds(200), kLongestRestartPause = seconds(5);
 constexpr int kStopMillis = 5000, kLookMillis = 500;
 // Less than kFull is what etcd dies of; with kRoom it can live.
 constexpr std::uint64_t kFull = std::uint64_t{1} << 20, kRoom = std::uint64_t{16} << 20;
@@ -179,7 +179,7 @@ bool EtcdProcess::wait_for_room() {
 }
 
 void EtcdProcess::watch() {
-  Duration pause = kFirstPause;
+  Duration pause = kFirstRestartPause;
   auto started = std::chrono::steady_clock::now();
   for (;;) {
     pollfd watched[2] = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
@@ -188,13 +188,13 @@ void EtcdProcess::watch() {
     if (watched[0].revents) return;
     static_cast<void>(reap(pidfd_));
     pidfd_ = {};
-    if (std::chrono::steady_clock::now() - started > seconds(30)) pause = kFirstPause;
+    if (std::chrono::steady_clock::now() - started > seconds(30)) pause = kFirstRestartPause;
     if (free_bytes(options_.directory) >= kFull)
       options_.log(fmt::format("error: etcd (pid {}) has ended and is started again; {}/etcd.log says why", pid_,
                                options_.directory));
     if (!wait_for_room()) return;
     if (wait_readable(stop_.get(), static_cast<int>(std::chrono::duration_cast<milliseconds>(pause).count()))) return;
-    pause = std::min(2 * pause, kLongestPause);
+    pause = std::min(2 * pause, kLongestRestartPause);
     started = std::chrono::steady_clock::now();
     for (Status ok = launch(); !ok; ok = launch()) {
       options_.log("error: etcd cannot be started: " + ok.error().message);

@@ -13,7 +13,7 @@
 namespace spur::os {
 namespace {
 
-constexpr std::string_view kMagic = "spur snapshot 1\n";
+constexpr std::string_view kSnapshotMagic = "spur snapshot 1\n";
 constexpr std::size_t kNumbers = 16 + 1 + 8 + 1;  // hexadecimal, for whoever looks at the file
 constexpr std::size_t kMaxSnapshotBytes = std::size_t{16} << 30;
 
@@ -26,11 +26,11 @@ std::string converted_path(const std::string& directory) {
 std::string snapshot_path(const std::string& directory) {
   return directory + "/snapshot.bin";
 }
-bool exists(const std::string& path) {
+bool file_exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 Result<std::string> load_id(const std::string& path) {
-  if (!exists(path)) return std::string();
+  if (!file_exists(path)) return std::string();
   SPUR_ASSIGN(std::string id, read_file(path, 256));
   while (!id.empty() && id.back() == '\n') id.pop_back();
   if (id.empty()) return fail(ErrorCode::Corrupt, path + " is empty");
@@ -62,13 +62,13 @@ Status store_cluster_id(const std::string& directory, const std::string& id) {
 
 Result<StoredSnapshot> load_snapshot_file(const std::string& directory) {
   const std::string path = snapshot_path(directory);
-  if (!exists(path)) return StoredSnapshot{};
+  if (!file_exists(path)) return StoredSnapshot{};
   SPUR_ASSIGN(std::string file, read_file(path, kMaxSnapshotBytes));
-  const std::size_t header = kMagic.size() + kNumbers;
+  const std::size_t header = kSnapshotMagic.size() + kNumbers;
   StoredSnapshot out;
   std::uint32_t checksum = 0;
-  const char* at = file.data() + kMagic.size();
-  const bool whole = file.size() >= header && file.starts_with(kMagic) &&
+  const char* at = file.data() + kSnapshotMagic.size();
+  const bool whole = file.size() >= header && file.starts_with(kSnapshotMagic) &&
                      std::from_chars(at, at + 16, out.index, 16).ptr == at + 16 &&
                      std::from_chars(at + 17, at + 25, checksum, 16).ptr == at + 25 && out.index > 0 &&
                      crc32c(std::string_view(file).substr(header)) == checksum;
@@ -80,7 +80,7 @@ Result<StoredSnapshot> load_snapshot_file(const std::string& directory) {
 }
 
 Status store_snapshot_file(const std::string& directory, std::uint64_t index, const std::string& bytes) {
-  std::string file(kMagic);
+  std::string file(kSnapshotMagic);
   file.reserve(file.size() + kNumbers + bytes.size());
   file += fmt::format("{:016x} {:08x}\n", index, crc32c(bytes));
   file += bytes;

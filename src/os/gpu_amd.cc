@@ -14,21 +14,21 @@ namespace {
 
 constexpr std::uint64_t kXgmi = 11;               // CRAT's number for the kind of link
 constexpr std::uint64_t kLinkMegabytes = 50'000;  // per second, of one XGMI link
-constexpr std::uint64_t kMiB = 1u << 20;
+constexpr std::uint64_t kVramMiB = 1u << 20;
 
-struct Model {
+struct AmdModel {
   std::uint64_t device;
   std::string_view type;
 };
 // Instinct accelerators by PCI device number, for boards that do not tell their name.
-constexpr Model kModels[] = {{0x66a0, "mi60"},   {0x66a1, "mi50"},   {0x738c, "mi100"},  {0x738e, "mi100"},
+constexpr AmdModel kAmdModels[] = {{0x66a0, "mi60"},   {0x66a1, "mi50"},   {0x738c, "mi100"},  {0x738e, "mi100"},
                              {0x7408, "mi250x"}, {0x740c, "mi250"},  {0x740f, "mi210"},  {0x74a0, "mi300a"},
                              {0x74a1, "mi300x"}, {0x74a2, "mi308x"}, {0x74a5, "mi325x"}, {0x75a0, "mi350x"},
                              {0x75a3, "mi355x"}};
 
 std::string type_of(const std::string& pci_dir, std::uint64_t device, const std::string& node_dir) {
   if (const auto product = type_name(sysfs_text(pci_dir + "/product_name")); !product.empty()) return product;
-  for (const Model& model : kModels)
+  for (const AmdModel& model : kAmdModels)
     if (model.device == device) return std::string(model.type);
   const std::string name = type_name(sysfs_text(node_dir + "/name"));
   return name.empty() ? "amd" : name;
@@ -48,7 +48,7 @@ std::uint64_t memory_of(const std::string& node_dir) {
     if (const auto heap = sysfs_property(text, "heap_type").value_or(0); heap == 1 || heap == 2)
       bytes += sysfs_property(text, "size_in_bytes").value_or(0);
   }
-  return bytes / kMiB;
+  return bytes / kVramMiB;
 }
 
 std::string partition_of(const std::string& pci_dir) {
@@ -121,7 +121,7 @@ std::vector<Gpu> find_amd_gpus(const std::string& root) {
 
 GpuLoad amd_load(const std::string& root, const Gpu& gpu) {
   const std::string dir = fmt::format("{}/sys/bus/pci/devices/{}", root, gpu.pci);
-  return {.memory_mib = sysfs_number(dir + "/mem_info_vram_used").value_or(0) / kMiB,
+  return {.memory_mib = sysfs_number(dir + "/mem_info_vram_used").value_or(0) / kVramMiB,
           .percent = static_cast<std::uint32_t>(sysfs_number(dir + "/gpu_busy_percent").value_or(0))};
 }
 

@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::uint64_t kIntel = 0x8086, kMiB = 1u << 20;
 
-struct Model {
+struct IntelModel {
   std::uint64_t device;
   std::string_view type;
 };
-constexpr Model kModels[] = {{0x0bd5, "max_1550"}, {0x0bd6, "max_1450"}, {0x0bd9, "max_1100"}, {0x0bda, "max_1100"},
+constexpr IntelModel kIntelModels[] = {{0x0bd5, "max_1550"}, {0x0bd6, "max_1450"}, {0x0bd9, "max_1100"}, {0x0bda, "max_1100"},
                              {0x0bdb, "max_1100"}, {0x56c0, "flex_170"}, {0x56c1, "flex_140"}};
 
 // 0 where it has none of its own.
-std::uint64_t memory_of(const std::string& card_dir) {
+std::uint64_t memory_of_card(const std::string& card_dir) {
   if (const auto bytes = sysfs_number(card_dir + "/lmem_total_bytes")) return *bytes / kMiB;  // i915
   std::uint64_t mib = 0;                                                                      // xe: tile by tile
   for (const auto& tile : sysfs_list(card_dir + "/device"))
@@ -37,9 +37,9 @@ std::vector<Gpu> find_intel_gpus(const std::string& root) {
     if (!name.starts_with("card") || name.find('-') != std::string::npos) continue;
     const std::string card = drm + "/" + name, device = card + "/device";
     if (sysfs_number(device + "/vendor").value_or(0) != kIntel) continue;
-    const std::uint64_t number = sysfs_number(device + "/device").value_or(0), memory = memory_of(card);
+    const std::uint64_t number = sysfs_number(device + "/device").value_or(0), memory = memory_of_card(card);
     std::string type;
-    for (const Model& model : kModels)
+    for (const IntelModel& model : kIntelModels)
       if (model.device == number) type = model.type;
     if (type.empty() && memory == 0) continue;
     Gpu& gpu = out.emplace_back();

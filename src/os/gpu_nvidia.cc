@@ -19,7 +19,7 @@ using EventSet = void*;
 constexpr int kSuccess = 0;
 constexpr unsigned kMostLinks = 18, kMigEnabled = 1, kUncorrected = 1, kSinceBoot = 0, kNameBytes = 96;
 constexpr unsigned long long kXidEvent = 8;
-constexpr std::uint64_t kMiB = 1u << 20;
+constexpr std::uint64_t kNvmlMiB = 1u << 20;
 
 struct PciInfo {
   char bus_id_legacy[16];
@@ -142,7 +142,7 @@ class LoadedNvml final : public Nvml {
     if (it == devices_.end()) return {};
     GpuLoad out;
     MemoryInfo memory{};
-    if (nvml_.memory(it->second, &memory) == kSuccess) out.memory_mib = memory.used / kMiB;
+    if (nvml_.memory(it->second, &memory) == kSuccess) out.memory_mib = memory.used / kNvmlMiB;
     Utilization busy{};
     if (nvml_.utilization && nvml_.utilization(it->second, &busy) == kSuccess) out.percent = busy.gpu;
     return out;
@@ -164,7 +164,7 @@ class LoadedNvml final : public Nvml {
     unsigned minor = 0;
     if (nvml_.minor(device, &minor) == kSuccess) gpu.files.push_back(fmt::format("/dev/nvidia{}", minor));
     MemoryInfo memory{};
-    if (nvml_.memory(device, &memory) == kSuccess) gpu.memory_mib = memory.total / kMiB;
+    if (nvml_.memory(device, &memory) == kSuccess) gpu.memory_mib = memory.total / kNvmlMiB;
     const std::string dir = fmt::format("{}/sys/bus/pci/devices/{}", root, gpu.pci);
     gpu.cpus = sysfs_text(dir + "/local_cpulist");
     if (const auto numa = sysfs_number(dir + "/numa_node")) gpu.numa_node = static_cast<int>(*numa);
@@ -195,7 +195,7 @@ class LoadedNvml final : public Nvml {
       if (const auto at = name.find("MIG "); at != std::string::npos) gpu.partition = type_name(name.substr(at + 4));
       gpu.type = gpu.partition.empty() ? type_name(name) : fmt::format("{}_{}", parent.type, gpu.partition);
       MemoryInfo memory{};
-      if (nvml_.memory(part, &memory) == kSuccess) gpu.memory_mib = memory.total / kMiB;
+      if (nvml_.memory(part, &memory) == kSuccess) gpu.memory_mib = memory.total / kNvmlMiB;
       // What is its alone stands for it; the device itself it shares with the other parts.
       std::vector<std::string> files;
       for (const auto& key : {fmt::format("gpu{}/gi{}/ci{}/access", gpu_number, gi, ci),

@@ -21,7 +21,7 @@
 namespace spur::os {
 namespace {
 
-constexpr std::uint64_t kMiB = 1u << 20;
+constexpr std::uint64_t kMemoryMiB = 1u << 20;
 
 struct DestroyTopology {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
@@ -89,12 +89,12 @@ Result<Machine> discover_machine(const HardwareOptions& options) {
 
   const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page_bytes <= 0) return fail_errno("cannot find out the size of the memory", errno);
-  machine.hardware.memory_mib = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / kMiB;
+  machine.hardware.memory_mib = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes) / kMemoryMiB;
 
   struct statvfs disk{};
   if (::statvfs(options.tmp_dir.c_str(), &disk) != 0)
     return fail_errno(fmt::format("cannot examine the temporary directory {}", options.tmp_dir), errno);
-  machine.hardware.tmp_disk_mib = std::uint64_t{disk.f_blocks} * disk.f_frsize / kMiB;
+  machine.hardware.tmp_disk_mib = std::uint64_t{disk.f_blocks} * disk.f_frsize / kMemoryMiB;
 
   utsname names{};
   if (::uname(&names) != 0) return fail_errno("uname", errno);
@@ -111,7 +111,7 @@ MachineLoad sample_load() {
   double average = 0;
   if (::getloadavg(&average, 1) == 1) load.load_hundredths = static_cast<std::uint32_t>(std::lround(average * 100));
   struct sysinfo info{};
-  if (::sysinfo(&info) == 0) load.free_memory_mib = std::uint64_t{info.freeram} * info.mem_unit / kMiB;
+  if (::sysinfo(&info) == 0) load.free_memory_mib = std::uint64_t{info.freeram} * info.mem_unit / kMemoryMiB;
   return load;
 }
 

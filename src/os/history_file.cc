@@ -18,7 +18,7 @@ constexpr std::size_t kMostPlain = std::size_t{4} << 30;
 // A stretch that goes is deleted in pieces: whoever writes waits no longer than for one.
 constexpr std::int64_t kDropAtOnce = 20'000;
 
-constexpr const char* kSchema = R"(
+constexpr const char* kHistorySchema = R"(
 CREATE TABLE IF NOT EXISTS block (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, entries BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS image (number INTEGER PRIMARY KEY, shown INTEGER NOT NULL, state BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS image_shown ON image (shown);
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS synced (only_row INTEGER PRIMARY KEY, times INTEGER N
 INSERT OR IGNORE INTO synced VALUES (1, 0);
 )";
 
-std::int64_t as_number(std::uint64_t value) {
+std::int64_t as_stored(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
@@ -73,7 +73,7 @@ Result<std::string> unpacked(std::string_view bytes) {
 Result<std::unique_ptr<HistoryFile>> HistoryFile::open(const std::string& state_directory) {
   const std::string path = state_directory + "/history.sqlite";
   SPUR_ASSIGN(auto writer, open_sqlite(path, false));
-  SPUR_TRY(writer->execute(kSchema));
+  SPUR_TRY(writer->execute(kHistorySchema));
   // The journal has what a loss of power takes from here; sync() says from when on it need not.
   SPUR_TRY(writer->execute("PRAGMA synchronous=NORMAL"));
   SPUR_ASSIGN(auto reader, open_sqlite(path, true));
@@ -95,7 +95,7 @@ Status HistoryFile::append_entries(const std::vector<Entry>& entries) {
       plain += entries[i].bytes;
     }
     const std::string block = packed(plain);
-    const SqlValue values[] = {as_number(first), as_number(last), std::string_view(block)};
+    const SqlValue values[] = {as_stored(first), as_stored(last), std::string_view(block)};
     SPUR_TRY(writer_->run("INSERT OR IGNORE INTO block VALUES ($1, $2, $3)", values));
   }
   return {};
@@ -107,7 +107,7 @@ Status HistoryFile::append(const Part& part) {
   SPUR_TRY(append_entries(part.entries));
   std::int64_t seq = 0;
   for (const Event& event : part.events) {
-    const SqlValue values[] = {as_number(event.index),
+    const SqlValue values[] = {as_stored(event.index),
                                std::int64_t{event.job.value},
                                seq++,
                                to_micros(event.at),
@@ -117,7 +117,7 @@ Status HistoryFile::append(const Part& part) {
                                std::string_view(event.details)};
     SPUR_TRY(writer_->run("INSERT OR IGNORE INTO event VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", values));
   }
-  const std::int64_t last = part.entries.empty() ? 0 : as_number(part.entries.back().index);
+  const std::int64_t last = part.entries.empty() ? 0 : as_stored(part.entries.back().index);
   for (const Record& record : part.records) {
     const SqlValue values[] = {std::int64_t{record.job.value},
                                std::int64_t{record.owner.value},
@@ -133,7 +133,7 @@ Status HistoryFile::append(const Part& part) {
 Status HistoryFile::save(const Image& image) {
   const std::string state = packed(image.bytes);
   const std::lock_guard lock(write_mutex_);
-  const SqlValue values[] = {as_number(image.index), to_micros(image.shown), std::string_view(state)};
+  const SqlValue values[] = {as_stored(image.index), to_micros(image.shown), std::string_view(state)};
   return writer_->run("INSERT OR IGNORE INTO image VALUES ($1, $2, $3)", values);
 }
 
@@ -248,7 +248,7 @@ Result<std::optional<io::HistoryStore::Image>> HistoryFile::image_before(Time th
 Result<Time> HistoryFile::next_image(std::uint64_t index) {
   const std::lock_guard lock(read_mutex_);
   Time out;
-  const SqlValue values[] = {as_number(index)};
+  const SqlValue values[] = {as_stored(index)};
   SPUR_TRY(reader_->query("SELECT shown FROM image WHERE number > $1 ORDER BY number LIMIT 1", values,
                           [&](const SqlRow& row) {
                             out = from_micros(row.number(0));
@@ -276,7 +276,7 @@ Result<std::vector<io::HistoryStore::Entry>> HistoryFile::read(std::uint64_t aft
     return {};
   };
   // The block that `after` lies in, or the first behind it.
-  const SqlValue values[] = {as_number(after)};
+  const SqlValue values[] = {as_stored(after)};
   SPUR_TRY(reader_->query("SELECT entries FROM block WHERE first >= coalesce((SELECT max(first) FROM block WHERE first "
                           "<= $1), 0) AND last > $1 ORDER BY first",
                           values, [&](const SqlRow& row) {
@@ -318,7 +318,7 @@ Result<std::vector<io::HistoryStore::Event>> HistoryFile::events(std::span<const
     return std::pair(a.event.index, a.seq) < std::pair(b.event.index, b.seq);
   };
   for (const JobId job : jobs) {
-    const SqlValue values[] = {std::int64_t{job.value}, as_number(most)};
+    const SqlValue values[] = {std::int64_t{job.value}, as_stored(most)};
     SPUR_TRY(reader_->query("SELECT entry, seq, at, uid, source, what, details FROM event WHERE job = $1 ORDER BY "
                             "entry, seq LIMIT $2",
                             values, [&](const SqlRow& row) {

@@ -19,7 +19,7 @@
 namespace spur::os {
 namespace {
 
-constexpr const char* kSchema = R"(
+constexpr const char* kJournalSchema = R"(
 CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), journal BLOB NOT NULL, last INTEGER NOT NULL,
                    chain INTEGER NOT NULL);
 CREATE TABLE entry (number INTEGER PRIMARY KEY, chain INTEGER NOT NULL, data BLOB NOT NULL);
@@ -38,7 +38,7 @@ Status fill_new_database(SqliteDb& db) {
   SPUR_ASSIGN(SqliteTransaction transaction, SqliteTransaction::begin(db));
   SPUR_TRY(db.execute(fmt::format("PRAGMA application_id={}", JournalStore::kApplicationId).c_str()));
   SPUR_TRY(db.execute(fmt::format("PRAGMA user_version={}", JournalStore::kFormat).c_str()));
-  SPUR_TRY(db.execute(kSchema));
+  SPUR_TRY(db.execute(kJournalSchema));
   SPUR_ASSIGN(SqliteStatement insert, db.prepare("INSERT INTO meta VALUES (1, ?1, 0, 0)"));
   SPUR_TRY(insert.bind_blob(1, {id.data(), id.size()}).run());
   return transaction.commit();

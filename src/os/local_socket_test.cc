@@ -18,7 +18,7 @@
 namespace spur::os {
 namespace {
 
-std::string framed(const std::string& body) {
+std::string framed_call(const std::string& body) {
   std::string bytes;
   for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>(body.size() >> (8 * i)));
   return bytes + body;
@@ -71,7 +71,7 @@ TEST_F(LocalSocketTest, AnswersFromOtherThreads) {
         });
       });
   std::vector<UniqueFd> callers;
-  for (int i = 0; i < 50; ++i) callers.push_back(call(framed(std::to_string(i))));
+  for (int i = 0; i < 50; ++i) callers.push_back(call(framed_call(std::to_string(i))));
   for (int i = 0; i < 50; ++i)
     EXPECT_EQ(read_all(callers[static_cast<std::size_t>(i)].get()), "you said " + std::to_string(i));
   const std::lock_guard lock(mutex);
@@ -91,8 +91,8 @@ TEST_F(LocalSocketTest, LongAnswersArePulledAsTheyAreRead) {
                                return ++pulled < 200;
                              });
                            });
-  const UniqueFd slow = call(framed("long"));
-  EXPECT_EQ(read_all(call(framed("short")).get()), "here") << "who does not read holds nobody up";
+  const UniqueFd slow = call(framed_call("long"));
+  EXPECT_EQ(read_all(call(framed_call("short")).get()), "here") << "who does not read holds nobody up";
   EXPECT_LT(pulled, 100) << "nothing is made ahead for who does not read";
   EXPECT_EQ(read_all(slow.get()).size(), 20'000'000u);
 }
@@ -108,7 +108,7 @@ TEST_F(LocalSocketTest, WhoDoesNotReadIsDropped) {
         kept = std::move(line);
         changed.notify_all();
       });
-  const UniqueFd fd = call(framed("x"));
+  const UniqueFd fd = call(framed_call("x"));
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return kept != nullptr; });
   for (int i = 0; i < 1000 && !kept->gone(); ++i) std::this_thread::sleep_for(milliseconds(10));
@@ -126,7 +126,7 @@ TEST_F(LocalSocketTest, CallerWhoLeavesIsNoticed) {
     kept = std::move(line);
     changed.notify_all();
   });
-  UniqueFd fd = call(framed("wait for me"));
+  UniqueFd fd = call(framed_call("wait for me"));
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return kept != nullptr; });
   EXPECT_FALSE(kept->gone());
@@ -142,12 +142,12 @@ TEST_F(LocalSocketTest, OneUserGetsOnlySoMuchMemory) {
         line->send(std::to_string(request.size()));
         line->finish();
       });
-  const std::string whole = framed(std::string(1 << 20, 'x'));
+  const std::string whole = framed_call(std::string(1 << 20, 'x'));
   std::vector<UniqueFd> idle;  // each all but one byte
   for (int i = 0; i < 2; ++i) idle.push_back(call(whole.substr(0, whole.size() - 1)));
   std::string answer;
   for (int i = 0; i < 1000 && answer != "524288"; ++i)
-    answer = read_all(call(framed(std::string(1 << 19, 'x'))).get());
+    answer = read_all(call(framed_call(std::string(1 << 19, 'x'))).get());
   EXPECT_EQ(answer, "524288");
   idle.push_back(call(whole));  // that would be the fourth megabyte and more
   EXPECT_EQ(read_all(call(whole).get()).size(), 0u);
@@ -165,7 +165,7 @@ TEST_F(LocalSocketTest, LinesOutliveTheSocket) {
     kept = std::move(line);
     changed.notify_all();
   });
-  const UniqueFd fd = call(framed("x"));
+  const UniqueFd fd = call(framed_call("x"));
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return kept != nullptr; });
   socket.reset();

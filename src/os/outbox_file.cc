@@ -9,7 +9,7 @@ namespace {
 // Deleted in one transaction: appends wait no longer than that.
 constexpr std::int64_t kTrimAtOnce = 20'000;
 
-constexpr const char* kSchema = R"(
+constexpr const char* kOutboxSchema = R"(
 CREATE TABLE IF NOT EXISTS outbox (number INTEGER PRIMARY KEY, record BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS born (only_row INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 INSERT OR IGNORE INTO born VALUES (1, 0);
@@ -20,7 +20,7 @@ INSERT OR IGNORE INTO born VALUES (1, 0);
 Result<std::unique_ptr<OutboxFile>> OutboxFile::open(const std::string& state_directory) {
   const std::string path = state_directory + "/outbox.sqlite";
   SPUR_ASSIGN(auto writer, open_sqlite(path, false));
-  SPUR_TRY(writer->execute(kSchema));
+  SPUR_TRY(writer->execute(kOutboxSchema));
   SPUR_ASSIGN(auto reader, open_sqlite(path, true));
   return std::unique_ptr<OutboxFile>(new OutboxFile(std::move(writer), std::move(reader)));
 }

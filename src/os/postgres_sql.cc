@@ -43,9 +43,9 @@ std::int64_t read_number(const char* bytes, int length) {
   return 0;
 }
 
-class Row final : public SqlRow {
+class PostgresRow final : public SqlRow {
  public:
-  explicit Row(const PGresult* result) : result_(result) {}
+  explicit PostgresRow(const PGresult* result) : result_(result) {}
   std::int64_t number(int column) const override {
     return read_number(PQgetvalue(result_, 0, column), PQgetlength(result_, 0, column));
   }
@@ -108,7 +108,7 @@ class PostgresSql final : public SqlConnection {
     bool enough = false;
     while (const ResultPtr result{PQgetResult(connection_)}) {
       if (PQresultStatus(result.get()) == PGRES_SINGLE_TUPLE) {
-        if (!enough && !each(Row(result.get()))) {
+        if (!enough && !each(PostgresRow(result.get()))) {
           enough = true;
           cancel();
         }

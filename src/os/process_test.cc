@@ -14,7 +14,7 @@
 namespace spur::os {
 namespace {
 
-std::string read_all(int fd) {
+std::string read_to_end(int fd) {
   std::string out;
   char buffer[4096];
   for (ssize_t got; (got = ::read(fd, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(got));
@@ -35,7 +35,7 @@ std::string shell(const std::string& command, std::vector<int> more = {}, bool n
   auto child = spawn(request);
   EXPECT_TRUE(child) << child.error().message;
   write.reset();
-  std::string out = read_all(read.get());
+  std::string out = read_to_end(read.get());
   int status = 0;
   EXPECT_EQ(::waitpid(child->pid, &status, 0), child->pid);
   return out;
@@ -63,7 +63,7 @@ TEST(Process, SpawnHandlesDescriptorsThatOverlap) {
   ::dup2(saved_in.get(), 0);
   ASSERT_TRUE(child);
   write.reset();
-  EXPECT_EQ(read_all(read.get()), "one\ntwo\n");
+  EXPECT_EQ(read_to_end(read.get()), "one\ntwo\n");
   ::waitpid(child->pid, nullptr, 0);
 }
 

@@ -20,7 +20,7 @@ constexpr std::uint32_t kFirstSlots = 2048;
 constexpr std::size_t kSlot = 512;  // one sector: written whole or not at all
 constexpr std::size_t kMaxError = 400;
 constexpr Duration kPatience = milliseconds(20);
-constexpr std::uint32_t kMagic = 0x534c4731;  // "SLG1"
+constexpr std::uint32_t kLedgerMagic = 0x534c4731;  // "SLG1"
 
 // Fixed layout in the machine's own byte order: the file never leaves the machine.
 struct Slot {
@@ -43,7 +43,7 @@ std::uint32_t sum_of(const Slot& slot) {
 std::string encode(const RunLedger::Entry& entry) {
   Slot slot;
   std::memset(&slot, 0, sizeof slot);  // padding too: it is part of the sum
-  slot.magic = kMagic;
+  slot.magic = kLedgerMagic;
   slot.job = entry.run.job.value;
   slot.epoch = entry.run.epoch.value;
   slot.is_batch_host = entry.is_batch_host;
@@ -71,7 +71,7 @@ std::string encode(const RunLedger::Entry& entry) {
 std::optional<RunLedger::Entry> decode(const char* bytes) {
   Slot slot;
   std::memcpy(&slot, bytes, sizeof slot);
-  if (slot.magic != kMagic || slot.sum != sum_of(slot) || slot.error_size > kMaxError) return std::nullopt;
+  if (slot.magic != kLedgerMagic || slot.sum != sum_of(slot) || slot.error_size > kMaxError) return std::nullopt;
   RunLedger::Entry out{
       .run = {JobId{slot.job}, Epoch{slot.epoch}}, .is_batch_host = slot.is_batch_host != 0, .end = {}};
   if (slot.has_end != 0)

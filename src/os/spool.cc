@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kStartAt = 1024, kEndAt = 1536, kLaunchAt = 4096;
 constexpr std::size_t kMaxLaunch = 256u << 20;
-constexpr std::string_view kMagic = "spur-run 1\n";
+constexpr std::string_view kSpoolMagic = "spur-run 1\n";
 constexpr std::string_view kSpare = "spare";
 constexpr std::size_t kMaxSpares = 256;
 
@@ -90,7 +90,7 @@ std::string header_part(const RunHeader& header, std::string_view launch) {
   return seal(
       fmt::format(
           "{}job {}\nepoch {}\nbatch_host {}\nscript {}\nboot {}\ncgroup {}\nlaunch_size {}\nlaunch_sum {:08x}\n",
-          kMagic, header.run.job.value, header.run.epoch.value, int{header.is_batch_host}, int{header.has_script},
+          kSpoolMagic, header.run.job.value, header.run.epoch.value, int{header.is_batch_host}, int{header.has_script},
           header.boot_id, header.cgroup, launch.size(), crc32c(launch)),
       kStartAt);
 }
@@ -110,7 +110,7 @@ std::optional<model::JobRun> run_of_name(std::string_view name) {
 
 Result<RunHeader> RunFile::header() const {
   const auto text = read_part(fd_.get(), 0, kStartAt);
-  if (!text || !text->starts_with(kMagic)) return fail(ErrorCode::Corrupt, "the header of a run record is damaged");
+  if (!text || !text->starts_with(kSpoolMagic)) return fail(ErrorCode::Corrupt, "the header of a run record is damaged");
   RunHeader out;
   out.run = {JobId{number_of<std::uint32_t>(*text, "job")}, Epoch{number_of<std::uint32_t>(*text, "epoch")}};
   out.is_batch_host = value_of(*text, "batch_host") == "1";

@@ -17,9 +17,9 @@ namespace {
 // The log grows to this many pages of 4 KiB before they are moved into the file.
 constexpr int kCheckpointPages = 4000;
 
-class Row final : public SqlRow {
+class SqliteRow final : public SqlRow {
  public:
-  explicit Row(const SqliteStatement& statement) : statement_(statement) {}
+  explicit SqliteRow(const SqliteStatement& statement) : statement_(statement) {}
   std::int64_t number(int column) const override { return statement_.column(column); }
   std::string_view bytes(int column) const override { return statement_.column_blob(column); }
 
@@ -55,7 +55,7 @@ class SqliteSql final : public SqlConnection {
                const std::function<bool(const SqlRow&)>& each) override {
     SPUR_ASSIGN(SqliteStatement * statement, prepared(sql));
     for (std::size_t i = 0; i < values.size(); ++i) bind(*statement, static_cast<int>(i) + 1, values[i]);
-    const Row row(*statement);
+    const SqliteRow row(*statement);
     while (true) {
       SPUR_ASSIGN(const bool more, statement->step());
       if (!more) return {};

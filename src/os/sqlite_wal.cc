@@ -18,8 +18,8 @@
 namespace spur::os {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 32, kFrameHeaderBytes = 24;
-constexpr std::uint32_t kMagic = 0x377f0682;  // the lowest bit: checksums read big-endian words
+constexpr std::size_t kWalHeaderBytes = 32, kFrameHeaderBytes = 24;
+constexpr std::uint32_t kWalMagic = 0x377f0682;  // the lowest bit: checksums read big-endian words
 
 using Bytes = std::span<const unsigned char>;
 
@@ -87,7 +87,7 @@ class Scan {
   }
 
   WalReport finish(std::uint64_t trailing_bytes) {
-    const std::uint64_t whole = std::max<std::uint64_t>(report_.whole_bytes, kHeaderBytes);
+    const std::uint64_t whole = std::max<std::uint64_t>(report_.whole_bytes, kWalHeaderBytes);
     // A piece of a frame at the end belongs to this generation unless older frames lie before it.
     const bool all_ours = last_of_generation_ == position_;
     const std::uint64_t end = last_of_generation_ + (all_ours ? trailing_bytes : 0);
@@ -105,12 +105,12 @@ class Scan {
   bool big_;
   Checksum salts_, expected_, previous_;
   bool broken_ = false, commit_behind_break_ = false;
-  std::uint64_t position_ = kHeaderBytes, last_of_generation_ = kHeaderBytes;
+  std::uint64_t position_ = kWalHeaderBytes, last_of_generation_ = kWalHeaderBytes;
   WalReport report_;
 };
 
 bool header_is_good(Bytes header) {
-  if ((big_endian(header, 0) & ~1u) != kMagic) return false;
+  if ((big_endian(header, 0) & ~1u) != kWalMagic) return false;
   Checksum sum;
   sum.add(header.first(24), (big_endian(header, 0) & 1) != 0);
   return sum == Checksum::stored(header, 24);
@@ -124,7 +124,7 @@ Result<WalReport> examine_wal(const std::string& path) {
     if (errno == ENOENT) return WalReport{};
     return fail_errno(fmt::format("cannot open {}", path), errno);
   }
-  std::array<unsigned char, kHeaderBytes> header{};
+  std::array<unsigned char, kWalHeaderBytes> header{};
   SPUR_ASSIGN(const std::size_t got, read_fully(fd.get(), header, path));
   if (got == 0) return WalReport{};
   // A header cut short: the generation before it is whole in the database, this one had not begun.

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint16_t kAgentPort = 6818;
 constexpr std::size_t kMaxOutputBytes = std::size_t{16} << 20;
 constexpr std::size_t kReadBytes = std::size_t{512} << 10;
-constexpr wire::LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(15),
+constexpr wire::LeanStream::KeepAlive kStepKeepAlive{.interval = std::chrono::seconds(15),
                                                  .timeout = std::chrono::seconds(10)};
 
 // Frames over the socket to a spurstepd. Events are posted, so that the owner may destroy the channel in any of them.
@@ -142,7 +142,7 @@ class RemoteChannel final : public io::StepChannel {
     const auto open = [&]() -> Result<std::unique_ptr<LoopedStream>> {
       SPUR_ASSIGN(const auto peer, wire::parse_peer_address(address, kAgentPort));
       LoopedStream::Events inner{.on_message = events_.on_output, .on_end = events_.on_closed};
-      return LoopedStream::open(loop_, peer, method, {}, std::move(inner), kKeepAlive);
+      return LoopedStream::open(loop_, peer, method, {}, std::move(inner), kStepKeepAlive);
     };
     auto stream = open();
     if (stream) {

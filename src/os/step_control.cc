@@ -14,7 +14,7 @@
 namespace spur::os {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x53744f31;  // "StO1"
+constexpr std::uint32_t kControlMagic = 0x53744f31;  // "StO1"
 
 struct Datagram {
   std::uint32_t magic;
@@ -25,11 +25,11 @@ struct Datagram {
 };
 
 Datagram to_datagram(const StepOrder& order) {
-  return {kMagic, static_cast<std::uint8_t>(order.kind), static_cast<std::uint8_t>(order.why), 0, order.signal};
+  return {kControlMagic, static_cast<std::uint8_t>(order.kind), static_cast<std::uint8_t>(order.why), 0, order.signal};
 }
 
 std::optional<StepOrder> from_datagram(const Datagram& d) {
-  if (d.magic != kMagic || d.kind > static_cast<std::uint8_t>(StepOrder::Kind::Notify) ||
+  if (d.magic != kControlMagic || d.kind > static_cast<std::uint8_t>(StepOrder::Kind::Notify) ||
       d.why > static_cast<std::uint8_t>(model::JobState::OutOfMemory) || d.signal < 0 || d.signal > 64)
     return std::nullopt;
   return StepOrder{static_cast<StepOrder::Kind>(d.kind), d.signal, static_cast<model::JobState>(d.why)};

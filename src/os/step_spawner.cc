@@ -16,7 +16,7 @@
 namespace spur::os {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x53505731;  // "SPW1"
+constexpr std::uint32_t kSpawnerMagic = 0x53505731;  // "SPW1"
 constexpr std::size_t kMaxMessage = 200u << 10;
 constexpr std::size_t kMaxFds = 3;
 
@@ -72,7 +72,7 @@ ssize_t receive_with(int socket, std::string& bytes, std::vector<UniqueFd>& fds,
 
 // Head, then NUL-ended texts: argument, title, environment.
 std::string encode(const StepRequest& request) {
-  const RequestHead head{kMagic, request.id, static_cast<std::uint32_t>(request.kind)};
+  const RequestHead head{kSpawnerMagic, request.id, static_cast<std::uint32_t>(request.kind)};
   std::string out(reinterpret_cast<const char*>(&head), sizeof head);
   out += request.argument + '\0' + request.title + '\0';
   for (const auto& entry : request.environment) out += entry + '\0';
@@ -162,7 +162,7 @@ void StepSpawner::on_replies() {
     if (got != sizeof reply) continue;
     std::memcpy(&reply, bytes.data(), sizeof reply);
     const auto it = waiting_.find(reply.id);
-    if (reply.magic != kMagic || it == waiting_.end()) continue;
+    if (reply.magic != kSpawnerMagic || it == waiting_.end()) continue;
     const Done done = std::move(it->second);
     waiting_.erase(it);
     if (reply.error != 0 || fds.size() != 1)
@@ -198,7 +198,7 @@ Result<StepRequest> receive_request(int socket) {
     RequestHead head;
     if (bytes.size() < sizeof head) return fail(ErrorCode::Corrupt, "a malformed request");
     std::memcpy(&head, bytes.data(), sizeof head);
-    if (head.magic != kMagic || head.kind > static_cast<std::uint32_t>(StepRequest::Kind::Files)) return fail(ErrorCode::Corrupt, "a malformed request");
+    if (head.magic != kSpawnerMagic || head.kind > static_cast<std::uint32_t>(StepRequest::Kind::Files)) return fail(ErrorCode::Corrupt, "a malformed request");
     out.id = head.id;
     out.kind = static_cast<StepRequest::Kind>(head.kind);
     std::vector<std::string> texts;
@@ -216,7 +216,7 @@ Result<StepRequest> receive_request(int socket) {
 }
 
 Status send_reply(int socket, std::uint32_t id, pid_t pid, int pidfd, int error) {
-  const Reply reply{kMagic, id, pid, error};
+  const Reply reply{kSpawnerMagic, id, pid, error};
   const std::string bytes(reinterpret_cast<const char*>(&reply), sizeof reply);
   if (send_with(socket, bytes, pidfd >= 0 ? std::vector<int>{pidfd} : std::vector<int>{}, 0) < 0)
     return fail_errno("cannot answer the agent", errno);

@@ -15,7 +15,7 @@ namespace spur::os {
 namespace {
 
 // "SPURMARK", journal id, index, CRC of all before: 36 bytes, well within one sector, so a write is never torn.
-constexpr std::string_view kMagic = "SPURMARK";
+constexpr std::string_view kMarkMagic = "SPURMARK";
 constexpr std::size_t kBytes = 8 + 16 + 8 + 4;
 
 template <class Number>
@@ -31,7 +31,7 @@ Number get(std::string_view from) {
 }
 
 std::string encode(const SyncedMark::Value& value) {
-  std::string bytes(kMagic);
+  std::string bytes(kMarkMagic);
   bytes.append(value.journal.data(), value.journal.size());
   put(bytes, value.index);
   put(bytes, crc32c(bytes));
@@ -45,7 +45,7 @@ Result<std::optional<SyncedMark::Value>> SyncedMark::read(const std::string& pat
   if (!bytes && bytes.error().code == ErrorCode::NotFound) return std::nullopt;
   if (!bytes) return std::unexpected(bytes.error());
   const std::string_view view = *bytes;
-  if (view.size() != kBytes || !view.starts_with(kMagic) ||
+  if (view.size() != kBytes || !view.starts_with(kMarkMagic) ||
       get<std::uint32_t>(view.substr(kBytes - 4)) != crc32c(view.substr(0, kBytes - 4)))
     return fail(ErrorCode::Corrupt, fmt::format("{} is damaged", path));
   Value value;

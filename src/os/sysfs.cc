@@ -11,7 +11,7 @@
 namespace spur::os {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 16;
+constexpr std::size_t kMostSysfsBytes = std::size_t{1} << 16;
 constexpr std::uint32_t kMostCpus = 1u << 16;
 
 // Digits compare as numbers.
@@ -37,7 +37,7 @@ bool natural_less(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string sysfs_text(const std::string& path) {
-  auto text = read_file(path, kMostBytes);
+  auto text = read_file(path, kMostSysfsBytes);
   if (!text) return {};
   while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
   return std::move(*text);

@@ -12,7 +12,7 @@
 namespace spur::replay {
 namespace {
 
-constexpr std::uint32_t kMostCpus = 60'000;  // of a node: they are numbered in 16 bits
+constexpr std::uint32_t kMostNodeCpus = 60'000;  // of a node: they are numbered in 16 bits
 const Time kNow = from_micros(1'000'000'000);
 
 std::uint32_t unit_of(const std::vector<OpenbNode>& nodes, const std::vector<OpenbPod>& pods) {
@@ -22,7 +22,7 @@ std::uint32_t unit_of(const std::vector<OpenbNode>& nodes, const std::vector<Ope
     most = std::max(most, node.cpu_milli);
   }
   for (const OpenbPod& pod : pods) unit = std::gcd(unit, pod.cpu_milli);
-  return std::max({1u, unit, (most + kMostCpus - 1) / kMostCpus});
+  return std::max({1u, unit, (most + kMostNodeCpus - 1) / kMostNodeCpus});
 }
 
 model::View view_of(const std::vector<OpenbNode>& nodes, std::uint32_t cpu_unit) {

@@ -11,7 +11,7 @@ using model::AfterReboot;
 using model::JobState;
 using Action = UpdateNode::Action;
 
-constexpr Time kBooted = from_unix_seconds(500'000);
+constexpr Time kBootedAt = from_unix_seconds(500'000);
 
 model::ClusterConfig with_program() {
   model::ClusterConfig config;
@@ -28,7 +28,7 @@ RegisterNode register_at(Time booted) {
 }
 
 struct RebootWorld : World {
-  RebootWorld() : World(3, 4, 0, with_program()) { must(register_at(kBooted)); }
+  RebootWorld() : World(3, 4, 0, with_program()) { must(register_at(kBootedAt)); }
   static UpdateNode reboot(bool asap = false, AfterReboot then = AfterReboot::AsBefore,
                            std::optional<std::string> reason = {}) {
     UpdateNode out;
@@ -68,9 +68,9 @@ TEST(Reboot, AnIdleNodeIsToldAtOnceAndComesBack) {
   EXPECT_EQ(w.node("n1").ordered_at, issued);
   EXPECT_EQ(w.refusal(RebootWorld::change(Action::CancelReboot)), ErrorCode::InvalidNodeState);
   // An agent that was only restarted, and a clock that moved.
-  w.must(register_at(kBooted + seconds(1)));
+  w.must(register_at(kBootedAt + seconds(1)));
   EXPECT_EQ(w.state(), "boot^");
-  w.must(register_at(kBooted + seconds(60)));
+  w.must(register_at(kBootedAt + seconds(60)));
   EXPECT_EQ(w.state(), "idle");
   EXPECT_EQ(w.node("n1").reason, "");
   EXPECT_FALSE(is_set(w.node("n1").ordered_at));
@@ -104,7 +104,7 @@ TEST(Reboot, AsapDrainsAndComesBackUndrained) {
   EXPECT_FALSE(w.node("n1").usable());
   w.done(id, "n1");
   EXPECT_EQ(model::state_text_full(w.node("n1")), "DOWN+DRAIN+REBOOT_ISSUED");
-  w.must(register_at(kBooted + seconds(60)));
+  w.must(register_at(kBootedAt + seconds(60)));
   EXPECT_EQ(w.state(), "idle");
 }
 
@@ -145,7 +145,7 @@ TEST(Reboot, WhatItWasBefore) {
     RebootWorld w;
     if (row.before != Action::None) w.must(RebootWorld::change(row.before, "mine"));
     w.must(RebootWorld::reboot(false, row.then, row.before == Action::None ? std::optional<std::string>("why") : std::nullopt));
-    w.must(register_at(kBooted + seconds(60)));
+    w.must(register_at(kBootedAt + seconds(60)));
     EXPECT_EQ(w.state(), row.state);
     EXPECT_EQ(w.node("n1").reason, row.reason);
   }
@@ -163,7 +163,7 @@ TEST(Reboot, TimesOut) {
   EXPECT_TRUE(w.cluster.pending_effects().empty());
   w.must(NodesDue{model::NodeDue::RebootOverdue, {"n1"}});  // again: nothing
   EXPECT_EQ(w.refusal(NodesDue{model::NodeDue::RebootOverdue, {"nowhere"}}), ErrorCode::InvalidNode);
-  w.must(register_at(kBooted + seconds(300)));  // ReturnToService=2
+  w.must(register_at(kBootedAt + seconds(300)));  // ReturnToService=2
   EXPECT_EQ(w.state(), "idle");
 }
 
@@ -172,7 +172,7 @@ TEST(Reboot, ResumeCallsOffWhatWasIssued) {
   w.must(RebootWorld::reboot());
   w.must(RebootWorld::change(Action::Resume));
   EXPECT_EQ(w.state(), "idle");
-  w.must(register_at(kBooted + seconds(60)));
+  w.must(register_at(kBootedAt + seconds(60)));
   EXPECT_EQ(w.state(), "idle");
 }
 
@@ -184,7 +184,7 @@ TEST(Reboot, NotWithoutAProgramNorWithoutAnAnswer) {
   w.must(RebootWorld::reboot());
   EXPECT_EQ(w.count<RebootNode>(), 0);
   EXPECT_EQ(w.state(), "boot");
-  w.must(register_at(kBooted));
+  w.must(register_at(kBootedAt));
   EXPECT_EQ(w.count<RebootNode>(), 1);
   EXPECT_EQ(w.state(), "boot^");
 }

@@ -18,7 +18,7 @@ using model::Reservation;
 
 namespace {
 
-using List = std::vector<Reservation>;
+using ReservationList = std::vector<Reservation>;
 
 bool runs_in(const Job& job, const Reservation& reservation) {
   return model::is_active(job.state) && !(job.flags & model::kCompleting) && job.allocation &&
@@ -119,23 +119,23 @@ Status Applier::check_reservation(const Reservation& r) const {
 
 void Applier::put_reservation(Reservation reservation) {
   note_reservation(reservation, false);
-  List list = *view.reservations;
+  ReservationList list = *view.reservations;
   const auto at = std::ranges::lower_bound(list, reservation.name, {}, &Reservation::name);
   if (at != list.end() && at->name == reservation.name) {
     *at = std::move(reservation);
   } else {
     list.insert(at, std::move(reservation));
   }
-  view.reservations = std::make_shared<const List>(std::move(list));
+  view.reservations = std::make_shared<const ReservationList>(std::move(list));
   cluster.changes_.reservations = true;
 }
 
 void Applier::erase_reservation(const std::string& name) {
-  List list = *view.reservations;
+  ReservationList list = *view.reservations;
   for (const Reservation& r : list)
     if (r.name == name) note_reservation(r, true);
   std::erase_if(list, [&](const Reservation& r) { return r.name == name; });
-  view.reservations = std::make_shared<const List>(std::move(list));
+  view.reservations = std::make_shared<const ReservationList>(std::move(list));
   cluster.changes_.reservations = true;
 }
 
@@ -188,7 +188,7 @@ void Applier::leave_reservation(const Reservation& reservation, const std::vecto
 
 void Applier::refit_reservations(const std::vector<std::optional<NodeIndex>>* moved,
                                  std::vector<std::string>& notes) {
-  List list = *view.reservations;
+  ReservationList list = *view.reservations;
   for (Reservation& r : list) {
     std::vector<model::ReservedNode> nodes;
     for (model::ReservedNode& row : r.nodes) {
@@ -218,7 +218,7 @@ void Applier::refit_reservations(const std::vector<std::optional<NodeIndex>>* mo
     r.nodes = std::move(nodes);
   }
   if (list != *view.reservations) {
-    view.reservations = std::make_shared<const List>(std::move(list));
+    view.reservations = std::make_shared<const ReservationList>(std::move(list));
     cluster.changes_.reservations = true;
   }
   mark_reserved_nodes();

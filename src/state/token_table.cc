@@ -15,7 +15,7 @@ std::string key_of(Uid uid, std::string_view token) {
 std::string key_of(const model::Job& job) {
   return key_of(job.spec->uid, job.submit_token);
 }
-std::uint64_t hash_of(std::string_view key) {
+std::uint64_t token_hash(std::string_view key) {
   return std::hash<std::string_view>{}(key);
 }
 
@@ -23,7 +23,7 @@ std::uint64_t hash_of(std::string_view key) {
 
 JobId TokenTable::find(const model::View& view, Uid uid, std::string_view token) const {
   const std::string key = key_of(uid, token);
-  const auto [from, to] = by_hash_.equal_range(hash_of(key));
+  const auto [from, to] = by_hash_.equal_range(token_hash(key));
   for (auto at = from; at != to; ++at) {
     const JobId id = at->second;
     if (const auto old = old_.find(id); old != old_.end()) {
@@ -36,7 +36,7 @@ JobId TokenTable::find(const model::View& view, Uid uid, std::string_view token)
 }
 
 void TokenTable::add(const model::Job& job) {
-  by_hash_.emplace(hash_of(key_of(job)), job.id);
+  by_hash_.emplace(token_hash(key_of(job)), job.id);
 }
 
 void TokenTable::drop_hash(std::uint64_t hash, JobId id) {
@@ -48,7 +48,7 @@ void TokenTable::drop_hash(std::uint64_t hash, JobId id) {
 void TokenTable::forget(JobId id) {
   const auto at = old_.find(id);
   if (at == old_.end()) return;
-  drop_hash(hash_of(at->second), id);
+  drop_hash(token_hash(at->second), id);
   old_.erase(at);
 }
 
@@ -79,7 +79,7 @@ Status TokenTable::load(const model::View& view, const Rows& rows) {
   for (const auto& [key, id] : rows) {
     if (!model::find_job(view, id) && !old_.emplace(id, key).second)
       return fail(ErrorCode::Corrupt, fmt::format("two submit tokens stand for the purged job {}", id.value));
-    by_hash_.emplace(hash_of(key), id);
+    by_hash_.emplace(token_hash(key), id);
   }
   return check(view);
 }

@@ -36,9 +36,9 @@ namespace {
 
 constexpr int kReportWaitMs = 1000;
 constexpr std::uint16_t kOutOfMemorySignal = 125;
-constexpr Duration kFirstLook = milliseconds(1), kSlowestLook = milliseconds(100);
+constexpr Duration kFirstBatchLook = milliseconds(1), kSlowestBatchLook = milliseconds(100);
 
-Time wall_clock() {
+Time wall_time() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
@@ -285,7 +285,7 @@ void BatchRun::announce(model::JobState why) {
   await_output();
   if (!error_output_) return;
   const auto text =
-      end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts.front().node, wall_clock(), why);
+      end_message(fmt::format("JOB {}", launch_.run.job.value), launch_.parts.front().node, wall_time(), why);
   write_as_user(input_.identity, error_output_.get(), message_prefix() + text + "\n");
 }
 
@@ -326,7 +326,7 @@ void BatchRun::clear() {
   if (processes_.any_left_of_job()) {
     processes_.kill_job();
     const Duration so_far = os::EventLoop::now() - clearing_since_;
-    loop_.call_after(std::clamp(so_far / 4, kFirstLook, kSlowestLook), [this] { clear(); });
+    loop_.call_after(std::clamp(so_far / 4, kFirstBatchLook, kSlowestBatchLook), [this] { clear(); });
     return;
   }
   note_out_of_memory();
@@ -345,7 +345,7 @@ void BatchRun::note_out_of_memory() {
 }
 
 void BatchRun::record(os::EndRecord end) {
-  end.ended = wall_clock();
+  end.ended = wall_time();
   maker_.remove();
   processes_.remove(true);
   // A disk that fails here fails the agent too; it then reports this run as killed.

@@ -29,7 +29,7 @@
 namespace spur::stepd {
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{512} << 10, kMaxFrame = std::size_t{16} << 20;
+constexpr std::size_t kReadFileBytes = std::size_t{512} << 10, kMaxFrame = std::size_t{16} << 20;
 constexpr int kLookAgainMs = 100;
 
 // ---- the user's part
@@ -39,9 +39,9 @@ class FileService {
   FileService(int stream, std::string node) : stream_(stream), node_(std::move(node)) {}
 
   void serve() {
-    const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kReadFileBytes);
     while (!over_) {
-      const ssize_t n = ::recv(stream_, buffer.get(), kReadBytes, 0);
+      const ssize_t n = ::recv(stream_, buffer.get(), kReadFileBytes, 0);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return;  // nobody is there any more: what is not whole goes
       const auto on_message = [this](std::string_view message) { on_input(message); };

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMostMessage = 1 << 20, kMostFds = 8;
 
 // Beside our own program.
-Result<std::string> program_path() {
+Result<std::string> container_program() {
   std::error_code error;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
   const auto path = own.parent_path() / "spurcontainer";
@@ -95,7 +95,7 @@ Status ContainerMaker::begin(const ContainerOrder& order, Made made) {
   const os::UniqueFd theirs(ends[1]);
   TaskPlan plan;
   plan.identity = order.identity;
-  SPUR_ASSIGN(plan.program, program_path());
+  SPUR_ASSIGN(plan.program, container_program());
   plan.arguments = {"spurcontainer", fmt::format("--fd={}", theirs.get())};
   plan.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/"};
   plan.work_dir = "/";

@@ -17,7 +17,7 @@ namespace spur::stepd {
 namespace {
 
 // Beside our own program.
-Result<std::string> program_path() {
+Result<std::string> pmix_program() {
   std::error_code error;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
   const auto path = own.parent_path() / "spurpmix";
@@ -40,7 +40,7 @@ Status StepPmix::begin(std::function<void()> ready) {
   const os::UniqueFd theirs(ends[1]);
   TaskPlan plan;
   plan.identity = step_.identity;
-  SPUR_ASSIGN(plan.program, program_path());
+  SPUR_ASSIGN(plan.program, pmix_program());
   plan.arguments = {"spurpmix", fmt::format("--fd={}", theirs.get())};
   plan.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/"};
   plan.work_dir = "/";

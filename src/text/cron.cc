@@ -34,22 +34,22 @@ constexpr Word kWords[] = {
 };
 
 // What a field may hold.
-struct Range {
+struct CronRange {
   std::string_view what;
   std::uint32_t first, last;
   std::span<const std::string_view> names;
 };
-constexpr Range kRanges[] = {{"minute", 0, 59, {}},
+constexpr CronRange kRanges[] = {{"minute", 0, 59, {}},
                              {"hour", 0, 23, {}},
                              {"day of the month", 1, 31, {}},
                              {"month", 1, 12, kMonths},
                              {"day of the week", 0, 7, kDays}};
 
-std::unexpected<Error> bad(const Range& range, std::string_view field) {
+std::unexpected<Error> bad(const CronRange& range, std::string_view field) {
   return fail(ErrorCode::InvalidArgument, fmt::format("Invalid {} \"{}\"", range.what, shown(field, 40)));
 }
 
-std::optional<std::uint32_t> value_of(const Range& range, std::string_view text) {
+std::optional<std::uint32_t> value_of(const CronRange& range, std::string_view text) {
   for (std::size_t i = 0; i < range.names.size(); ++i)
     if (equal_ignoring_case(text, range.names[i])) return static_cast<std::uint32_t>(i + range.first);
   const auto number = parse_decimal32(text);
@@ -58,7 +58,7 @@ std::optional<std::uint32_t> value_of(const Range& range, std::string_view text)
 }
 
 // One of a list: "*", "*/5", "3", "3-7", "3-21/6".
-bool take_item(const Range& range, std::string_view item, std::uint64_t* bits) {
+bool take_item(const CronRange& range, std::string_view item, std::uint64_t* bits) {
   std::uint32_t step = 1;
   if (const std::size_t slash = item.find('/'); slash != std::string_view::npos) {
     const auto number = parse_decimal32(item.substr(slash + 1));
@@ -80,7 +80,7 @@ bool take_item(const Range& range, std::string_view item, std::uint64_t* bits) {
   return true;
 }
 
-Result<std::uint64_t> take_field(const Range& range, std::string_view field) {
+Result<std::uint64_t> take_field(const CronRange& range, std::string_view field) {
   std::uint64_t bits = 0;
   for (const std::string_view item : split(field, ','))
     if (!take_item(range, item, &bits)) return bad(range, field);
@@ -96,7 +96,7 @@ std::string_view take_word(std::string_view* rest) {
   return word;
 }
 
-std::tm local_time(std::int64_t seconds_since_epoch) {
+std::tm local_tm(std::int64_t seconds_since_epoch) {
   const auto value = static_cast<std::time_t>(seconds_since_epoch);
   std::tm tm{};
   localtime_r(&value, &tm);
@@ -144,7 +144,7 @@ std::string bits_text(std::uint64_t bits, bool every) {
   return out;
 }
 
-bool is_name(std::string_view text) {
+bool is_variable(std::string_view text) {
   return !text.empty() && !is_digit(text.front()) && std::ranges::all_of(text, [](char c) {
     return is_digit(c) || is_alpha(c) || c == '_';
   });
@@ -155,7 +155,7 @@ std::optional<std::pair<std::string, std::string>> variable_in(std::string_view 
   const std::size_t sign = line.find('=');
   if (sign == std::string_view::npos) return std::nullopt;
   const std::string_view name = trim(line.substr(0, sign));
-  if (!is_name(name)) return std::nullopt;
+  if (!is_variable(name)) return std::nullopt;
   std::string_view value = trim(line.substr(sign + 1));
   const bool quoted =
       value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.front() == value.back();
@@ -258,7 +258,7 @@ Result<CronSchedule> parse_cron(std::string_view text) {
 
 Time next_cron(const CronSchedule& schedule, Time after) {
   const std::int64_t start = to_micros(after) / 1'000'000;
-  const std::tm today = local_time(start);
+  const std::tm today = local_tm(start);
   for (int ahead = 0; ahead < kMostDays; ++ahead) {
     std::tm noon = today;  // of that day; noon is there whatever clocks do
     noon.tm_mday += ahead;

@@ -12,7 +12,7 @@ namespace spur::text {
 namespace {
 
 constexpr std::size_t kMaxPath = 4095;
-constexpr std::uint32_t kMaxWidth = 10;
+constexpr std::uint32_t kMaxNumberWidth = 10;
 constexpr std::uint32_t kNoValue = 0xfffffffe;
 
 // A '%', its width and its letter at the start of a text.
@@ -26,7 +26,7 @@ Directive read_directive(std::string_view text) {
   Directive d;
   std::size_t at = 1;
   for (; at < text.size() && is_digit(text[at]); ++at)
-    d.width = std::min(kMaxWidth, d.width * 10 + static_cast<std::uint32_t>(text[at] - '0'));
+    d.width = std::min(kMaxNumberWidth, d.width * 10 + static_cast<std::uint32_t>(text[at] - '0'));
   if (at < text.size()) d.letter = text[at++];
   d.length = at;
   return d;

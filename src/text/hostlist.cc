@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMaxDigits = 18;  // what fits 64 bits in any case
 constexpr std::size_t kMaxNameLength = 1024;
 
-struct Range {
+struct HostRange {
   std::uint64_t first, last, step;
   std::size_t width;
   std::uint64_t count() const { return (last - first) / step + 1; }
@@ -28,7 +28,7 @@ struct Range {
 // A name with brackets: text[0] ranges[0] text[1] ranges[1] ... text[n].
 struct Pattern {
   std::vector<std::string_view> texts;
-  std::vector<std::vector<Range>> brackets;
+  std::vector<std::vector<HostRange>> brackets;
 };
 
 std::unexpected<Error> bad_list(std::string_view list, std::string_view why) {
@@ -36,7 +36,7 @@ std::unexpected<Error> bad_list(std::string_view list, std::string_view why) {
 }
 
 // "7", "001-010" or "0-10:2".
-Result<Range> parse_range(std::string_view text) {
+Result<HostRange> parse_range(std::string_view text) {
   const auto bad = [&](std::string_view why) {
     return fail(ErrorCode::InvalidArgument, fmt::format("{} in range \"{}\"", why, shown(text)));
   };
@@ -63,7 +63,7 @@ Result<Range> parse_range(std::string_view text) {
     if (!given || *given == 0) return bad("bad step");
     step = *given;
   }
-  return Range{*first, *last, step, first_text.size()};
+  return HostRange{*first, *last, step, first_text.size()};
 }
 
 // Reads one name from `rest`, up to a separator outside brackets.
@@ -82,7 +82,7 @@ Result<Pattern> parse_pattern(std::string_view& rest) {
     if (rest[end] == '[') return fail(ErrorCode::InvalidArgument, "brackets inside brackets");
     auto& ranges = pattern.brackets.emplace_back();
     for (const auto part : split(rest.substr(at + 1, end - at - 1), ',')) {
-      SPUR_ASSIGN(const Range range, parse_range(part));
+      SPUR_ASSIGN(const HostRange range, parse_range(part));
       ranges.push_back(range);
     }
     start = at = end + 1;
@@ -101,7 +101,7 @@ std::optional<std::uint64_t> count_pattern(const Pattern& pattern, std::uint64_t
   std::uint64_t total = 1;
   for (const auto& ranges : pattern.brackets) {
     std::uint64_t sum = 0;
-    for (const Range& range : ranges) {
+    for (const HostRange& range : ranges) {
       const auto added = checked_add(sum, range.count());
       if (!added || *added > limit) return std::nullopt;
       sum = *added;

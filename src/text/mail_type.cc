@@ -9,12 +9,12 @@
 namespace spur::text {
 namespace {
 
-struct Row {
+struct MailRow {
   std::uint32_t bits;
   std::string_view name;
 };
 // In the order in which Slurm prints them.
-constexpr Row kTypes[] = {
+constexpr MailRow kMailTypes[] = {
     {kMailArrayTasks, "ARRAY_TASKS"},
     {kMailInvalidDepend, "INVALID_DEPEND"},
     {kMailBegin, "BEGIN"},
@@ -35,7 +35,7 @@ Result<std::uint32_t> parse_mail_types(std::string_view text) {
   for (const auto word : split(text, ',')) {
     if (equal_ignoring_case(word, "NONE")) return 0;
     if (equal_ignoring_case(word, "ALL")) types |= kMailAll;
-    for (const Row& row : kTypes)
+    for (const MailRow& row : kMailTypes)
       if (equal_ignoring_case(word, row.name)) types |= row.bits;
   }
   if (types == 0)
@@ -45,7 +45,7 @@ Result<std::uint32_t> parse_mail_types(std::string_view text) {
 
 std::string format_mail_types(std::uint32_t types) {
   std::string out;
-  for (const Row& row : kTypes)
+  for (const MailRow& row : kMailTypes)
     if (types & row.bits) out.append(out.empty() ? "" : ",").append(row.name);
   return out.empty() ? "NONE" : out;
 }

@@ -14,7 +14,7 @@
 namespace spur::text {
 namespace {
 
-using Words = std::vector<std::string>;
+using PbsWords = std::vector<std::string>;
 constexpr std::uint64_t kMaxCount = 1'000'000;
 
 std::unexpected<Error> bad_value(std::string_view option, std::string_view value) {
@@ -40,7 +40,7 @@ struct Size {
   std::string_view memory;
 };
 
-void add_size(const Size& size, Words& out) {
+void add_size(const Size& size, PbsWords& out) {
   out.push_back(fmt::format("--nodes={}", size.nodes));
   out.push_back(fmt::format("--ntasks={}", size.tasks));
   if (size.tasks_per_node) out.push_back(fmt::format("--ntasks-per-node={}", *size.tasks_per_node));
@@ -51,7 +51,7 @@ void add_size(const Size& size, Words& out) {
 }
 
 // nodes=2:ppn=4, nodes=n1:ppn=2+n2:ppn=2, nodes=4:ppn=2+1:ppn=3
-Status translate_nodes(std::string_view value, Words& out) {
+Status translate_nodes(std::string_view value, PbsWords& out) {
   Size size;
   bool same = true;
   for (const auto chunk : split(value, '+')) {
@@ -87,7 +87,7 @@ Status translate_nodes(std::string_view value, Words& out) {
 }
 
 // select=2:ncpus=8:mpiprocs=4:mem=4gb:ngpus=1. Chunks of different kinds would be a heterogeneous job.
-Status translate_select(std::string_view value, Words& out) {
+Status translate_select(std::string_view value, PbsWords& out) {
   if (value.find('+') != std::string_view::npos)
     return fail(ErrorCode::NotSupported,
                 fmt::format("PBS option -l select={} with several kinds of chunks is not supported", shown(value)));
@@ -124,7 +124,7 @@ Status translate_select(std::string_view value, Words& out) {
 }
 
 // -l a=1,b=2
-Status translate_resources(std::string_view list, Words& out) {
+Status translate_resources(std::string_view list, PbsWords& out) {
   constexpr struct {
     std::string_view name, option;
   } kPlain[] = {
@@ -167,7 +167,7 @@ std::string translate_date(std::string_view value) {
   return fmt::format("{}-{}-{}T{}", year, tail.substr(0, 2), tail.substr(2, 2), clock);
 }
 
-Status translate_mail(std::string_view value, Words& out) {
+Status translate_mail(std::string_view value, PbsWords& out) {
   std::vector<std::string_view> types;
   for (const char c : value) {
     switch (c) {
@@ -194,7 +194,7 @@ Status translate_mail(std::string_view value, Words& out) {
 }
 
 // -W depend=afterok:1:2 or block=true. A depend list has commas of its own, so it must come last.
-Status translate_attributes(std::string_view value, Words& out) {
+Status translate_attributes(std::string_view value, PbsWords& out) {
   std::string_view rest = value;
   while (!rest.empty()) {
     if (rest.starts_with("depend=")) {
@@ -222,7 +222,7 @@ struct Collected {
   bool export_all = false;
 };
 
-Status translate_option(char option, std::string_view value, Collected& c, Words& out) {
+Status translate_option(char option, std::string_view value, Collected& c, PbsWords& out) {
   switch (option) {
     case 'N':
       out.push_back(fmt::format("--job-name={}", value));
@@ -280,7 +280,7 @@ Status translate_option(char option, std::string_view value, Collected& c, Words
   }
 }
 
-void add_collected(const Collected& c, Words& out) {
+void add_collected(const Collected& c, PbsWords& out) {
   const std::string_view output = c.join == "eo" && !c.error.empty() ? c.error : c.output;
   if (!output.empty()) out.push_back(fmt::format("--output={}", output));
   if (!c.error.empty() && c.join != "oe" && c.join != "eo") out.push_back(fmt::format("--error={}", c.error));
@@ -291,8 +291,8 @@ void add_collected(const Collected& c, Words& out) {
 
 }  // namespace
 
-Result<Words> translate_pbs_options(const Words& words) {
-  Words out;
+Result<PbsWords> translate_pbs_options(const PbsWords& words) {
+  PbsWords out;
   Collected collected;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];

@@ -16,11 +16,11 @@ constexpr int kMaxSignal = 64;
 // Fixed, not SIGRTMIN: glibc keeps 32 and 33 for itself, and a name must mean the same number on every node.
 constexpr int kRtMin = 34, kRtMax = 64;
 
-struct Row {
+struct SignalRow {
   int number;
   std::string_view name, words;
 };
-constexpr Row kSignals[] = {
+constexpr SignalRow kSignals[] = {
     {SIGHUP, "HUP", "Hangup"},
     {SIGINT, "INT", "Interrupt"},
     {SIGQUIT, "QUIT", "Quit"},
@@ -81,14 +81,14 @@ int parse_realtime(std::string_view word) {
 Result<int> parse_signal(std::string_view text) {
   if (const auto number = parse_decimal(text, kMaxSignal); number && *number > 0) return static_cast<int>(*number);
   const std::string_view word = starts_with_ignoring_case(text, "SIG") ? text.substr(3) : text;
-  for (const Row& row : kSignals)
+  for (const SignalRow& row : kSignals)
     if (equal_ignoring_case(word, row.name)) return row.number;
   if (const int signal = parse_realtime(word)) return signal;
   return fail(ErrorCode::InvalidArgument, fmt::format("Invalid signal \"{}\"", shown(text)));
 }
 
 std::string signal_name(int signal) {
-  for (const Row& row : kSignals)
+  for (const SignalRow& row : kSignals)
     if (row.number == signal) return std::string(row.name);
   if (signal == kRtMin) return "RTMIN";
   if (signal > kRtMin && signal <= kRtMax) return fmt::format("RTMIN+{}", signal - kRtMin);
@@ -96,7 +96,7 @@ std::string signal_name(int signal) {
 }
 
 std::string signal_words(int signal) {
-  for (const Row& row : kSignals)
+  for (const SignalRow& row : kSignals)
     if (row.number == signal) return std::string(row.words);
   if (signal >= kRtMin && signal <= kRtMax) return fmt::format("Real-time signal {}", signal - kRtMin);
   return fmt::format("Unknown signal {}", signal);

@@ -10,15 +10,15 @@
 namespace spur::text {
 namespace {
 
-constexpr std::uint64_t kMaxSeconds = std::uint64_t{kMaxLimitMinutes} * 60;
+constexpr std::uint64_t kMaxLimitSeconds = std::uint64_t{kMaxLimitMinutes} * 60;
 
-// Sum of the fields times their units, or nothing where a field is no number or the sum passes kMaxSeconds.
+// Sum of the fields times their units, or nothing where a field is no number or the sum passes kMaxLimitSeconds.
 std::optional<std::uint64_t> sum_fields(std::string_view fields, std::uint64_t first_unit, std::size_t at_most) {
   std::uint64_t total = 0, unit = first_unit;
   const auto parts = split(fields, ':');
   if (parts.size() > at_most) return std::nullopt;
   for (const auto part : parts) {
-    const auto value = parse_decimal(part, kMaxSeconds);
+    const auto value = parse_decimal(part, kMaxLimitSeconds);
     if (!value) return std::nullopt;
     total += *value * unit;  // at most three terms below 2^32 * 2^12
     unit /= 60;
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> sum_fields(std::string_view fields, std::uint64_t f
 std::optional<std::uint64_t> parse_span(std::string_view text) {
   std::optional<std::uint64_t> total;
   if (const auto dash = text.find('-'); dash != std::string_view::npos) {
-    const auto days = parse_decimal(text.substr(0, dash), kMaxSeconds);
+    const auto days = parse_decimal(text.substr(0, dash), kMaxLimitSeconds);
     if (!days) return std::nullopt;
     const std::string_view clock = text.substr(dash + 1);
     total = clock.empty() ? 0 : sum_fields(clock, 3600, 3);  // Slurm takes "1-" for one day
@@ -38,15 +38,15 @@ std::optional<std::uint64_t> parse_span(std::string_view text) {
     const bool has_hours = text.find(':') != text.rfind(':');
     total = sum_fields(text, has_hours ? 3600 : 60, 3);
   }
-  if (!total || *total > kMaxSeconds) return std::nullopt;
+  if (!total || *total > kMaxLimitSeconds) return std::nullopt;
   return total;
 }
 
-struct Clock {
+struct LimitClock {
   std::int64_t days, hours, minutes, seconds;
 };
 
-Clock split_clock(seconds span) {
+LimitClock split_clock(seconds span) {
   const std::int64_t s = span.count();
   return {s / 86400, s / 3600 % 24, s / 60 % 60, s % 60};
 }
@@ -70,7 +70,7 @@ Result<TimeLimit> parse_time_limit(std::string_view text) {
 std::string format_elapsed(seconds span) {
   if (span.count() < 0) return "INVALID";
   if (span.count() == 0) return "0:00";  // of all that wait
-  const Clock c = split_clock(span);
+  const LimitClock c = split_clock(span);
   if (c.days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", c.days, c.hours, c.minutes, c.seconds);
   if (c.hours > 0) return fmt::format("{}:{:02}:{:02}", c.hours, c.minutes, c.seconds);
   return fmt::format("{}:{:02}", c.minutes, c.seconds);
@@ -78,7 +78,7 @@ std::string format_elapsed(seconds span) {
 
 std::string format_clock(seconds span) {
   if (span.count() < 0) return "INVALID";
-  const Clock c = split_clock(span);
+  const LimitClock c = split_clock(span);
   if (c.days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", c.days, c.hours, c.minutes, c.seconds);
   return fmt::format("{:02}:{:02}:{:02}", c.hours, c.minutes, c.seconds);
 }

@@ -21,7 +21,7 @@ constexpr std::uint16_t kAgentPort = 6818;
 constexpr std::size_t kInputAhead = 2u << 20;  // accepted before the socket has taken it
 constexpr std::size_t kInputKept = 8u << 20;   // accepted before the tasks' nodes have it
 // An agent that is gone, for an upgrade say.
-constexpr Duration kFirstTry = milliseconds(50), kSlowestTry = seconds(1), kPatience = minutes(10),
+constexpr Duration kFirstTry = milliseconds(50), kSlowestTry = seconds(1), kStepPatience = minutes(10),
                    kFirstPatience = seconds(15);
 constexpr Duration kTellAfter = seconds(5), kRenewAfter = seconds(1), kRenewEvery = seconds(3);
 // Connecting may take as long as the timeout; a step may be silent for hours, its agent may not.
@@ -137,7 +137,7 @@ struct AgentClient::Link {
   // While the agent is gone.
   Duration lost_at{0}, next_try{0}, next_renewal{0}, pause{0};
   bool told_of_loss = false, broke = false, heard = false;
-  Duration patience() const { return heard ? kPatience : kFirstPatience; }
+  Duration patience() const { return heard ? kStepPatience : kFirstPatience; }
 };
 
 Status AgentClient::Link::dial(const std::string& where) {

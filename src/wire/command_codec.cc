@@ -38,8 +38,8 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kFormat = 9;
-constexpr std::string_view kKind = "SPRB";
+constexpr std::uint32_t kBatchFormat = 9;
+constexpr std::string_view kBatchKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
 struct Texts {
@@ -327,12 +327,12 @@ std::string encode_batch(const state::Batch& batch) {
   if (is_set(batch.shown_before)) proto->set_shown_before_us(to_micros(batch.shown_before));
   std::string bytes(kEnvelopeBytes, '\0');
   SPUR_CHECK(proto->AppendToString(&bytes));
-  seal_in_place(kKind, kFormat, &bytes);
+  seal_in_place(kBatchKind, kBatchFormat, &bytes);
   return bytes;
 }
 
 Result<state::Batch> decode_batch(std::string_view bytes) {
-  SPUR_ASSIGN(const auto content, unseal(kKind, kFormat, bytes));
+  SPUR_ASSIGN(const auto content, unseal(kBatchKind, kBatchFormat, bytes));
   google::protobuf::Arena arena;
   auto* proto = google::protobuf::Arena::CreateMessage<v1::Batch>(&arena);
   if (content.size() > std::numeric_limits<int>::max() ||

@@ -16,11 +16,11 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::uint16_t kAgentPort = 6818;
+constexpr std::uint16_t kFileAgentPort = 6818;
 constexpr std::size_t kAhead = std::size_t{2} << 20;  // accepted before the socket has taken it
-constexpr LeanStream::KeepAlive kKeepAlive{.interval = std::chrono::seconds(30), .timeout = std::chrono::seconds(20)};
+constexpr LeanStream::KeepAlive kFileKeepAlive{.interval = std::chrono::seconds(30), .timeout = std::chrono::seconds(20)};
 
-Duration monotonic() {
+Duration file_clock() {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
@@ -32,11 +32,11 @@ class Transfer {
   Status open(v1::FileStart start) {
     if (place_.nodes.empty() || place_.addresses.size() != place_.nodes.size())
       return fail(ErrorCode::InvalidNode, "the job has no nodes");
-    SPUR_ASSIGN(const auto peer, parse_peer_address(place_.addresses.front(), kAgentPort));
+    SPUR_ASSIGN(const auto peer, parse_peer_address(place_.addresses.front(), kFileAgentPort));
     LeanStream::Events events{[this](std::string_view bytes) { on_message(bytes); },
                               [this](const CallEnd& end) { end_ = end; }};
     SPUR_ASSIGN(stream_,
-                LeanStream::open(peer, "/spur.v1.NodeFiles/Transfer", CallOptions{}, std::move(events), kKeepAlive));
+                LeanStream::open(peer, "/spur.v1.NodeFiles/Transfer", CallOptions{}, std::move(events), kFileKeepAlive));
     start.set_ticket(place_.ticket);
     start.set_fanout(place_.fanout);
     v1::FileInput input;
@@ -51,7 +51,7 @@ class Transfer {
 
   // Waits for anything to happen; an error when nothing did for too long, or when the stream broke.
   Status turn() {
-    const Duration now = monotonic();
+    const Duration now = file_clock();
     if (progress_at_ == Duration{0}) progress_at_ = now;
     stream_->on_timer(now);
     if (ended()) return result();
@@ -64,8 +64,8 @@ class Transfer {
     const std::size_t before = stream_->queued_bytes();
     if (ready > 0 && (wait.revents & POLLOUT) != 0) stream_->on_writable();
     if (ready > 0 && (wait.revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !ended()) stream_->on_readable();
-    if (stream_->queued_bytes() < before) progress_at_ = monotonic();
-    if (!ended() && monotonic() - progress_at_ > place_.patience)
+    if (stream_->queued_bytes() < before) progress_at_ = file_clock();
+    if (!ended() && file_clock() - progress_at_ > place_.patience)
       return fail(ErrorCode::TimedOut, "Socket timed out on send/recv operation");
     return result();
   }
@@ -80,7 +80,7 @@ class Transfer {
 
  private:
   void on_message(std::string_view bytes) {
-    progress_at_ = monotonic();
+    progress_at_ = file_clock();
     v1::FileOutput output;
     if (!output.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       damaged_ = true;

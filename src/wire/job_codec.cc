@@ -46,14 +46,14 @@ std::uint32_t SpecWriter::number_of(const SpecPtr& spec) {
   return last_number_ = at->second;
 }
 
-#define SPUR_TO_WANTED(kind, f) \
+#define SPUR_JOB_TO_WANTED(kind, f) \
   if (wanted.has(JobField::f)) { SPUR_TO_##kind(f) }
 #define SPUR_FROM_WANTED(kind, f) \
   if (wanted.has(JobField::f)) { SPUR_FROM_##kind(f) }
 
 void record_to_proto(const model::Job& m, v1::Job* p, const JobFields& wanted) {
   using enum JobField;
-  SPUR_JOB_FIELDS(SPUR_TO_WANTED)
+  SPUR_JOB_FIELDS(SPUR_JOB_TO_WANTED)
   if (wanted.has(epoch) && m.epoch != Epoch{1}) p->set_epoch(m.epoch.value);
   if (wanted.has(suspended_total)) p->set_suspended_total_us(m.suspended_total.count());
   if (wanted.has(array_pending) && m.array_pending) to_proto(*m.array_pending, p->mutable_array_pending());

@@ -19,7 +19,7 @@ namespace spur::wire {
 namespace {
 
 using std::chrono::steady_clock;
-constexpr std::size_t kReadBytes = std::size_t{128} << 10;
+constexpr std::size_t kReadLocalBytes = std::size_t{128} << 10;
 
 std::unexpected<Error> unreachable(const std::string& path, const char* why) {
   return fail(ErrorCode::Unreachable, fmt::format("unix:{}: {}", path, why));
@@ -60,9 +60,9 @@ Status send_all(int fd, const std::string& path, std::string_view bytes, steady_
 Status receive_answer(int fd, const std::string& path, steady_clock::time_point deadline,
                       const std::function<bool()>& interrupted, const LocalChannel::OnMessage& on_message,
                       Duration silence, LocalAnswer& answer) {
-  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadLocalBytes);
   while (!answer.ended()) {
-    const ssize_t got = ::recv(fd, buffer.get(), kReadBytes, MSG_DONTWAIT);
+    const ssize_t got = ::recv(fd, buffer.get(), kReadLocalBytes, MSG_DONTWAIT);
     if (got > 0) {
       SPUR_TRY(answer.take({buffer.get(), static_cast<std::size_t>(got)}, on_message));
     } else if (got < 0 && errno == EAGAIN) {

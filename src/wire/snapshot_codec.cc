@@ -24,8 +24,8 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kFormat = 8;
-constexpr std::string_view kKind = "SPRI";
+constexpr std::uint32_t kSnapshotFormat = 8;
+constexpr std::string_view kSnapshotKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early
 
@@ -182,12 +182,12 @@ std::string encode_image(const state::Cluster::Image& image) {
   add_all(image.crontabs, [&out] { return out.part().add_crontabs(); });
   add_all(image.triggers, [&out] { return out.part().add_triggers(); });
   out.flush();
-  seal_in_place(kKind, kFormat, &bytes);
+  seal_in_place(kSnapshotKind, kSnapshotFormat, &bytes);
   return bytes;
 }
 
 Result<state::Cluster::Image> decode_image(std::string_view bytes) {
-  SPUR_ASSIGN(auto content, unseal(kKind, kFormat, bytes));
+  SPUR_ASSIGN(auto content, unseal(kSnapshotKind, kSnapshotFormat, bytes));
   Reader reader;
   v1::SnapshotPart part;  // reused: its lists keep their memory from part to part
   for (bool first = true; !content.empty(); first = false) {

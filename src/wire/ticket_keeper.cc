@@ -23,7 +23,7 @@ namespace spur::wire {
 namespace {
 
 constexpr std::uint32_t kMaxRequestBytes = 1024;
-constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
+constexpr timeval kTicketPatience{.tv_sec = 1, .tv_usec = 0};
 
 Time wall_clock() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
@@ -104,8 +104,8 @@ Status TicketKeeper::serve_one(JobId job, const std::function<Result<ControllerC
   if (fd < 0) return fail(ErrorCode::Internal, fmt::format("accept: {}", std::strerror(errno)));
   const TicketKeeper connection(fd, {});
   if (!is_ours(fd)) return fail(ErrorCode::PermissionDenied, "it is another user who asks");
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kTicketPatience, sizeof kTicketPatience);
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kTicketPatience, sizeof kTicketPatience);
   char length[kLocalLengthBytes];
   if (!receive(fd, length, sizeof length) || get_u32(length) > kMaxRequestBytes)
     return fail(ErrorCode::InvalidArgument, "no request came");

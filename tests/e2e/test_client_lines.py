@@ -253,6 +253,13 @@ LINES = [
     Line("ole-tools", "sinfo -h -N -O NodeList:30,Partition:30,CPUsState:30,CPUsLoad:30,Memory:30,FreeMem:30,StateCompact:30,Threads:30,Gres:30,GresUsed:30",
          lambda text, _: all(len(line) == 300 for line in rows_of(text))),
     Line("ole-tools", "scontrol show hostlistsorted n2,n1,n10", is_text("n[1-2,10]")),
+    # test suites of a site: whether accounting is up, and what became of a job
+    Line("suite", "sacctmgr show cluster", finds(r"^ *test ")),
+    Line("suite", "sacct --json -X", is_json("jobs.0.job_id", "jobs.0.state.current.0")),
+    Line("suite", "sacct -XPnj {done} -o State", is_text("COMPLETED")),
+    Line("suite", "sacctmgr --json show qos", is_json("qos.0.name", "qos.0.id")),
+    Line("suite", "sacctmgr -n -P list user {user} format=admin", every(r"None|Administrator")),
+    Line("suite", "scontrol show nodes --json -F", is_json("nodes.0.name", "nodes.0.state.0")),
     # clouds
     Line("parallelcluster", "scontrol show partitions", finds("PartitionName=debug")),
     Line("parallelcluster", "scontrol create reservation reservationname=pc starttime=now+2days duration=1:00:00 user={user} nodes=n1", every(r"Reservation created: pc")),

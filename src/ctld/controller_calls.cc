@@ -294,7 +294,11 @@ void ControllerCalls::get_cluster(const Caller& caller, const v1::GetClusterRequ
     reply.set_nodes_denied(no_nodes);
     reply.set_partitions_denied(no_partitions);
     picture->view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
-      wire::to_proto(no_nodes ? bare_node(*node) : *node, reply.add_nodes());
+      // Not `?:`, which would copy every node that may be seen, too.
+      if (no_nodes)
+        wire::to_proto(bare_node(*node), reply.add_nodes());
+      else
+        wire::to_proto(*node, reply.add_nodes());
     });
     if (!no_partitions)
       for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());

@@ -276,7 +276,8 @@ bool host_less(std::string_view a, std::string_view b) {
 }
 
 void sort_hosts(std::vector<std::string>& hosts) {
-  std::sort(hosts.begin(), hosts.end(), host_less);
+  // They mostly come from a list that is in order.
+  if (!std::is_sorted(hosts.begin(), hosts.end(), host_less)) std::sort(hosts.begin(), hosts.end(), host_less);
 }
 
 void sort_unique_hosts(std::vector<std::string>& hosts) {

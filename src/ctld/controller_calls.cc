@@ -143,7 +143,7 @@ Result<v1::ExplainJobReply> explained(const model::View& view, const Sight& sigh
 }
 
 Status check_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of) {
-  SPUR_TRY(check_partition_access(view, spec, groups_of));
+  SPUR_TRY(check_partition_access(view, spec, spec.uid, groups_of));
   return sched::check_reservation_access(view, spec);
 }
 
@@ -438,7 +438,24 @@ void ControllerCalls::suspend_job(const Caller& caller, const v1::SuspendJobRequ
              });
 }
 
+// A job goes only where it could have been submitted. Asked before the core thread is, as groups may take time.
+Status ControllerCalls::check_moves(const Caller& caller, const v1::UpdateJobRequest& request) const {
+  const auto moves = [](std::string_view name) { return name == "partitions" || name == "account" || name == "qos"; };
+  if (std::ranges::none_of(request.changed(), moves)) return {};
+  state::JobTarget target;
+  SPUR_TRY(wire::from_proto(request.target(), &target));
+  const auto picture = core_.picture();
+  for (state::JobTarget& one : update_targets(picture->view, std::move(target))) {
+    const auto update = update_request(picture->view, std::move(one), request);
+    if (!update || !update->spec) continue;  // for the core thread to say
+    SPUR_TRY(check_partition_access(picture->view, *update->spec, caller.is_admin() ? kRootUid : caller.uid,
+                                    options_.groups_of));
+  }
+  return {};
+}
+
 void ControllerCalls::update_job(const Caller& caller, const v1::UpdateJobRequest& request, Answer<v1::Done> answer) {
+  if (auto ok = check_moves(caller, request); !ok) return answer(std::unexpected(std::move(ok.error())));
   change_job(caller, request.target(), std::move(answer),
              [&request](Controller& c, const Caller& who, auto target, auto reply) {
                std::vector<state::UpdateJob> updates;

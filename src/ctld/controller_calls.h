@@ -176,6 +176,7 @@ class ControllerCalls {
     return [answer = std::move(answer)](const Error& error) { answer(std::unexpected(error)); };
   }
   // The components behind the first of a heterogeneous job.
+  Status check_moves(const Caller& caller, const v1::UpdateJobRequest& request) const;
   Result<Controller::Specs> take_more(const google::protobuf::RepeatedPtrField<v1::JobSpec>& components,
                                       const Caller& caller);
 

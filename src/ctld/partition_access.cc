@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ctld/job_account.h"
 #include "text/hostlist.h"
 
 namespace spur::ctld {
@@ -13,6 +14,15 @@ namespace {
 
 bool has(const std::vector<std::string>& list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
+}
+
+// A list of accounts speaks of those below them, too.
+bool holds_account(const model::AccountBook& book, const std::vector<std::string>& list, const std::string& name) {
+  if (list.empty()) return false;
+  if (has(list, name)) return true;
+  const model::Association* row = book.account(name);
+  while (row && !has(list, row->account)) row = book.parent(*row);
+  return row != nullptr;
 }
 
 bool names_host(const std::vector<std::string>& list, const std::string& host) {
@@ -25,18 +35,14 @@ bool names_host(const std::vector<std::string>& list, const std::string& host) {
 
 class Access {
  public:
-  Access(const model::JobSpec& spec, const GroupsOf& groups_of) : spec_(spec), groups_of_(groups_of) {}
+  Access(const model::View& view, const model::JobSpec& spec, Uid who, const GroupsOf& groups_of)
+      : view_(view), spec_(spec), who_(who), groups_of_(groups_of) {}
 
   Status check(const model::PartitionConfig& partition) {
-    if (!partition.allow_groups.empty() && spec_.uid != kRootUid && !in_group(partition.allow_groups))
+    if (!partition.allow_groups.empty() && who_ != kRootUid && !in_group(partition.allow_groups))
       return fail(ErrorCode::PartitionGroupDenied,
                   fmt::format("partition {} is not for this user's groups", partition.name));
-    if ((!partition.allow_accounts.empty() && !has(partition.allow_accounts, spec_.account)) ||
-        has(partition.deny_accounts, spec_.account))
-      return fail(ErrorCode::InvalidAccount,
-                  fmt::format("partition {} is not for account '{}'", partition.name, spec_.account));
-    if ((!partition.allow_qos.empty() && !has(partition.allow_qos, spec_.qos)) || has(partition.deny_qos, spec_.qos))
-      return fail(ErrorCode::InvalidQos, fmt::format("partition {} is not for QOS '{}'", partition.name, spec_.qos));
+    SPUR_TRY(check_account(partition));
     if (!partition.alloc_nodes.empty() && !names_host(partition.alloc_nodes, spec_.submit_host))
       return fail(ErrorCode::PermissionDenied,
                   fmt::format("partition {} takes no jobs from host {}", partition.name, spec_.submit_host));
@@ -45,22 +51,44 @@ class Access {
 
  private:
   bool in_group(const std::vector<std::string>& allowed) {
-    if (!asked_ && groups_of_) groups_ = groups_of_(spec_.uid, spec_.gid);
+    if (!asked_ && groups_of_) groups_ = groups_of_(who_, spec_.gid);
     asked_ = true;
     return std::ranges::any_of(groups_, [&](const std::string& group) { return has(allowed, group); });
   }
 
+  Status check_account(const model::PartitionConfig& partition) {
+    if (partition.allow_accounts.empty() && partition.deny_accounts.empty() && partition.allow_qos.empty() &&
+        partition.deny_qos.empty())
+      return {};
+    // Not what the job names, but what it will have: its user's default where it names none.
+    if (!settled_) {
+      SPUR_ASSIGN(settled_, with_account(view_, std::make_shared<const model::JobSpec>(spec_)));
+    }
+    const std::string &account = settled_->account, &qos = settled_->qos;
+    const auto holds = [&](const auto& list) { return holds_account(*view_.accounts, list, account); };
+    // Slurm: who says which accounts may is not asked which may not.
+    if (partition.allow_accounts.empty() ? holds(partition.deny_accounts) : !holds(partition.allow_accounts))
+      return fail(ErrorCode::InvalidAccount,
+                  fmt::format("partition {} is not for account '{}'", partition.name, account));
+    if (partition.allow_qos.empty() ? has(partition.deny_qos, qos) : !has(partition.allow_qos, qos))
+      return fail(ErrorCode::InvalidQos, fmt::format("partition {} is not for QOS '{}'", partition.name, qos));
+    return {};
+  }
+
+  const model::View& view_;
   const model::JobSpec& spec_;
+  const Uid who_;
   const GroupsOf& groups_of_;
+  SpecPtr settled_;
   std::vector<std::string> groups_;
   bool asked_ = false;
 };
 
 }  // namespace
 
-Status check_partition_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of) {
+Status check_partition_access(const model::View& view, const model::JobSpec& spec, Uid who, const GroupsOf& groups_of) {
   const bool all = view.config->enforce_partition_limits == model::EnforcePartitionLimits::All;
-  Access access(spec, groups_of);
+  Access access(view, spec, who, groups_of);
   Status first_error;
   bool open = false;
   for (const std::string& name : spec.partitions) {

@@ -46,7 +46,7 @@ Result<std::string> read_file(const std::string& path) {
   struct stat status{};
   if (::fstat(fd, &status) == 0 && !S_ISDIR(status.st_mode) && status.st_size > 0)
     out.reserve(std::min(kLargestFile, static_cast<std::size_t>(status.st_size) + 1));
-  char block[16384];
+  char block[4096];  // most files are small, and a command that reads one lives for a millisecond
   ssize_t got = 0;
   while (out.size() <= kLargestFile && (got = ::read(fd, block, sizeof block)) > 0)
     out.append(block, static_cast<std::size_t>(got));

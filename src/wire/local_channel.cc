@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "wire/error_map.h"
 #include "wire/local_call.h"
@@ -19,7 +20,7 @@ namespace spur::wire {
 namespace {
 
 using std::chrono::steady_clock;
-constexpr std::size_t kReadLocalBytes = std::size_t{128} << 10;
+constexpr std::size_t kReadFewBytes = 4096, kReadManyBytes = std::size_t{128} << 10;
 
 std::unexpected<Error> unreachable(const std::string& path, const char* why) {
   return fail(ErrorCode::Unreachable, fmt::format("unix:{}: {}", path, why));
@@ -60,21 +61,31 @@ Status send_all(int fd, const std::string& path, std::string_view bytes, steady_
 Status receive_answer(int fd, const std::string& path, steady_clock::time_point deadline,
                       const std::function<bool()>& interrupted, const LocalChannel::OnMessage& on_message,
                       Duration silence, LocalAnswer& answer) {
-  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadLocalBytes);
+  // Most answers are short; only a long one is worth the pages of a large buffer.
+  char few[kReadFewBytes];
+  std::unique_ptr<char[]> many;
+  std::span<char> buffer = few;
+  bool more = false;  // there is probably more to read already
   while (!answer.ended()) {
-    const ssize_t got = ::recv(fd, buffer.get(), kReadLocalBytes, MSG_DONTWAIT);
-    if (got > 0) {
-      SPUR_TRY(answer.take({buffer.get(), static_cast<std::size_t>(got)}, on_message));
-    } else if (got < 0 && errno == EAGAIN) {
+    if (!more) {
       const auto limit = steady_clock::now() + silence;
       const bool hurry = silence.count() > 0 && limit < deadline;
       auto waited = wait_for(fd, POLLIN, hurry ? limit : deadline, interrupted);
       if (!waited && hurry && steady_clock::now() >= limit) return unreachable(path, "the controller says nothing");
       SPUR_TRY(waited);
+    }
+    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    more = got == static_cast<ssize_t>(buffer.size());
+    if (got > 0) {
+      SPUR_TRY(answer.take({buffer.data(), static_cast<std::size_t>(got)}, on_message));
     } else if (got == 0) {
       return unreachable(path, "the controller hung up");
-    } else if (errno != EINTR) {
+    } else if (errno != EINTR && errno != EAGAIN) {
       return unreachable(path, std::strerror(errno));
+    }
+    if (more && !many) {
+      many = std::make_unique_for_overwrite<char[]>(kReadManyBytes);
+      buffer = {many.get(), kReadManyBytes};
     }
   }
   return answer.end();

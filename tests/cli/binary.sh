@@ -48,6 +48,12 @@ if ! ldd "$bin/spur" | grep -q libasan; then
   fi
 fi
 
+# src/main/short_life.cc leaves std::cout, std::cerr and std::clog as they are at the start.
+if nm "$bin/spur" | grep -q '__wrap___cxa_atexit' && nm "$bin/spur" | grep -E ' _ZSt4(cout|cerr|clog)$'; then
+  printf 'FAILED: the commands have a stream of the C++ library that nobody sets up\n'
+  failed=1
+fi
+
 # What a start touches: 82 page faults without the order of the functions, 54 with it.
 if [[ $ordered == 1 ]]; then
   faults=$(python3 -c 'import os, sys

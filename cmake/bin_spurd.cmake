@@ -1,4 +1,5 @@
-add_executable(spurd ${CMAKE_SOURCE_DIR}/src/main/spurd.cc ${CMAKE_SOURCE_DIR}/src/main/configless.cc ${CMAKE_SOURCE_DIR}/src/main/node_side.cc
+add_executable(spurd ${CMAKE_SOURCE_DIR}/src/main/spurd.cc ${CMAKE_SOURCE_DIR}/src/main/configless.cc ${CMAKE_SOURCE_DIR}/src/main/dynamic_node.cc
+  ${CMAKE_SOURCE_DIR}/src/main/node_side.cc
   ${CMAKE_SOURCE_DIR}/src/main/daemon_options.cc
   ${CMAKE_SOURCE_DIR}/src/main/daemon_start.cc)
 target_include_directories(spurd PRIVATE ${CMAKE_SOURCE_DIR}/src)

@@ -55,7 +55,10 @@ void Agent::say_hello() {
                           .boot_time = identity_.boot_time,
                           .started = started_,
                           .holding = {},
-                          .sequence = next_sequence()};
+                          .sequence = next_sequence(),
+                          .extra = identity_.extra,
+                          .instance_id = identity_.instance_id,
+                          .instance_type = identity_.instance_type};
   for (const auto& [run, state] : runs_) hello.holding.push_back(run);
   controller_.send(std::move(hello));
 }

@@ -24,6 +24,7 @@ struct AgentIdentity {
   std::string node, address, hostname, version, os, arch, public_key;
   model::NodeHardware found;
   Time boot_time;
+  std::string extra{}, instance_id{}, instance_type{};
 };
 
 class Agent {

@@ -22,7 +22,7 @@ namespace spur::cli {
 namespace {
 
 struct Flags {
-  bool consistent = false, all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false;
+  bool consistent = false, future = false, all = false, details = false, one_line = false, quiet = false, help = false, usage = false, version = false;
   std::optional<DocumentStyle> document;  // --json, --yaml
   ClusterList clusters;
   int verbose = 0;
@@ -78,7 +78,7 @@ constexpr Option<Flags> kOptions[] = {
     {{"consistent", 0, N, nullptr, "ask the controller that leads"}, flag<&Flags::consistent>, "SPUR_CONSISTENT"},
     {{"details", 'd', N, nullptr, "equivalent to \"details\" command"}, flag<&Flags::details>},
     {{"federation", 0, N, nullptr, "report federated job information if a member of one (there is none)"}, accept, "SCONTROL_FEDERATION"},
-    {{"future", 'F', N, nullptr, "report information about nodes in FUTURE state (there are none)"}, accept, "SCONTROL_FUTURE"},
+    {{"future", 'F', N, nullptr, "report information about nodes in FUTURE state"}, flag<&Flags::future>, "SCONTROL_FUTURE"},
     {{"help", 'h', N, nullptr, "equivalent to \"help\" command"}, flag<&Flags::help>},
     {{"hide", 0, N, nullptr, "equivalent to \"hide\" command"}, clear_all},
     {{"json", 0, M, "data_parser", "produce JSON output"}, set_document<DocumentStyle::Kind::Json>},
@@ -181,8 +181,8 @@ constexpr Keyword kKeywords[] = {
     {"cancel_reboot", 3, 0, 1, scontrol_cancel_reboot, "cancel the pending reboot of nodes"},
     {"cluster", 3, 0, 1, scontrol_cluster, "cluster to issue commands to"},
     {"completing", 3, 0, 0, do_completing, "display jobs in completing state along with\ntheir completing nodes"},
-    {"create", 3, 1, kAny, scontrol_create, "create a new partition or reservation"},
-    {"delete", 3, 1, kAny, scontrol_delete, "delete the specified partition or reservation"},
+    {"create", 3, 1, kAny, scontrol_create, "create new nodes, a new partition or reservation"},
+    {"delete", 3, 1, kAny, scontrol_delete, "delete the specified nodes, partition or reservation"},
     {"details", 3, 0, 0, do_details, "evokes additional details from the \"show\" command"},
     {"errnumstr", 3, 1, 1, do_errnumstr, "given a Slurm error number, return a\ndescriptive string"},
     {"exit", 2, 0, 0, do_quit, "terminate scontrol"},
@@ -199,7 +199,7 @@ constexpr Keyword kKeywords[] = {
     {"oneliner", 3, 0, 0, do_oneliner, "report output one record per line"},
     {"pidinfo", 3, 0, 1, scontrol_pidinfo, "tell of the job that a process of this node belongs to"},
     {"ping", 3, 0, 0, scontrol_ping, "print status of controllers"},
-    {"power", 3, 1, kAny, scontrol_power, nullptr},
+    {"power", 3, 1, kAny, scontrol_power, "switch nodes on or off: up|down [ASAP|FORCE]\nNODES [reason=TEXT]"},
     {"quiet", 4, 0, 0, do_quiet, "print no messages other than error messages"},
     {"quit", 4, 0, 0, do_quit, "terminate this command"},
     {"reboot", 3, 0, kAny, scontrol_reboot, "reboot nodes when they become idle: [ASAP]\n[nextstate=RESUME|DOWN] [reason=TEXT] ALL|NODES"},
@@ -344,6 +344,7 @@ int cmd_scontrol(Context& context) {
     if (controller == nullptr || look_back(context, *controller, *flags.at) != 0) return 1;
     run.looks_back = true;
   }
+  run.future = flags.future;
   set_time_format(context.env("SLURM_TIME_FORMAT").value_or(""), context.now());
   if (flags.version) return print_version(context);
   if (flags.help || flags.usage) {

@@ -21,7 +21,7 @@ namespace spur::cli {
 namespace {
 
 struct Sinfo {
-  bool consistent = false, all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false,
+  bool consistent = false, future = false, all = false, dead = false, exact = false, responding = false, no_header = false, long_form = false,
        by_node = false, reservations = false;
   bool reasons = false, summarize = false, no_convert = false, help = false, usage = false, version = false;
   std::vector<std::string> partitions, nodes;
@@ -117,7 +117,7 @@ constexpr Option<Sinfo> kOptions[] = {
     {{"dead", 'd', N, nullptr, "show only non-responding nodes"}, flag<&Sinfo::dead>},
     {{"exact", 'e', N, nullptr, "group nodes only on exact match of configuration"}, flag<&Sinfo::exact>},
     {{"federation", 0, N, nullptr, "report federated information if a member\nof one (there is none)"}, accept, "SINFO_FEDERATION"},
-    {{"future", 'F', N, nullptr, "report information about nodes in FUTURE state (there\nare none)"}, accept},
+    {{"future", 'F', N, nullptr, "report information about nodes in FUTURE state"}, flag<&Sinfo::future>},
     {{"noheader", 'h', N, nullptr, "no headers on output"}, flag<&Sinfo::no_header>},
     {{"hide", 0, N, nullptr, "do not show hidden or non-accessible partitions"}, accept},
     {{"iterate", 'i', V, "seconds", "specify an iteration period"}, set_iterate},
@@ -377,6 +377,7 @@ int cmd_sinfo(Context& context) {
     return 1;
   }
   if (!is_this_cluster(context, **controller, options.clusters)) return 1;
+  if (options.future) (*controller)->see_future_nodes();
   for (;;) {
     const int status = options.reservations ? show_reservations(context, **controller, options)
                                             : show_once(context, **controller, options);

@@ -51,6 +51,8 @@ class Controller {
   virtual Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
                             const std::vector<std::string>& changed) = 0;
   virtual Status update_node(const state::UpdateNode& update) = 0;
+  virtual Status create_nodes(const std::vector<model::NodeConfig>& nodes) = 0;
+  virtual Status delete_nodes(const std::vector<std::string>& nodes) = 0;
   virtual Result<wire::ReservationTable> reservations() = 0;
   virtual Result<std::string> create_reservation(const model::ReservationChange& change) = 0;
   virtual Status update_reservation(const model::ReservationChange& change) = 0;
@@ -98,6 +100,8 @@ class Controller {
   virtual Result<std::optional<wire::FileFailure>> fetch_file(const wire::FilePlace& place,
                                                               const wire::FileToFetch& file,
                                                               const wire::FetchSink& sink) = 0;
+  // From now on cluster() has FUTURE nodes, too.
+  virtual void see_future_nodes() = 0;
   // From now on jobs(), cluster() and reservations() are asked for as they were then.
   virtual void look_at(Time then) = 0;
   virtual Result<wire::JobEventTable> job_events(const state::JobTarget& target) = 0;

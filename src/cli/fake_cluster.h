@@ -298,6 +298,14 @@ inline void fill(FakeController& controller) {
   cluster.partitions[1].config.max_time = TimeLimit::of_minutes(30);
   cluster.partitions[1].config.max_nodes = 2;
   cluster.partitions[2].config.hidden = true;
+  controller.future_table = cluster;
+  auto future = std::make_shared<model::Node>();
+  future->index = NodeIndex(4);
+  future->name = future->hostname = "f1";
+  future->hardware.cpus = 8;
+  future->flags = model::kNodeFuture;
+  controller.future_table->nodes.push_back(std::move(future));
+  controller.future_table->partitions[0].nodes.emplace_back(4);
 
   fill_reservations(controller.reservation_table);
   fill_priorities(controller.priority_table);

@@ -35,6 +35,7 @@ class FakeController : public Controller {
  public:
   wire::JobTable job_table;
   wire::ClusterTable cluster_table;
+  std::optional<wire::ClusterTable> future_table;  // what -F sees
   model::ClusterConfig cluster_config;
   std::uint32_t next_id = 101;
 
@@ -118,6 +119,7 @@ class FakeController : public Controller {
   }
   Result<wire::ClusterTable> cluster() override {
     if (down) return unreachable();
+    if (sees_future_nodes) return future_table ? *future_table : cluster_table;
     return cluster_table;
   }
   Result<model::ClusterConfig> config() override { return cluster_config; }
@@ -173,6 +175,23 @@ class FakeController : public Controller {
     node_updates.push_back(update);
     return {};
   }
+  std::vector<model::NodeConfig> created_nodes;
+  Status create_nodes(const std::vector<model::NodeConfig>& nodes) override {
+    for (const auto& row : nodes)
+      if (std::ranges::any_of(cluster_table.nodes, [&](const auto& node) { return node->name == row.name; }))
+        return fail(ErrorCode::AlreadyExists, fmt::format("Node {} already exists", row.name));
+    created_nodes = nodes;
+    calls.push_back(fmt::format("create {} nodes", nodes.size()));
+    return {};
+  }
+  Status delete_nodes(const std::vector<std::string>& nodes) override {
+    if (nodes.front() == "nosuch") return fail(ErrorCode::InvalidNode);
+    if (nodes.front() == "n1") return fail(ErrorCode::NodesBusy, "Node 'n1' can't be deleted: jobs are on it");
+    calls.push_back(fmt::format("delete node {}", fmt::join(nodes, ",")));
+    return {};
+  }
+  bool sees_future_nodes = false;
+  void see_future_nodes() override { sees_future_nodes = true; }
   wire::ReservationTable reservation_table;
   wire::PriorityTable priority_table;
   wire::ShareTable share_table;

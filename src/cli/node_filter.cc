@@ -50,6 +50,8 @@ constexpr Word kWords[] = {
     {"inval", has_flag<model::kNodeInvalidRegistration>},
     {"blocked", never},
     {"cloud", has_flag<model::kNodeCloud>},
+    {"dynamic_future", has_flag<model::kNodeDynamicFuture>},
+    {"dynamic_norm", has_flag<model::kNodeDynamicNorm>},
     {"perfctrs", never},
     {"planned", never},
     {"powered_down", has_flag<model::kNodePoweredDown>},

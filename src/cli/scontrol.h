@@ -22,6 +22,7 @@ struct Scontrol {
   int exit_status = 0;
   bool quit = false;
   bool looks_back = false;  // --at
+  bool future = false;      // -F: FUTURE nodes too
 
   // "word: text" on stderr unless quiet; the exit status becomes 1.
   template <class... Args>

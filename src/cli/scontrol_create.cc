@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// scontrol create and delete: which entity is meant. Also partitions, whose keys are those of the configuration
+// scontrol create and delete: which entity is meant. Also nodes and partitions, whose keys are those of the configuration
 // (config/keys.h): an administrator writes the same words in both places.
 #include <algorithm>
 
 #include "cli/scontrol.h"
 #include "config/keys.h"
+#include "config/node_words.h"
+#include "text/hostlist.h"
 #include "text/words.h"
 #include "wire/config_codec.h"
 
@@ -13,6 +15,9 @@ namespace {
 
 bool is_reservation(std::string_view key) {
   return abbreviates(key, "ReservationName", 3);
+}
+bool is_node(std::string_view key) {
+  return abbreviates(key, "NodeName", 5);
 }
 bool is_partition(std::string_view key) {
   return abbreviates(key, "PartitionName", 4);
@@ -92,6 +97,59 @@ void create_partition(Scontrol& run, const Words& words_given) {
     run.fail("Error creating the partition: {}", words_of_update(done.error()));
 }
 
+// ---- nodes that no file has; the words are those of a NodeName line
+
+constexpr const char* kCreateError = "Error creating node(s)";
+
+// What can be said of a node that is not there yet.
+bool may_begin(const model::NodeConfig& node) {
+  return node.state.empty() || text::equal_ignoring_case(node.state, "CLOUD") ||
+         text::equal_ignoring_case(node.state, "FUTURE");
+}
+
+std::string words_of_refusal(const Error& error) {
+  // What is wrong with a line is worth more than that it is.
+  const bool says_more = error.code == ErrorCode::InvalidArgument || error.code == ErrorCode::ConfigInvalid ||
+                         error.code == ErrorCode::AlreadyExists || error.code == ErrorCode::InvalidNodeCount;
+  return says_more && !error.message.empty() ? error.message : words_of_update(error);
+}
+
+void create_nodes(Scontrol& run, const Words& words_given) {
+  std::string names;
+  config::NodeWords rest;
+  for (const std::string& word : words_given) {
+    const KeyValue pair = split_pair(word);
+    if (!pair.has_value) return run.fail("scontrol: error: Invalid input: {}", word);
+    if (abbreviates(pair.key, "NodeName", 5)) {
+      names = pair.value;
+    } else {
+      rest.emplace_back(pair.key, pair.value);
+    }
+  }
+  const auto nodes = config::read_node_words(names, rest);
+  if (!nodes) return run.fail("{}: {}", kCreateError, words_of_refusal(nodes.error()));
+  if (!std::ranges::all_of(*nodes, may_begin)) {
+    run.fail("{}: {}", kCreateError, slurm_message(ErrorCode::InvalidNodeState));
+    return run.fail("Only State=CLOUD and State=FUTURE are supported for nodes that are created");
+  }
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->create_nodes(*nodes); !done)
+    run.fail("{}: {}", kCreateError, words_of_refusal(done.error()));
+}
+
+void delete_nodes(Scontrol& run, const std::string& given, const std::string& list) {
+  const auto names = text::expand_hostlist(list);
+  if (!names || names->empty()) return run.fail("delete_node {}: {}", given, slurm_message(ErrorCode::InvalidNode));
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->delete_nodes(*names); !done) {
+    run.fail("delete_node {}: {}", given, words_of_update(done.error()));
+    const bool says_why = done.error().code == ErrorCode::NodesBusy || done.error().code == ErrorCode::InvalidNodeState;
+    if (says_why && !done.error().message.empty()) run.fail("{}", done.error().message);
+  }
+}
+
 }  // namespace
 
 void scontrol_update_partition(Scontrol& run, const KeyValue& entity, const Words& pairs) {
@@ -114,14 +172,15 @@ void scontrol_create(Scontrol& run, const Words& words_given) {
     const std::string_view key = split_pair(word).key;
     if (is_reservation(key)) return scontrol_create_reservation(run, words_given);
     if (is_partition(key)) return create_partition(run, words_given);
+    if (is_node(key)) return create_nodes(run, words_given);
   }
   run.fail("scontrol: error: Invalid creation entity: {}", words_given.front());
 }
 
 void scontrol_delete(Scontrol& run, const Words& words_given) {
   const KeyValue first = split_pair(words_given.front());
-  const bool reservation = is_reservation(first.key);
-  if (!reservation && !is_partition(first.key)) return run.fail("Invalid deletion entity: {}", words_given.front());
+  const bool reservation = is_reservation(first.key), nodes = is_node(first.key);
+  if (!reservation && !nodes && !is_partition(first.key)) return run.fail("Invalid deletion entity: {}", words_given.front());
   const std::string name = first.has_value          ? std::string(first.value)
                            : words_given.size() > 1 ? words_given[1]
                                                     : std::string();
@@ -129,6 +188,7 @@ void scontrol_delete(Scontrol& run, const Words& words_given) {
     return run.fail("scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
   Controller* controller = run.controller();
   if (controller == nullptr) return;
+  if (nodes) return delete_nodes(run, words_given.front(), name);
   model::PartitionConfig partition;
   partition.name = name;
   const Status done = reservation ? controller->delete_reservation(name)

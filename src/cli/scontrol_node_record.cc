@@ -169,6 +169,9 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
   record.line("CurrentWatts=0 AveWatts=0");
   if (!node.comment.empty()) record.line("Comment={}", printable(node.comment));
   if (!node.extra.empty()) record.line("Extra={}", printable(node.extra));
+  if (!node.instance_id.empty() || !node.instance_type.empty())
+    record.line("InstanceId={} InstanceType={}", or_null(printable(node.instance_id)),
+                or_null(printable(node.instance_type)));
   if (!node.reason.empty()) {
     record.line("Reason={} [{}@{}]", printable(node.reason), user_name(node.reason_by),
                 moment(node.reason_at, "Unknown"));

@@ -142,6 +142,7 @@ void show_job(Scontrol& run, const std::string& id) {
 void show_node(Scontrol& run, const std::string& list) {
   Controller* controller = run.controller();
   if (controller == nullptr) return;
+  if (run.future) controller->see_future_nodes();
   const auto table = controller->cluster();
   if (!table) return run.fail("slurm_load_node error: {}", words(table.error()));
   if (table->nodes_denied)
@@ -245,6 +246,7 @@ void show_licenses(Scontrol& run, const std::string& name) {
 void show_aliases(Scontrol& run, const std::string& host) {
   Controller* controller = run.controller();
   if (controller == nullptr) return;
+  if (run.future) controller->see_future_nodes();
   const auto table = controller->cluster();
   if (!table) return run.fail("slurm_load_node error: {}", words(table.error()));
   if (table->nodes_denied)

@@ -360,7 +360,8 @@ struct StateWord {
 };
 constexpr StateWord kStates[] = {
     {"DOWN", 2, state::UpdateNode::Action::Down},       {"DRAIN", 2, state::UpdateNode::Action::Drain},
-    {"FAIL", 2, state::UpdateNode::Action::Fail},       {"RESUME", 3, state::UpdateNode::Action::Resume},
+    {"FAIL", 2, state::UpdateNode::Action::Fail},       {"FUTURE", 2, state::UpdateNode::Action::Future},
+    {"RESUME", 3, state::UpdateNode::Action::Resume},
     {"UNDRAIN", 3, state::UpdateNode::Action::Undrain}, {"IDLE", 2, state::UpdateNode::Action::Resume},
     {"CANCEL_REBOOT", 3, state::UpdateNode::Action::CancelReboot},
     {"POWER_DOWN", 7, state::UpdateNode::Action::PowerDown},
@@ -384,7 +385,7 @@ bool take_node_key(Scontrol& run, const std::string& word, state::UpdateNode& up
     if (state == std::end(kStates)) {
       run.fail("Invalid input: {}", word);
       run.fail("Request aborted");
-      run.fail("Valid states are: DOWN DRAIN FAIL RESUME POWER_DOWN POWER_UP UNDRAIN");
+      run.fail("Valid states are: DOWN DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN");
       run.fail("Not all states are valid given a node's prior state");
       return false;
     }
@@ -404,6 +405,12 @@ bool take_node_key(Scontrol& run, const std::string& word, state::UpdateNode& up
     update.extra = value;
   } else if (abbreviates(pair.key, "Features", 1) || abbreviates(pair.key, "AvailableFeatures", 3)) {
     update.features = value;
+  } else if (abbreviates(pair.key, "ActiveFeatures", 3)) {
+    update.active_features = value;
+  } else if (abbreviates(pair.key, "InstanceId", 9)) {
+    update.instance_id = value;
+  } else if (abbreviates(pair.key, "InstanceType", 9)) {
+    update.instance_type = value;
   } else {
     run.fail("Update of this parameter is not supported: {}", word);
     run.fail("Request aborted");
@@ -424,7 +431,8 @@ void update_node(Scontrol& run, const KeyValue& entity, const Words& pairs) {
   if (needs_reason && update.reason.value_or("").empty())
     return run.fail("You must specify a reason when DOWNING or DRAINING a node. Request denied");
   const bool any =
-      update.action != None || update.reason || update.weight || update.comment || update.extra || update.features;
+      update.action != None || update.reason || update.weight || update.comment || update.extra || update.features ||
+      update.active_features || update.instance_id || update.instance_type;
   if (!any) return run.fail("No changes specified");
   Controller* controller = run.controller();
   if (controller == nullptr) return;

@@ -55,6 +55,9 @@ class WireController final : public Controller {
     return client_.update_job(target, spec, changed);
   }
   Status update_node(const state::UpdateNode& update) override { return client_.update_node(update); }
+  Status create_nodes(const std::vector<model::NodeConfig>& nodes) override { return client_.create_nodes(nodes); }
+  Status delete_nodes(const std::vector<std::string>& nodes) override { return client_.delete_nodes(nodes); }
+  void see_future_nodes() override { client_.see_future_nodes(); }
   Result<wire::ReservationTable> reservations() override { return client_.reservations(); }
   Result<std::string> create_reservation(const model::ReservationChange& change) override {
     return client_.create_reservation(change);

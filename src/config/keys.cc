@@ -86,6 +86,7 @@ constexpr Key kKeys[] = {
     {Top, "controller.max_batch_requeue", "MaxBatchRequeue", number(1, k32), into<&ClusterConfig::max_batch_requeue>, Now, "Failed launches after which a batch job is held."},
     {Top, "controller.terminal_job_retention_secs", "MinJobAge", number(0, kYearSeconds), into<&ClusterConfig::min_job_age>, Now, "How long a finished job stays visible."},
     {Top, "controller.heartbeat_timeout_secs", "SlurmdTimeout", number(0, k16), into<&ClusterConfig::node_timeout>, Now, "Silence after which a node is set DOWN; 0: never."},
+    {Top, "controller.max_node_count", "MaxNodeCount", number(0, 1'000'000), into<&ClusterConfig::max_node_count>, Now, "How many nodes there may be, with those that are made at run time (slurmd -Z, scontrol create); without it none are."},
     {Top, "controller.kill_wait_secs", "KillWait", number(0, k16), into<&ClusterConfig::kill_wait>, Now, "Time between SIGTERM and SIGKILL."},
     {Top, "controller.requeue_by_default", "JobRequeue", kFlag, into<&ClusterConfig::requeue_default>, Now, "Whether a batch job may be requeued unless it says otherwise."},
     {Top, "controller.return_to_service", "ReturnToService", number(0, 2), into<&ClusterConfig::return_to_service>, Now, "When a DOWN node is used again: 0 by hand, 1 if it was silent, 2 whenever it registers."},

@@ -20,7 +20,6 @@ namespace {
 
 using text::equal_ignoring_case;
 
-constexpr std::size_t kLongestName = 255;
 
 bool has_all(std::string_view list) {
   return equal_ignoring_case(text::trim(list), "ALL");
@@ -51,14 +50,6 @@ std::vector<ControllerHost> controllers_of(const Draft& draft) {
 
 // ---- nodes
 
-// Names end up in paths, hostlists and terminals.
-bool is_node_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return text::is_alpha(c) || text::is_digit(c) || c == '.' || c == '_' || c == '-';
-  };
-  return !name.empty() && name[0] != '-' && name[0] != '.' && std::ranges::all_of(name, allowed);
-}
-
 class NodeExpander {
  public:
   explicit NodeExpander(Draft& draft) : draft_(draft) {}
@@ -84,7 +75,7 @@ class NodeExpander {
     model::NodeConfig common = block.node;
     if (draft_.dialect == Dialect::Slurm) SPUR_TRY(hardware_like_slurm(block, common));
     for (const std::string& name : *names)
-      if (!is_node_name(name) || name.size() > kLongestName)
+      if (!text::is_node_name(name))
         return draft_.refuse(block.at, fmt::format("\"{}\" is no node name", text::shown(name, 60)));
     for (std::size_t i = 0; i < names->size(); ++i) {
       model::NodeConfig node = common;
@@ -331,11 +322,14 @@ class PartitionResolver {
     auto names = text::expand_hostlist(list);
     if (!names) return draft_.refuse(block.at, names.error().message);
     std::vector<std::string> all;
-    bool used_set = false;
+    bool used_set = false, all_nodes = false;
+    block.partition.node_features.clear();
     for (std::string& name : *names) {
       const auto set = std::ranges::find(draft_.node_sets, name, &NodeSetBlock::name);
       if (set != draft_.node_sets.end()) {
         used_set = true;
+        if (!set->feature.empty()) block.partition.node_features.push_back(set->feature);
+        if (has_all(set->nodes)) all_nodes = true;
         SPUR_TRY(add_set(*set, all));
       } else if (draft_.cluster.accept_unknown_nodes || nodes_.contains(name)) {
         all.push_back(std::move(name));
@@ -343,6 +337,11 @@ class PartitionResolver {
         return draft_.refuse(block.at, fmt::format("partition {} names an unknown node: {}", block.partition.name,
                                                    text::shown(name, 60)));
       }
+    }
+    // Also those that come later.
+    if (all_nodes) {
+      list = "ALL";
+      return {};
     }
     if (used_set) {
       text::sort_unique_hosts(all);
@@ -445,6 +444,13 @@ Status resolve_preemption(Draft& draft) {
   return {};
 }
 
+Status resolve_nodes(Draft& draft) {
+  NodeExpander expander(draft);
+  SPUR_TRY(expander.check_count());
+  for (const NodeBlock& block : draft.nodes) SPUR_TRY(expander.block(block));
+  return {};
+}
+
 Status resolve_cluster(Draft& draft) {
   model::ClusterConfig& cluster = draft.cluster;
   if (draft.dialect == Dialect::Slurm) cluster.cluster_name = text::lower(cluster.cluster_name);
@@ -455,10 +461,11 @@ Status resolve_cluster(Draft& draft) {
         {}, fmt::format("the first job id ({}) is above the last ({})", cluster.first_job_id, cluster.max_job_id));
 
   SPUR_TRY(resolve_preemption(draft));
-  NodeExpander expander(draft);
-  SPUR_TRY(expander.check_count());
-  for (const NodeBlock& block : draft.nodes) SPUR_TRY(expander.block(block));
-  cluster.accept_unknown_nodes = cluster.nodes.empty();
+  SPUR_TRY(resolve_nodes(draft));
+  cluster.accept_unknown_nodes = cluster.nodes.empty() && cluster.max_node_count == 0;
+  if (cluster.max_node_count > 0 && cluster.nodes.size() > cluster.max_node_count)
+    draft.warn({}, fmt::format("MaxNodeCount is {}, and {} nodes are declared: there will be no others",
+                               cluster.max_node_count, cluster.nodes.size()));
   NodesByName nodes;
   nodes.reserve(cluster.nodes.size());
   for (model::NodeConfig& node : cluster.nodes) nodes.emplace(node.name, &node);

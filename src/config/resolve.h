@@ -11,7 +11,9 @@
 
 namespace spur::config {
 
-// Fills draft.cluster.nodes (one per node) and .partitions.
+// Fills draft.cluster.nodes (one per node).
+Status resolve_nodes(Draft& draft);
+// The same, and .partitions.
 Status resolve_cluster(Draft& draft);
 // Fills in draft.daemon.controllers and listen addresses. Enough for a command. `host` is this machine's name, for
 // choosing among several controllers' addresses.

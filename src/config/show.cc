@@ -321,7 +321,8 @@ constexpr Row kRows[] = {
     {"MaxJobCount", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_job_count); }},
     {"MaxJobId", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.max_job_id); }},
     {"MaxMemPerNode", "UNLIMITED"},      // or MaxMemPerCPU
-    {"MaxNodeCount", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.nodes.size()); }},
+    {"MaxNodeCount", "", "",
+     [](const Source& s) { return fmt::format("{}", s.cluster.max_node_count ? s.cluster.max_node_count : s.cluster.nodes.size()); }},
     {"MaxStepCount", "40000"},
     {"MaxTasksPerNode", "512"},
     {"MCSPlugin", "(null)"},

@@ -102,7 +102,6 @@ constexpr SlurmName kNames[] = {
     {Top, "LogTimeFormat", Later, "logs have times as iso8601_ms", "iso8601_ms"},
     {Top, "MCSParameters", Later, kMcs},
     {Top, "MCSPlugin", Later, kMcs, "mcs/none"},
-    {Top, "MaxNodeCount", Later, "nodes that are not declared do not join"},
     {Top, "MaxStepCount", Later, "a job may have any number of steps"},
     {Top, "MaxTasksPerNode", Later, "a node may have any number of tasks"},
     {Top, "MemLimitEnforce", Needless, kOld, "no|0"},

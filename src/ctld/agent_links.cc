@@ -4,14 +4,23 @@
 #include <utility>
 #include <vector>
 
+#include "ctld/authorization.h"
 #include "ctld/rpc_status.h"
 #include "wire/agent_codec.h"
+#include "wire/config_codec.h"
+#include "wire/node_codec.h"
 
 namespace spur::ctld {
 namespace {
 
 // A node that does not read is cut off rather than buffered for without end; it dials again and is told everything anew.
 constexpr std::size_t kMaxQueued = 50'000;
+
+std::string_view metadata(grpc::CallbackServerContext* context, const char* key) {
+  const auto& all = context->client_metadata();
+  const auto it = all.find(key);
+  return it == all.end() ? std::string_view{} : std::string_view(it->second.data(), it->second.size());
+}
 
 }  // namespace
 
@@ -76,16 +85,9 @@ class AgentLinks::Stream final : public grpc::ServerBidiReactor<v1::AgentMessage
   Status welcome(const model::AgentMessage& message) {
     const auto* hello = std::get_if<model::AgentHello>(&message);
     if (!hello || hello->node.empty()) return fail(ErrorCode::InvalidArgument, "a stream begins with a hello");
-    const auto metadata = [&](const char* key) -> std::string_view {
-      const auto& all = context_->client_metadata();
-      const auto it = all.find(key);
-      return it == all.end() ? std::string_view{} : std::string_view(it->second.data(), it->second.size());
-    };
-    if (!service_.core_.picture()->leading)
-      return std::unexpected(service_.not_leading_ ? service_.not_leading_()
-                                                   : Error{ErrorCode::Busy, "the controller is starting"});
-    SPUR_TRY(service_.identify_.agent(metadata("spur-credential-bin"), metadata("spur-join-token"), hello->node,
-                                      hello->public_key, service_.core_.picture()->view));
+    if (!service_.core_.picture()->leading) return std::unexpected(service_.away());
+    SPUR_TRY(service_.identify_.agent(metadata(context_, "spur-credential-bin"), metadata(context_, "spur-join-token"),
+                                      hello->node, hello->public_key, service_.core_.picture()->view));
     node_ = hello->node;
     if (auto old = service_.links_.adopt(node_, shared_from_this()))
       old->finish(grpc::Status(grpc::ABORTED, "the node has dialled again"));
@@ -118,6 +120,38 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentLinks::Se
   auto stream = std::make_shared<Stream>(*this, context);
   stream->begin();
   return stream.get();
+}
+
+Error AgentLinks::Service::away() const {
+  return not_leading_ ? not_leading_() : Error{ErrorCode::Busy, "the controller is starting"};
+}
+
+Status AgentLinks::Service::may_join(grpc::CallbackServerContext* context, const std::string& name) const {
+  const auto picture = core_.picture();
+  if (!picture->leading) return std::unexpected(away());
+  SPUR_ASSIGN(const auto caller, identify_.agent(metadata(context, "spur-credential-bin"),
+                                                 metadata(context, "spur-join-token"), name, {}, picture->view));
+  return authorize("Join", caller);
+}
+
+grpc::ServerUnaryReactor* AgentLinks::Service::Join(grpc::CallbackServerContext* context,
+                                                    const v1::JoinRequest* request, v1::JoinReply* reply) {
+  auto* reactor = context->DefaultReactor();
+  model::NodeConfig node;
+  state::ClaimFutureNode claim{.hostname = request->hostname(), .feature = request->feature(), .found = {}};
+  Status ok = may_join(context, request->has_node() ? request->node().name() : request->hostname());
+  if (ok && request->has_node()) ok = wire::from_proto(request->node(), &node);
+  if (ok) ok = wire::from_proto(request->found(), &claim.found);
+  if (!ok) return reactor->Finish(rpc_status(context, ok.error())), reactor;
+  const auto answer = [reactor, context, reply](Result<std::string> name) {
+    if (!name) return reactor->Finish(rpc_status(context, name.error()));
+    reply->set_node(*std::move(name));
+    reactor->Finish(grpc::Status::OK);
+  };
+  core_.post([own = request->has_node(), node = std::move(node), claim = std::move(claim), answer](Controller& controller) {
+    own ? controller.join_node(node, answer) : controller.claim_node(claim, answer);
+  });
+  return reactor;
 }
 
 std::shared_ptr<AgentLinks::Stream> AgentLinks::find(std::string_view node) {

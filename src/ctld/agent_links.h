@@ -44,9 +44,13 @@ class AgentLinks::Service final : public v1::AgentLink::CallbackService {
   Service(AgentLinks& links, CoreThread& core, const Identify& identify, std::function<Error()> not_leading = {})
       : links_(links), core_(core), identify_(identify), not_leading_(std::move(not_leading)) {}
   grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Connect(grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* request,
+                                 v1::JoinReply* reply) override;
 
  private:
   friend class AgentLinks::Stream;
+  Error away() const;  // while another controller leads
+  Status may_join(grpc::CallbackServerContext* context, const std::string& name) const;
   AgentLinks& links_;
   CoreThread& core_;
   const Identify& identify_;

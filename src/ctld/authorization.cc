@@ -28,6 +28,8 @@ constexpr std::array kTable = {
     Row{"NotifyJob", Rule::OwnerOrAdmin},
     Row{"StepTicket", Rule::OwnerOrAdmin},
     Row{"UpdateNode", Rule::Admin},
+    Row{"CreateNodes", Rule::Admin},
+    Row{"DeleteNodes", Rule::Admin},
     Row{"GetReservations", Rule::Authenticated, Where::Current},
     Row{"GetPriorities", Rule::Authenticated, Where::Current},
     Row{"GetShares", Rule::Authenticated, Where::Current},
@@ -66,6 +68,7 @@ constexpr std::array kTable = {
     Row{"AddController", Rule::Admin},
     Row{"RemoveController", Rule::Admin},
     Row{"Connect", Rule::Node},
+    Row{"Join", Rule::Node},
 };
 
 }  // namespace

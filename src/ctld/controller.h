@@ -132,6 +132,14 @@ class Controller {
   // Of a heterogeneous job every component by itself; all are checked before the first is changed.
   void update_jobs(const model::Caller& caller, std::vector<state::UpdateJob> updates, DoneReply reply);
   void update_node(const model::Caller& caller, state::UpdateNode update, DoneReply reply);
+  // ---- nodes that come and go
+  void create_nodes(const model::Caller& caller, std::vector<model::NodeConfig> nodes, DoneReply reply);
+  void delete_nodes(const model::Caller& caller, std::vector<std::string> nodes, DoneReply reply);
+  // A host that is to be a node: one of its own (slurmd -Z), or a FUTURE one (slurmd -F). The name of the node. Whoever calls
+  // has made sure that the host may.
+  using JoinReply = std::function<void(Result<std::string>)>;
+  void join_node(model::NodeConfig node, JoinReply reply);
+  void claim_node(state::ClaimFutureNode claim, JoinReply reply);
   void reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply);
   // The name that the reservation got.
   void create_reservation(const model::Caller& caller, const model::ReservationChange& change, const KnownIds& ids,

@@ -16,6 +16,7 @@
 #include "sched/plan.h"
 #include "sched/request.h"
 #include "sched/reservations.h"
+#include "state/dynamic_nodes.h"
 #include "wire/config_codec.h"
 #include "wire/id_codec.h"
 #include "wire/job_codec.h"
@@ -285,7 +286,8 @@ void ControllerCalls::read(std::function<void()> work) {
 
 void ControllerCalls::get_cluster(const Caller& caller, const v1::GetClusterRequest& request,
                                   Answer<v1::GetClusterReply> answer) {
-  look(request.at_us(), refusal(answer), [this, caller, answer](const std::shared_ptr<const Picture>& picture, Time) {
+  const bool future = request.future();
+  look(request.at_us(), refusal(answer), [this, caller, future, answer](const std::shared_ptr<const Picture>& picture, Time) {
     const Sight sight(core_.picture()->view, caller);
     const bool no_nodes = sight.lacks(text::kPrivateNodes), no_partitions = sight.lacks(text::kPrivatePartitions);
     v1::GetClusterReply reply;
@@ -300,8 +302,11 @@ void ControllerCalls::get_cluster(const Caller& caller, const v1::GetClusterRequ
       else
         wire::to_proto(*node, reply.add_nodes());
     });
+    const auto more = future ? state::with_future_nodes(picture->view) : state::WithFutureNodes{};
+    for (const model::Node& node : more.nodes) wire::to_proto(no_nodes ? bare_node(node) : node, reply.add_nodes());
     if (!no_partitions)
-      for (const auto& partition : *picture->view.partitions) wire::to_proto(partition, reply.add_partitions());
+      for (const auto& partition : future ? more.partitions : *picture->view.partitions)
+        wire::to_proto(partition, reply.add_partitions());
     answer(std::move(reply));
   });
 }
@@ -478,6 +483,25 @@ void ControllerCalls::update_node(const Caller& caller, const v1::UpdateNodeRequ
     return answer(std::unexpected(std::move(ok.error())));
   change(caller, std::move(answer), [update = std::move(update)](Controller& c, const Caller& who, auto reply) {
     c.update_node(who, update, std::move(reply));
+  });
+}
+
+void ControllerCalls::create_nodes(const Caller& caller, const v1::CreateNodesRequest& request,
+                                   Answer<v1::Done> answer) {
+  std::vector<model::NodeConfig> nodes;
+  for (const auto& row : request.nodes())
+    if (auto ok = wire::from_proto(row, &nodes.emplace_back()); !ok)
+      return answer(std::unexpected(std::move(ok.error())));
+  change(caller, std::move(answer), [nodes = std::move(nodes)](Controller& c, const Caller& who, auto reply) {
+    c.create_nodes(who, nodes, std::move(reply));
+  });
+}
+
+void ControllerCalls::delete_nodes(const Caller& caller, const v1::DeleteNodesRequest& request,
+                                   Answer<v1::Done> answer) {
+  std::vector<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  change(caller, std::move(answer), [nodes = std::move(nodes)](Controller& c, const Caller& who, auto reply) {
+    c.delete_nodes(who, nodes, std::move(reply));
   });
 }
 

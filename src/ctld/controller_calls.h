@@ -95,6 +95,8 @@ class ControllerCalls {
   void suspend_job(const Caller&, const v1::SuspendJobRequest&, Answer<v1::Done>);
   void update_job(const Caller&, const v1::UpdateJobRequest&, Answer<v1::Done>);
   void update_node(const Caller&, const v1::UpdateNodeRequest&, Answer<v1::Done>);
+  void create_nodes(const Caller&, const v1::CreateNodesRequest&, Answer<v1::Done>);
+  void delete_nodes(const Caller&, const v1::DeleteNodesRequest&, Answer<v1::Done>);
   void get_reservations(const Caller&, const v1::GetReservationsRequest&, Answer<v1::GetReservationsReply>);
   void create_reservation(const Caller&, const v1::CreateReservationRequest&, Answer<v1::CreateReservationReply>);
   void update_reservation(const Caller&, const v1::UpdateReservationRequest&, Answer<v1::Done>);

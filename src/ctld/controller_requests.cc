@@ -3,6 +3,7 @@
 // that command was applied.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <set>
 #include <utility>
@@ -285,6 +286,59 @@ void Controller::update_node(const model::Caller& caller, state::UpdateNode upda
   propose(
       std::move(update), [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
       IfFull::Refuse, caller.uid);
+}
+
+// ---- nodes that come and go at run time (state/dynamic_nodes.h)
+
+void Controller::create_nodes(const model::Caller& caller, std::vector<model::NodeConfig> nodes, DoneReply reply) {
+  if (!caller.is_admin()) return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
+  propose(
+      state::CreateNodes{std::move(nodes)}, [reply = std::move(reply)](const state::Outcome& outcome) { reply(outcome.status); },
+      IfFull::Refuse, caller.uid);
+}
+
+void Controller::delete_nodes(const model::Caller& caller, std::vector<std::string> nodes, DoneReply reply) {
+  if (!caller.is_admin()) return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
+  propose(
+      state::DeleteNodes{std::move(nodes)},
+      [this, reply = std::move(reply)](const state::Outcome& outcome) {
+        for (const std::string& note : outcome.notes) doors_.log("warning: " + note);
+        reply(outcome.status);
+      },
+      IfFull::Refuse, caller.uid);
+}
+
+void Controller::join_node(model::NodeConfig node, JoinReply reply) {
+  node.created = true;
+  node.presence = model::NodePresence::AsDeclared;
+  // An agent that starts again says what is known: that is no new configuration.
+  const auto& rows = cluster_->view().config->nodes;
+  const auto at = std::ranges::find(rows, node.name, &model::NodeConfig::name);
+  if (at != rows.end() && *at == node) return reply(node.name);
+  const std::string name = node.name;
+  propose(
+      state::CreateNodes{.nodes = {std::move(node)}, .by_agent = true},
+      [this, name, reply = std::move(reply)](const state::Outcome& outcome) {
+        if (outcome.status) return reply(name);
+        doors_.log(fmt::format("error: node {} was refused: {}", name, outcome.status.error().message));
+        reply(std::unexpected(outcome.status.error()));
+      },
+      IfFull::Refuse);
+}
+
+void Controller::claim_node(state::ClaimFutureNode claim, JoinReply reply) {
+  const std::string host = claim.hostname;
+  propose(
+      std::move(claim),
+      [this, host, reply = std::move(reply)](const state::Outcome& outcome) {
+        if (outcome.status) {
+          doors_.log(fmt::format("{} is node {} from now on", host, outcome.name));
+          return reply(outcome.name);
+        }
+        doors_.log(fmt::format("error: {} was refused: {}", host, outcome.status.error().message));
+        reply(std::unexpected(outcome.status.error()));
+      },
+      IfFull::Refuse);
 }
 
 void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply) {

@@ -204,6 +204,14 @@ Unary* ControllerService::UpdateNode(Context* context, const v1::UpdateNodeReque
   return unary(context, "UpdateNode", request, reply, &ControllerCalls::update_node);
 }
 
+Unary* ControllerService::CreateNodes(Context* context, const v1::CreateNodesRequest* request, v1::Done* reply) {
+  return unary(context, "CreateNodes", request, reply, &ControllerCalls::create_nodes);
+}
+
+Unary* ControllerService::DeleteNodes(Context* context, const v1::DeleteNodesRequest* request, v1::Done* reply) {
+  return unary(context, "DeleteNodes", request, reply, &ControllerCalls::delete_nodes);
+}
+
 Unary* ControllerService::GetReservations(Context* context, const v1::GetReservationsRequest* request,
                                           v1::GetReservationsReply* reply) {
   return unary(context, "GetReservations", request, reply, &ControllerCalls::get_reservations);

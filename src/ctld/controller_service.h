@@ -32,6 +32,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* SuspendJob(Context*, const v1::SuspendJobRequest*, v1::Done*) override;
   Unary* UpdateJob(Context*, const v1::UpdateJobRequest*, v1::Done*) override;
   Unary* UpdateNode(Context*, const v1::UpdateNodeRequest*, v1::Done*) override;
+  Unary* CreateNodes(Context*, const v1::CreateNodesRequest*, v1::Done*) override;
+  Unary* DeleteNodes(Context*, const v1::DeleteNodesRequest*, v1::Done*) override;
   Unary* GetReservations(Context*, const v1::GetReservationsRequest*, v1::GetReservationsReply*) override;
   Unary* CreateReservation(Context*, const v1::CreateReservationRequest*, v1::CreateReservationReply*) override;
   Unary* UpdateReservation(Context*, const v1::UpdateReservationRequest*, v1::Done*) override;

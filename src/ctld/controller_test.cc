@@ -39,6 +39,7 @@ class ControllerTest : public testing::Test {
         .log = [](const std::string&) {},
         .host = "ctl"});
     model::ClusterConfig config;
+    config.max_node_count = 4;
     for (const char* name : {"n1", "n2"})
       config.nodes.push_back(state::node_config([&](auto& c) { c.name = name, c.cpus = 4, c.memory_mib = 1000; }));
     config.partitions.push_back(
@@ -375,6 +376,42 @@ TEST_F(ControllerTest, ARestartKnowsWhatWasAcknowledged) {
   start();
   ASSERT_TRUE(controller_->cluster().view().jobs.contains(id.value));
   EXPECT_EQ(submit(kUser, spec_of(1000), "token")->job, id) << "the token still holds";
+}
+
+TEST_F(ControllerTest, NodesThatAreMadeOutliveARestart) {
+  const auto row = [](const char* name) {
+    return state::node_config([&](auto& c) { c.name = name, c.cpus = 4; });
+  };
+  const auto there = [&](const char* name) { return model::find_node(controller_->cluster().view(), name) != nullptr; };
+  EXPECT_EQ(refusal([&](auto reply) { controller_->create_nodes(kUser, {row("d1")}, reply); }), ErrorCode::InvalidUser);
+  EXPECT_EQ(refusal([&](auto reply) { controller_->create_nodes(kAdmin, {row("d1")}, reply); }), std::nullopt);
+  std::string joined;
+  const auto join = [&](const char* name) {
+    joined = "no answer";
+    controller_->join_node(row(name), [&](Result<std::string> given) {
+      joined = given ? *given : std::string(name_of(given.error().code));
+    });
+  };
+  join("d2");
+  EXPECT_EQ(joined, "no answer") << "not before it is durable";
+  settle();
+  EXPECT_EQ(joined, "d2");
+  join("d2");
+  EXPECT_EQ(joined, "d2") << "nothing is new: at once";
+  join("d3");
+  settle();
+  EXPECT_EQ(joined, "InvalidNodeCount");
+  join("n1");
+  settle();
+  EXPECT_EQ(joined, "AlreadyExists");
+  controller_.reset();
+  journal_.open.clear();
+  journal_.recovery = {.snapshot_index = 0, .snapshot = {}, .entries = journal_.durable, .notice = {}};
+  start();
+  EXPECT_TRUE(there("d1") && there("d2") && !there("d3"));
+  EXPECT_EQ(refusal([&](auto reply) { controller_->delete_nodes(kUser, {"d1"}, reply); }), ErrorCode::InvalidUser);
+  EXPECT_EQ(refusal([&](auto reply) { controller_->delete_nodes(kAdmin, {"d1"}, reply); }), std::nullopt);
+  EXPECT_FALSE(there("d1"));
 }
 
 TEST_F(ControllerTest, AFailedJournalIsTheEnd) {

@@ -265,7 +265,10 @@ void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
                               .found = hello.found,
                               .boot_time = hello.boot_time,
                               .agent_started = hello.started,
-                              .holding = hello.holding};
+                              .holding = hello.holding,
+                              .extra = hello.extra,
+                              .instance_id = hello.instance_id,
+                              .instance_type = hello.instance_type};
   hooks_.propose_repeated(std::move(command), [this, node, holding = hello.holding](const state::Outcome& outcome) {
     if (not_committed(outcome)) return;
     if (outcome.status) return welcome(node, holding);

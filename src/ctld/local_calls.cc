@@ -70,6 +70,8 @@ constexpr std::array kRows{
     row<v1::SuspendJobRequest, v1::Done, &ControllerCalls::suspend_job>("SuspendJob"),
     row<v1::UpdateJobRequest, v1::Done, &ControllerCalls::update_job>("UpdateJob"),
     row<v1::UpdateNodeRequest, v1::Done, &ControllerCalls::update_node>("UpdateNode"),
+    row<v1::CreateNodesRequest, v1::Done, &ControllerCalls::create_nodes>("CreateNodes"),
+    row<v1::DeleteNodesRequest, v1::Done, &ControllerCalls::delete_nodes>("DeleteNodes"),
     row<v1::GetReservationsRequest, v1::GetReservationsReply, &ControllerCalls::get_reservations>("GetReservations"),
     row<v1::CreateReservationRequest, v1::CreateReservationReply, &ControllerCalls::create_reservation>(
         "CreateReservation"),

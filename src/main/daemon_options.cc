@@ -39,6 +39,14 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -d, --stepd FILE       path of spurstepd (default: beside spurd)
   -b                     say that the node has just been booted, to try out reboots
   -c                     accepted as in Slurm: there are never stale locks to clear
+  -C                     print the hardware of this host as a line of slurm.conf and exit
+  -F[FEATURE]            take the place of a FUTURE node that is like this host, and has the feature
+  -G                     print the GRES of this node and exit
+  -Z                     be a node that the configuration does not have
+      --conf WORDS       with -Z: what is to be said of the node, as in a NodeName line ("Feature=x Gres=gpu:2")
+      --extra TEXT       text that is shown with the node
+      --instance-id ID   the machine's in a cloud, shown with the node
+      --instance-type TYPE
   -v                     more messages; may be repeated
   -L FILE                log file
       --conf-server HOST[:PORT]
@@ -53,7 +61,8 @@ constexpr char kAgentHelp[] = R"(Usage: spurd [OPTIONS]
   -h, --help             this text
 )";
 
-enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrintCdi, kConfServer, kConvert };
+enum { kStateDir = 256, kListen, kLogLevel, kController, kToken, kAddress, kPrintCdi, kConfServer, kConvert, kNodeWords, kExtra,
+       kInstanceId, kInstanceType };
 constexpr option kControllerOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                          {"config", required_argument, nullptr, 'f'},
                                          {"convert", required_argument, nullptr, kConvert},
@@ -70,6 +79,10 @@ constexpr option kAgentOptions[] = {{"foreground", no_argument, nullptr, 'D'},
                                     {"stepd", required_argument, nullptr, 'd'},
                                     {"controller", required_argument, nullptr, kController},
                                     {"conf-server", required_argument, nullptr, kConfServer},
+                                    {"conf", required_argument, nullptr, kNodeWords},
+                                    {"extra", required_argument, nullptr, kExtra},
+                                    {"instance-id", required_argument, nullptr, kInstanceId},
+                                    {"instance-type", required_argument, nullptr, kInstanceType},
                                     {"listen", required_argument, nullptr, kListen},
                                     {"address", required_argument, nullptr, kAddress},
                                     {"token", required_argument, nullptr, kToken},
@@ -95,7 +108,7 @@ void print_version(const char* argv0) {
 DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   DaemonOptions out;
   const bool controller = daemon == Daemon::Controller;
-  for (int c; (c = getopt_long(argc, argv, controller ? "Df:cirvL:N:Vh" : "Df:N:d:bcvL:Vh",
+  for (int c; (c = getopt_long(argc, argv, controller ? "Df:cirvL:N:Vh" : "Df:N:d:bcCF::GZvL:Vh",
                                controller ? kControllerOptions : kAgentOptions, nullptr)) != -1;) {
     switch (c) {
       case 'D':
@@ -109,6 +122,31 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
         break;
       case 'b':
         out.just_booted = true;
+        break;
+      case 'C':
+        out.print_hardware = true;
+        break;
+      case 'F':
+        out.future = true;
+        if (optarg) out.feature = optarg;
+        break;
+      case 'G':
+        out.print_gres = true;
+        break;
+      case 'Z':
+        out.dynamic = true;
+        break;
+      case kNodeWords:
+        out.node_words = optarg;
+        break;
+      case kExtra:
+        out.extra = optarg;
+        break;
+      case kInstanceId:
+        out.instance_id = optarg;
+        break;
+      case kInstanceType:
+        out.instance_type = optarg;
         break;
       case 'i':
         out.ignore_damage = true;
@@ -175,6 +213,14 @@ DaemonOptions parse_daemon_options(Daemon daemon, int argc, char** argv) {
   }
   if (!out.conf_server.empty() && !out.config.empty()) {
     std::fprintf(stderr, "%s: error: --conf-server and -f exclude each other\n", argv[0]);
+    std::exit(1);
+  }
+  if (out.dynamic && out.future) {
+    std::fprintf(stderr, "%s: error: -F and -Z exclude each other\n", argv[0]);
+    std::exit(1);
+  }
+  if (!out.node_words.empty() && !out.dynamic) {
+    std::fprintf(stderr, "%s: error: --conf is for -Z\n", argv[0]);
     std::exit(1);
   }
   // A daemon leaves its working directory: paths from the command line count from where it was started.

@@ -29,6 +29,12 @@ struct DaemonOptions {
   std::string address;     // --address: how others reach this agent
   bool print_cdi = false;  // --print-cdi
   bool just_booted = false;  // -b: tell the controller so, whatever the kernel says
+  bool print_hardware = false, print_gres = false;  // -C, -G
+  bool future = false;   // -F: to take the place of a FUTURE node that has this feature, if one is named
+  std::string feature;
+  bool dynamic = false;   // -Z: to be a node that no file has,
+  std::string node_words;  // --conf: of which this is to be said
+  std::string extra, instance_id, instance_type;  // what the controller is to show of the node
 };
 
 enum class Daemon : std::uint8_t { Controller, Agent };

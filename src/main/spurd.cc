@@ -25,6 +25,7 @@
 #include "main/configless.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
+#include "main/dynamic_node.h"
 #include "main/node_side.h"
 #include "main/version.h"
 #include "model/gres_in_force.h"
@@ -85,12 +86,16 @@ os::StepLauncher::Options::Hooks hooks_of(const config::HookConfig& hooks) {
           .task_epilog = hooks.task_epilog};
 }
 
+constexpr Duration kJoinAgain = seconds(5);
+
 class Spurd {
  public:
-  Spurd(DaemonOptions options, config::Loaded loaded, std::string node, std::string token, io::Clock& clock, os::Log& log)
+  Spurd(DaemonOptions options, config::Loaded loaded, Identity identity, std::string token, io::Clock& clock, os::Log& log)
       : options_(std::move(options)),
         loaded_(std::move(loaded)),
-        node_(std::move(node)),
+        node_(std::move(identity.node)),
+        row_(std::move(identity.row)),
+        to_join_(std::move(identity.to_join)),
         token_(std::move(token)),
         clock_(clock),
         log_(log) {}
@@ -144,6 +149,7 @@ class Spurd {
     serve_jobs();
     link_->start();
     arm_timer();
+    if (to_join_) loop_->call_after(kJoinAgain, [this] { join_again(); });
     cpus_ = declared() ? declared()->cpus.value_or(machine.hardware.cpus) : machine.hardware.cpus;
     hooks_ = std::make_unique<os::HookRunner>(*loop_);
     check_health();
@@ -167,7 +173,7 @@ class Spurd {
   const model::NodeConfig* declared() const {
     for (const auto& n : loaded_.cluster.nodes)
       if (n.name == node_) return &n;
-    return nullptr;
+    return row_ ? &*row_ : nullptr;
   }
 
   std::function<os::GpuLoad(const model::LaunchPart&)> gpu_load() const {
@@ -197,7 +203,7 @@ class Spurd {
   void make_agent(const os::Machine& machine) {
     agent_ = std::make_unique<agent::Agent>(agent::AgentIdentity{.node = node_,
                                                                  .address = {},
-                                                                 .hostname = machine.hostname,
+                                                                 .hostname = hostname(machine),
                                                                  .version = kVersion,
                                                                  .os = machine.os,
                                                                  .arch = machine.arch,
@@ -205,7 +211,10 @@ class Spurd {
                                                                  .found = machine.hardware,
                                                                  .boot_time = options_.just_booted
                                                                                   ? clock_.now()
-                                                                                  : machine.boot_time},
+                                                                                  : machine.boot_time,
+                                                                 .extra = options_.extra,
+                                                                 .instance_id = options_.instance_id,
+                                                                 .instance_type = options_.instance_type},
                                             clock_, *launcher_, *link_);
     agent_->on_reboot = [this](Time at) { reboot(at); };
     agent_->on_shutdown = [this] {
@@ -411,6 +420,7 @@ class Spurd {
     std::string host = listen.substr(0, listen.rfind(':'));
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     if (host != "::" && host != "0.0.0.0" && !host.empty()) return host;
+    if (options_.future) return short_hostname();  // what is declared is of nobody yet
     if (declared && !declared->address.empty()) return declared->address;
     return declared && !declared->hostname.empty() ? declared->hostname : short_hostname();
   }
@@ -418,7 +428,7 @@ class Spurd {
   void make_link() {
     link_ = std::make_unique<os::ControllerLink>(
         *loop_, os::ControllerLink::Options{
-                    .addresses = [this] { return controllers(); },
+                    .addresses = [this] { return controllers_of(options_, loaded_.daemon); },
                     .metadata = [this] { return metadata(); },
                     .on_connected =
                         [this] {
@@ -451,16 +461,17 @@ class Spurd {
     verifier_->replace_all({{welcome.controller_public_key, {.any_user = false, .step_tickets = true, .node = {}}}});
   }
 
-  std::vector<std::string> controllers() const {
-    if (options_.controller.empty()) return config::find_controllers(loaded_.daemon);
-    std::vector<std::string> out;
-    std::size_t from = 0;
-    while (from <= options_.controller.size()) {
-      const std::size_t comma = std::min(options_.controller.find(',', from), options_.controller.size());
-      if (comma > from) out.push_back(options_.controller.substr(from, comma - from));
-      from = comma + 1;
-    }
-    return out;
+  // -F: what the node is known by, whatever its name.
+  std::string hostname(const os::Machine& machine) const {
+    return options_.future && !options_.node.empty() ? options_.node : machine.hostname;
+  }
+
+  // Until somebody has said yes or no: jobs of before go on meanwhile.
+  void join_again() {
+    const auto joined = join_cluster(*to_join_, options_, loaded_.daemon, token_, seconds(0));
+    if (joined) return log_.info("taken in as node {}", *joined);
+    if (is_nobody_there(joined.error())) return (void)loop_->call_after(kJoinAgain, [this] { join_again(); });
+    log_.error("this host is not taken in: {}", joined.error().message);
   }
 
   // How this agent proves who it is: the controller's host vouches for it where both are on one machine; a node that
@@ -535,7 +546,10 @@ class Spurd {
 
   DaemonOptions options_;
   config::Loaded loaded_;
-  std::string node_, token_, spool_, public_key_, address_;
+  std::string node_;
+  std::optional<model::NodeConfig> row_;
+  std::optional<v1::JoinRequest> to_join_;
+  std::string token_, spool_, public_key_, address_;
   io::Clock& clock_;
   os::Log& log_;
   std::optional<os::StateDirectory> directory_;
@@ -578,6 +592,7 @@ void keep_large_pieces() {
 int run(int argc, char** argv) {
   keep_large_pieces();
   DaemonOptions options = parse_daemon_options(Daemon::Agent, argc, argv);
+  if (options.print_hardware) return print_hardware(options);
   os::SystemClock clock;
   os::Log log("spurd", clock);
   DaemonStart start("spurd", options.foreground, log);
@@ -590,27 +605,15 @@ int run(int argc, char** argv) {
   }
   auto loaded = load_for(options);
   if (!loaded) return log.fatal("{}", loaded.error().message), 1;
-  std::string node = options.node;
-  if (node.empty()) {
-    const auto* declared = config::find_node_of_host(loaded->cluster, short_hostname());
-    node = declared ? declared->name : short_hostname();
-  }
-  if (options.print_cdi) {
-    const NodeDevices devices(config::Detect::All, {}, loaded->daemon.cdi_dirs, [](const std::string&) {});
-    for (const std::string& text : devices.cdi_specifications()) std::fputs(text.c_str(), stdout);
-    return 0;
-  }
-  // One that runs on the controller's own configuration: it would be refused for ever.
-  const auto& nodes = loaded->cluster.nodes;
-  const bool known = std::ranges::any_of(nodes, [&](const auto& n) { return n.name == node; });
-  if (!loaded->path.empty() && options.controller.empty() && !nodes.empty() && !known)
-    return log.fatal("Unable to determine this slurmd's NodeName: {} is not in {}", node, loaded->path), 1;
+  if (options.print_cdi || options.print_gres) return print_devices(options, *loaded);
+  auto identity = identify(options, *loaded, *token);
+  if (!identity) return log.fatal("{}", identity.error().message), 1;
   if (auto ok = start.detach(); !ok) return start.failed(ok.error());
-  if (auto ok = start.open_log(agent_log_targets(*loaded, node, options)); !ok) return start.failed(ok.error());
+  if (auto ok = start.open_log(agent_log_targets(*loaded, identity->node, options)); !ok) return start.failed(ok.error());
   os::raise_open_file_limit();
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
-  Spurd daemon(options, std::move(*loaded), std::move(node), std::move(*token), clock, log);
+  Spurd daemon(options, std::move(*loaded), std::move(*identity), std::move(*token), clock, log);
   if (auto ok = daemon.start(*signals); !ok) return start.failed(ok.error());
   start.ready();
   daemon.run();

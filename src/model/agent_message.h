@@ -39,6 +39,7 @@ struct AgentHello {
   Time boot_time, started;
   std::vector<JobRun> holding;  // running or not yet acknowledged as done
   std::uint64_t sequence = 0;   // hellos and heartbeats are counted together
+  std::string extra{}, instance_id{}, instance_type{};  // of what is not said, what is known stays
 };
 struct AgentHeartbeat {
   std::uint64_t sequence = 0;

@@ -15,6 +15,10 @@
 
 namespace spur::model {
 
+// Whether a node is there: as its State says (all but FUTURE are); a FUTURE one that is there all the same; one that was
+// there and is put off (scontrol update State=). model/dynamic_nodes.h
+enum class NodePresence : std::uint8_t { AsDeclared, Here, Future };
+
 struct NodeConfig {
   std::string name, hostname, address;
   std::uint16_t port = 0;  // 0: the agent's own choice
@@ -28,6 +32,8 @@ struct NodeConfig {
   std::uint32_t weight = 1;
   std::string state;  // "", "DOWN", "DRAIN", "FUTURE", "CLOUD", ...
   std::string reason, comment;
+  bool created = false;  // at run time: it is in no file, and stays when files are read again
+  NodePresence presence = NodePresence::AsDeclared;
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
 
@@ -47,6 +53,7 @@ struct PartitionConfig {
   bool is_default = false, hidden = false, root_only = false, exclusive_user = false, lln = false;
   PartitionState state = PartitionState::Up;
   std::string nodes;  // hostlist, "ALL" allowed
+  std::vector<std::string> node_features{};  // nodes that have one belong to it, too (NodeSet=... Feature=)
   TimeLimit max_time = TimeLimit::unlimited(), default_time;
   std::uint32_t min_nodes = 0;
   std::optional<std::uint32_t> max_nodes;  // unset: unlimited
@@ -152,6 +159,7 @@ struct ClusterConfig {
   std::vector<LicenseConfig> licenses;
   std::vector<std::string> gres_types;
 
+  std::uint32_t max_node_count = 0;  // MaxNodeCount: how many nodes there may be, with those made at run time; 0: no more
   std::uint32_t first_job_id = 1, max_job_id = 0x03ff0000;
   std::uint32_t max_job_count = 2'000'000, max_array_size = 4'000'001;  // MaxArraySize: highest index + 1
   std::uint32_t max_script_bytes = 4u << 20;

@@ -80,6 +80,7 @@ std::string_view base_word(NodeState base) {
 }  // namespace
 
 NodeState base_state(const Node& node) {
+  if (node.flags & kNodeFuture) return NodeState::Future;
   if (node.down) return NodeState::Down;
   if (!node.registered && !node.is_away()) return NodeState::Unknown;
   // A job that is only being cleaned up does not make a node busy, nor does a suspended one, which holds no CPUs.
@@ -109,9 +110,11 @@ std::string state_text_full(const Node& node) {
     std::string_view word;
   };
   // Slurm's order.
-  constexpr std::array<FlagWord, 15> kWords{{{kNodeCloud, "+CLOUD"},
+  constexpr std::array<FlagWord, 17> kWords{{{kNodeCloud, "+CLOUD"},
                                              {kNodeCompleting, "+COMPLETING"},
                                              {kNodeDrain, "+DRAIN"},
+                                             {kNodeDynamicFuture, "+DYNAMIC_FUTURE"},
+                                             {kNodeDynamicNorm, "+DYNAMIC_NORM"},
                                              {kNodeInvalidRegistration, "+INVALID_REG"},
                                              {kNodeFail, "+FAIL"},
                                              {kNodeMaintenance, "+MAINTENANCE"},

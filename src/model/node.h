@@ -54,6 +54,10 @@ enum NodeFlag : std::uint32_t {
   kNodePoweredDown = 1u << 12,   // '~'
   kNodePowerUp = 1u << 13,       // it is switched off, and is to be switched on
   kNodePoweringUp = 1u << 14,    // '#': until it has booted
+  kNodeDynamicFuture = 1u << 15,  // a FUTURE node whose place a host has taken (slurmd -F)
+  kNodeDynamicNorm = 1u << 16,    // made at run time, not in the configuration (slurmd -Z, scontrol create)
+  // FUTURE: only in answers to who asks for them. No such node is in the state (model/dynamic_nodes.h).
+  kNodeFuture = 1u << 17,
 };
 // No agent is expected to answer: the node is switched off, or on its way there or back.
 inline constexpr std::uint32_t kNodeAway = kNodePoweringDown | kNodePoweredDown | kNodePoweringUp;
@@ -74,6 +78,7 @@ struct Node {
   std::vector<std::string> features, active_features;
   std::uint32_t weight = 1;
   std::string comment, extra, reason;
+  std::string instance_id{}, instance_type{};  // of a machine in a cloud, as its agent or an administrator says
   Uid reason_by;
   Time reason_at;
 

@@ -105,8 +105,8 @@ std::optional<std::uint32_t> spared_state(std::string_view word) {
   };
   static constexpr Row kRows[] = {{"CLOUD", kNodeCloud},
                                   {"DRAIN", kNodeDrain},
-                                  {"DYNAMIC_FUTURE", 0},
-                                  {"DYNAMIC_NORM", 0},
+                                  {"DYNAMIC_FUTURE", kNodeDynamicFuture},
+                                  {"DYNAMIC_NORM", kNodeDynamicNorm},
                                   {"FAIL", kNodeFail},
                                   {"INVALID_REG", kNodeInvalidRegistration},
                                   {"MAINTENANCE", kNodeMaintenance},

@@ -67,6 +67,9 @@ struct Applier {
   Outcome apply(const TriggerSeen& command);
   Outcome apply(const TriggersRan& command);
   Outcome apply(const NodesDue& command);
+  Outcome apply(const CreateNodes& command);
+  Outcome apply(const DeleteNodes& command);
+  Outcome apply(const ClaimFutureNode& command);
 
   // ---- records (records.cc)
   const model::ClusterConfig& config() const { return *view.config; }
@@ -252,6 +255,15 @@ struct Applier {
 
   // ---- nodes (node_config.cc)
   const model::NodeConfig* configured(const std::string& name) const;
+  // The whole configuration is another one: nodes and partitions are resolved anew (apply_set_config.cc). `gone`: nodes
+  // without a row that go, too.
+  Outcome take_config(model::ClusterConfig config, const std::vector<std::string>& gone = {});
+  // ---- nodes that come and go (dynamic_nodes.cc)
+  // The row, if it is of a node that is FUTURE.
+  const model::NodeConfig* future(const std::string& name) const;
+  // Nodes are there from now on, or are FUTURE.
+  Outcome set_presence(const std::vector<std::string>& names, model::NodePresence presence);
+  Status check_put_off(const model::Node& node) const;
   void add_dynamic_node(const model::Node& node);
 
  private:

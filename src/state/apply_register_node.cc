@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RegisterNode: an agent introduces itself, or does so again.
 //
-// With nodes in the configuration an unknown name is refused; without any, who registers is a node of the cluster.
+// With nodes in the configuration an unknown name is refused (an agent that is to be a new one has it made before:
+// dynamic_nodes.h); without any, who registers is a node of the cluster.
 // What the configuration declares wins over what was found; finding less than declared makes the node INVALID_REG and
 // drains it, until a registration finds enough (config_overrides: declared is right, whatever was found). Whether a
 // node that is down returns to service is ReturnToService: 0 never, 1 if it was only not responding, 2 always.
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/dynamic_nodes.h"
 #include "state/apply.h"
 #include "state/node_books.h"
 #include "state/node_config.h"
@@ -72,7 +74,7 @@ void Applier::add_dynamic_node(const Node& node) {
 
 Outcome Applier::apply(const RegisterNode& command) {
   const Node* known = model::find_node(view, command.name);
-  if (command.name.empty() || (!known && !config().nodes.empty()))
+  if (command.name.empty() || (!known && (future(command.name) || !model::takes_anybody(config()))))
     return refused(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", command.name));
   if (command.found.cpus == 0 || command.found.cpus > kMaxCpus)
     return refused(ErrorCode::InvalidArgument,
@@ -95,6 +97,9 @@ Outcome Applier::apply(const RegisterNode& command) {
   node.arch = command.arch;
   node.public_key = command.public_key;
   node.found = command.found;
+  if (!command.extra.empty()) node.extra = command.extra;
+  if (!command.instance_id.empty()) node.instance_id = command.instance_id;
+  if (!command.instance_type.empty()) node.instance_type = command.instance_type;
   const Time booted_before = std::exchange(node.boot_time, command.boot_time);
   node.agent_started = command.agent_started;
   node.registered = true;

@@ -7,15 +7,18 @@
 // free. Indices stay dense; where they shift, the records that name them are rewritten. Finished jobs that ran on a
 // node that is gone keep its name (last_nodes), not the allocation. Jobs in a partition that is gone stay, and wait
 // or run on. Reservations lose the nodes that are gone. The outcome's notes say all that. Without any configured
-// node, nodes are whatever registers (apply_register_node.cc).
+// node, nodes are whatever registers (apply_register_node.cc). Nodes that were made at run time, and FUTURE ones that have
+// come, stay (dynamic_nodes.h).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "model/dynamic_nodes.h"
 #include "model/relative_qos.h"
 #include "state/apply.h"
+#include "state/dynamic_nodes.h"
 #include "state/node_books.h"
 #include "state/node_config.h"
 
@@ -34,20 +37,6 @@ struct Plan {
   std::vector<model::Partition> partitions;
 };
 
-Node fresh_node(const model::NodeConfig& declared, DeclaredState state, Time now) {
-  Node node;
-  node.name = declared.name;
-  node.flags = model::kNodeNoResponse;
-  node.reason = declared.reason;
-  if (!node.reason.empty()) node.reason_at = now;
-  node.down = state == DeclaredState::Down;
-  if (state == DeclaredState::Cloud) node.flags = model::kNodeCloud | model::kNodePoweredDown;
-  if (state == DeclaredState::Drain) node.flags |= model::kNodeDrain;
-  if (state == DeclaredState::Fail) node.flags |= model::kNodeFail;
-  configure(node, declared);
-  return node;
-}
-
 void mark_removed(Node& node, Time now) {
   node.flags |= model::kNodeDrain;
   node.reason = kRemoved;
@@ -62,8 +51,10 @@ void unmark_removed(Node& node) {
   node.reason_at = {};
 }
 
-Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& config, Time now) {
+Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& config,
+                       const std::vector<std::string>& gone, Time now) {
   SPUR_TRY(check_config(config));
+  const bool anybody = model::takes_anybody(config);
   std::map<std::string_view, const model::NodeConfig*> declared;
   for (const model::NodeConfig& row : config.nodes) declared.emplace(row.name, &row);
   Plan plan;
@@ -77,8 +68,8 @@ Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& conf
   view.nodes.for_each([&](std::uint32_t, const model::NodePtr& old) {
     Node node = *old;
     const auto at = declared.find(node.name);
-    const bool future = at != declared.end() && declared_state(*at->second) == DeclaredState::Future;
-    if (at != declared.end() && !future) {
+    const bool drops = std::ranges::find(gone, node.name) != gone.end();
+    if (at != declared.end() && !model::is_future(*at->second)) {
       unmark_removed(node);
       const bool cloud = declared_state(*at->second) == DeclaredState::Cloud;
       if (cloud && !node.registered && !node.is_away())
@@ -86,7 +77,7 @@ Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& conf
       node.flags = cloud ? node.flags | model::kNodeCloud : node.flags & ~model::kNodeCloud;
       configure(node, *at->second);
       plan.moved.push_back(add(std::move(node), true));
-    } else if (config.nodes.empty()) {
+    } else if (anybody && at == declared.end() && !drops) {
       unmark_removed(node);
       set_hardware(node, nullptr);
       plan.moved.push_back(add(std::move(node), true));
@@ -97,11 +88,9 @@ Result<Plan> make_plan(const model::View& view, const model::ClusterConfig& conf
       plan.moved.push_back(std::nullopt);
     }
   });
-  for (const model::NodeConfig& row : config.nodes) {
-    const DeclaredState state = *declared_state(row);
-    if (state != DeclaredState::Future && !plan.names.contains(row.name)) add(fresh_node(row, state, now), true);
-  }
-  SPUR_ASSIGN(plan.partitions, resolve_partitions(config, plan.names, plan.all, config.nodes.empty()));
+  for (const model::NodeConfig& row : config.nodes)
+    if (!model::is_future(row) && !plan.names.contains(row.name)) add(fresh_node(row, now), true);
+  SPUR_ASSIGN(plan.partitions, resolve_partitions(config, plan.names, plan.all, anybody));
   return plan;
 }
 
@@ -160,7 +149,13 @@ void Applier::drop_claims() {
 }
 
 Outcome Applier::apply(const SetConfig& command) {
-  auto made = make_plan(view, command.config, now);
+  model::ClusterConfig fresh = command.config;
+  keep_dynamic_nodes(fresh, config());
+  return take_config(std::move(fresh));
+}
+
+Outcome Applier::take_config(model::ClusterConfig fresh, const std::vector<std::string>& gone) {
+  auto made = make_plan(view, fresh, gone, now);
   if (!made) return refused(std::move(made).error());
   Plan& plan = *made;
 
@@ -175,7 +170,7 @@ Outcome Applier::apply(const SetConfig& command) {
   view.node_by_name = std::make_shared<const NodeNames>(std::move(plan.names));
   view.partitions = std::make_shared<const std::vector<model::Partition>>(std::move(plan.partitions));
   const bool accounted = config().is_accounted;
-  view.config = std::make_shared<const model::ClusterConfig>(command.config);
+  view.config = std::make_shared<const model::ClusterConfig>(std::move(fresh));
   cluster.index_configured_nodes();
   cluster.changes_.config = true;
   if (view.next_job_id < config().first_job_id || view.next_job_id > config().max_job_id)

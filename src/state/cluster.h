@@ -27,7 +27,7 @@ struct Outcome {
   JobId job;                // SubmitJob: the id given; StartJob: the id the started task runs under
   bool repeated = false;    // SubmitJob: the token was known, nothing new was made
   std::vector<JobId> jobs;  // CancelJob and the like: records touched
-  std::string name{};       // CreateReservation: the name it got
+  std::string name{};       // CreateReservation: the name it got; ClaimFutureNode: the node's
   std::vector<std::string>
       notes{};  // SetConfig: what became of jobs and reservations whose nodes or partition are gone
 };

@@ -140,6 +140,7 @@ struct RegisterNode {
   model::NodeHardware found;
   Time boot_time, agent_started;
   std::vector<model::JobRun> holding;  // what the node runs or has still to report
+  std::string extra = {}, instance_id = {}, instance_type = {};  // empty: nothing is said of it
 };
 struct NodeLost {  // the lease, measured by the current leader, ran out
   std::string node;
@@ -162,6 +163,7 @@ struct UpdateNode {  // scontrol update NodeName=
     PowerDown,
     PowerDownAsap,  // nothing more starts there before
     PowerDownForce,  // nor does anything end there
+    Future,          // out of the cluster, until it is set IDLE or a host takes its place
   };
   std::vector<std::string> nodes;
   Action action = Action::None;
@@ -170,7 +172,24 @@ struct UpdateNode {  // scontrol update NodeName=
   Uid by;
   bool asap = false;  // Reboot: nothing more starts there before
   model::AfterReboot after_reboot = model::AfterReboot::AsBefore;
+  std::optional<std::string> active_features = {};  // some of those that it has
+  std::optional<std::string> instance_id = {}, instance_type = {};
 };
+
+// ---- nodes that come and go at run time (model/dynamic_nodes.h)
+struct CreateNodes {  // all or none. By an agent for itself (slurmd -Z), or by an administrator.
+  std::vector<model::NodeConfig> nodes;
+  bool by_agent = false;  // one that was made so before is made anew
+};
+struct DeleteNodes {  // all or none
+  std::vector<std::string> nodes;
+};
+// A host asks for a FUTURE node to be (slurmd -F). The same host gets the same one again. The outcome's name is the node's.
+struct ClaimFutureNode {
+  std::string hostname, feature;
+  model::NodeHardware found;
+};
+
 // What is due for nodes that reboot, or are switched off and on; apply looks again, at the batch's stamp.
 struct NodesDue {
   model::NodeDue what = model::NodeDue::RebootOverdue;
@@ -292,7 +311,7 @@ using Command =
                  PurgeJobs, CreateReservation, UpdateReservation, DeleteReservation, ReservationsDue, SetQos,
                  SetFairShares, PreemptJobs, PreemptionDue, SetAccounts, DecayUsage, ResetUsage, StepsEnded,
                  OutboxAcked, SetCrontab, RemoveCrontab, ScheduleCron, SetTrigger, ClearTriggers, TriggerSeen,
-                 TriggersRan, NodesDue>;
+                 TriggersRan, NodesDue, CreateNodes, DeleteNodes, ClaimFutureNode>;
 
 // The unit of the journal: one stamp, some commands, applied in order. What stands behind the commands is for those
 // who look back (ctld/history.h); apply does not see it.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "state/accounts.h"
+#include "model/dynamic_nodes.h"
 #include "model/relative_qos.h"
 #include "state/apply.h"
 #include "state/cluster.h"
@@ -52,6 +53,7 @@ Cluster::Image Cluster::image() const {
 }
 
 Status Cluster::load_nodes(const Image& image) {
+  const bool anybody = model::takes_anybody(image.config);
   NodeNames names;
   std::vector<NodeIndex> all;
   std::uint32_t at = 0;
@@ -59,10 +61,10 @@ Status Cluster::load_nodes(const Image& image) {
     if (!node || node->index != NodeIndex{at}) return corrupt(fmt::format("node {} is missing", at));
     if (!names.emplace(node->name, node->index).second)
       return corrupt(fmt::format("node {} is there twice", node->name));
-    if (image.config.nodes.empty() || configured_.contains(node->name)) all.push_back(node->index);
+    if (anybody || configured_.contains(node->name)) all.push_back(node->index);
     view_.nodes.set(at++, node);
   }
-  auto partitions = resolve_partitions(image.config, names, all, image.config.nodes.empty());
+  auto partitions = resolve_partitions(image.config, names, all, anybody);
   if (!partitions) return corrupt(partitions.error().message);
   view_.node_by_name = std::make_shared<const NodeNames>(std::move(names));
   view_.partitions = std::make_shared<const std::vector<model::Partition>>(*std::move(partitions));

@@ -247,6 +247,7 @@ Status check_away(const model::View& view, const Job& job) {
 
 Status check_power(const Node& node) {
   const std::uint32_t away = node.flags & model::kNodeAway;
+  if (node.flags & model::kNodeFuture) return broken("node {} is FUTURE and has a record", node.name);
   if (away & (away - 1)) return broken("node {} is switched off and on at once", node.name);
   if (is_set(node.ordered_at) &&
       !(node.flags & (model::kNodeRebootIssued | model::kNodePoweringDown | model::kNodePoweringUp)))

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "model/dynamic_nodes.h"
 #include "model/gres_in_force.h"
 #include "state/apply.h"
 #include "state/node_books.h"
@@ -40,6 +41,12 @@ std::uint64_t gres_count(const std::vector<model::NodeGres>& list, const std::st
   for (const model::NodeGres& row : list)
     if (row.name == name) sum += row.count;
   return sum;
+}
+
+bool has_any(const std::vector<std::string>& features, const std::vector<std::string>& wanted) {
+  return std::ranges::any_of(wanted, [&](const std::string& feature) {
+    return std::ranges::find(features, feature) != features.end();
+  });
 }
 
 std::unexpected<Error> invalid(std::string message) {
@@ -107,8 +114,26 @@ Result<DeclaredState> declared_state(const model::NodeConfig& declared) {
   return invalid(fmt::format("node {}: State={} is not supported", declared.name, declared.state));
 }
 
+model::Node fresh_node(const model::NodeConfig& declared, Time now) {
+  model::Node node;
+  node.name = declared.name;
+  node.flags = model::kNodeNoResponse;
+  node.reason = declared.reason;
+  if (!node.reason.empty()) node.reason_at = now;
+  const DeclaredState state = declared_state(declared).value_or(DeclaredState::Unknown);
+  node.down = state == DeclaredState::Down;
+  if (state == DeclaredState::Cloud) node.flags = model::kNodeCloud | model::kNodePoweredDown;
+  if (state == DeclaredState::Drain) node.flags |= model::kNodeDrain;
+  if (state == DeclaredState::Fail) node.flags |= model::kNodeFail;
+  configure(node, declared);
+  return node;
+}
+
 void configure(model::Node& node, const model::NodeConfig& declared) {
-  node.hostname = declared.hostname.empty() ? declared.name : declared.hostname;
+  // A host that took the place of a FUTURE node keeps its own name.
+  if (!(node.flags & model::kNodeDynamicFuture))
+    node.hostname = declared.hostname.empty() ? declared.name : declared.hostname;
+  node.flags = declared.created ? node.flags | model::kNodeDynamicNorm : node.flags & ~model::kNodeDynamicNorm;
   node.features = node.active_features = declared.features;
   node.weight = declared.weight;
   if (!declared.comment.empty()) node.comment = declared.comment;
@@ -119,7 +144,7 @@ Result<std::vector<model::Partition>> resolve_partitions(const model::ClusterCon
                                                          const std::vector<NodeIndex>& all, bool tolerant) {
   std::set<std::string> later;
   for (const model::NodeConfig& node : config.nodes)
-    if (text::equal_ignoring_case(node.state, "FUTURE")) later.insert(node.name);
+    if (model::is_future(node)) later.insert(node.name);
   std::vector<model::Partition> out;
   for (const model::PartitionConfig& row : config.partitions) {
     // Slurm: the last one that says so is the default.
@@ -140,6 +165,9 @@ Result<std::vector<model::Partition>> resolve_partitions(const model::ClusterCon
         return invalid(fmt::format("partition {}: there is no node {}", row.name, host));
       }
     }
+    for (const model::NodeConfig& node : config.nodes)
+      if (const auto at = names.find(node.name); at != names.end() && has_any(node.features, row.node_features))
+        partition.nodes.push_back(at->second);
     std::sort(partition.nodes.begin(), partition.nodes.end());
     partition.nodes.erase(std::unique(partition.nodes.begin(), partition.nodes.end()), partition.nodes.end());
   }
@@ -172,7 +200,7 @@ void Cluster::index_configured_nodes() {
   configured_.clear();
   const auto& nodes = view_.config->nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (!text::equal_ignoring_case(nodes[i].state, "FUTURE")) configured_.emplace(nodes[i].name, i);
+    if (!model::is_future(nodes[i])) configured_.emplace(nodes[i].name, i);
 }
 
 }  // namespace spur::state

@@ -27,8 +27,12 @@ void set_hardware(model::Node& node, const model::NodeConfig* declared);
 // Why what the agent found is less than what is in force, in Slurm's words; empty if it is not.
 std::string shortage(const model::Node& node);
 
+// Those whose row is FUTURE are not there.
 enum class DeclaredState : std::uint8_t { Unknown, Down, Drain, Fail, Future, Cloud };
 Result<DeclaredState> declared_state(const model::NodeConfig& declared);
+
+// A node that the configuration has and the state did not have.
+model::Node fresh_node(const model::NodeConfig& declared, Time now);
 
 // Copies what only the configuration says (host name, features, weight, comment) and sets the hardware.
 void configure(model::Node& node, const model::NodeConfig& declared);

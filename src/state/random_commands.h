@@ -31,6 +31,7 @@ class RandomCommands {
   Command some_cancel(const model::View& view);
   Command some_update(const model::View& view);
   Command some_node_command(const model::View& view);
+  Command some_dynamic_node(const model::View& view);
   Command some_kill(const model::View& view);
   Command some_purge(const model::View& view);
   Command some_preemption(const model::View& view);

@@ -216,13 +216,16 @@ model::ClusterConfig RandomCommands::config() {
     node.cpus = 4;
     node.gres.push_back({"gpu", "", 2, ""});
     if (chance(3)) node.state = "DRAIN";
+    if (i > 1 && chance(20)) node.state = "FUTURE";
     out.nodes.push_back(node);
   }
+  if (chance(90)) out.max_node_count = 8;
   model::PartitionConfig main;
   main.name = "main", main.is_default = true, main.nodes = "ALL";
   out.partitions.push_back(main);
   model::PartitionConfig own;
   own.name = "own", own.nodes = "n[0-1]", own.exclusive_user = chance(50);
+  if (chance(50)) own.node_features = {"a"};
   if (chance(50)) own.qos = "q0";
   if (chance(30)) own.billing_weights = {{"cpu", 1500}, {"mem", 250, 1024}, {"gres/gpu", 4000}};
   if (chance(50)) out.gres_types = {"gpu"};
@@ -243,6 +246,32 @@ model::ClusterConfig RandomCommands::config() {
   return out;
 }
 
+// Half of those there are called as nodes of the configuration may be.
+Command RandomCommands::some_dynamic_node(const model::View& view) {
+  if (chance(30)) {
+    ClaimFutureNode command{.hostname = "h" + std::to_string(below(2)), .feature = chance(10) ? "a" : "", .found = {}};
+    command.found.cpus = chance(80) ? 4 : 2;
+    return command;
+  }
+  if (chance(35)) {
+    DeleteNodes command{{some_node()}};
+    for (const model::NodeConfig& row : view.config->nodes)
+      if (row.created && chance(60)) command.nodes = {row.name};
+    return command;
+  }
+  CreateNodes command;
+  command.by_agent = chance(30);
+  for (std::uint32_t i = 0; i <= below(2); ++i) {
+    model::NodeConfig node;
+    node.name = some_node();
+    node.cpus = 4;
+    if (chance(30)) node.features = {"a"};
+    if (chance(40)) node.state = chance(70) ? "FUTURE" : "CLOUD";
+    command.nodes.push_back(std::move(node));
+  }
+  return command;
+}
+
 Command RandomCommands::some_node_command(const model::View& view) {
   const std::uint32_t dice = below(100);
   if (dice < 5) return NodeLost{some_node()};
@@ -257,11 +286,12 @@ Command RandomCommands::some_node_command(const model::View& view) {
   }
   UpdateNode command;
   command.nodes = {some_node()};
-  command.action = chance(75) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(12));
+  command.action = chance(75) ? UpdateNode::Action::Resume : static_cast<UpdateNode::Action>(below(13));
   command.asap = chance(50);
   command.after_reboot = static_cast<model::AfterReboot>(below(3));
   if (chance(50)) command.reason = "why";
   if (chance(10)) command.features = "a,b";
+  if (chance(10)) command.active_features = chance(70) ? "a" : "";
   (void)view;
   return command;
 }
@@ -433,8 +463,9 @@ Command RandomCommands::next(const model::View& view) {
   if (dice < 920) return some_update(view);
   if (dice < 927) return some_kill(view);
   if (dice < 930) return some_steps(view);
-  if (dice < 940) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
-  if (dice < 960) return some_node_command(view);
+  if (dice < 935) return SetReasons{{{some_job(view.pending), model::Reason::Resources, {}}}};
+  if (dice < 948) return some_dynamic_node(view);
+  if (dice < 968) return some_node_command(view);
   if (dice < 988) return some_reservation(view);
   return some_purge(view);
 }

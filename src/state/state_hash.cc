@@ -190,12 +190,12 @@ class Hasher {
         n.comment, n.extra, n.reason, n.reason_by, n.reason_at, n.down, n.flags, n.registered, n.registered_at,
         n.boot_time, n.agent_started, n.last_busy, n.version, n.os, n.arch, n.public_key, n.cpus_allocated,
         n.memory_allocated_mib, n.cpus_in_use, n.devices_in_use, n.jobs, n.jobs_completing, n.exclusive,
-        n.launch_failures, n.after_reboot, n.ordered_at);
+        n.launch_failures, n.after_reboot, n.ordered_at, n.instance_id, n.instance_type);
   }
   void add(const model::NodeConfig& n) {
     all(n.name, n.hostname, n.address, n.port, n.cpus, n.boards, n.sockets, n.cores_per_socket, n.threads_per_core,
         n.memory_mib, n.tmp_disk_mib, n.gres, n.features, n.weight, n.state, n.reason, n.comment, n.spec_cores,
-        n.spec_cpus, n.spec_memory_mib);
+        n.spec_cpus, n.spec_memory_mib, n.created, n.presence);
   }
   void add(const model::PartitionConfig& p) {
     all(p.name, p.is_default, p.hidden, p.root_only, p.exclusive_user, p.lln, p.state, p.nodes, p.max_time,
@@ -205,7 +205,7 @@ class Hasher {
         p.default_memory_per_cpu_mib, p.max_memory_per_node_mib, p.max_memory_per_cpu_mib, p.preempt_mode,
         p.grace_time_seconds, p.max_cpus_per_socket, p.default_cpus_per_gpu, p.default_memory_per_gpu_mib,
         p.billing_weights, p.suspend_time_seconds, p.suspend_timeout_seconds, p.resume_timeout_seconds,
-        p.power_down_on_idle);
+        p.power_down_on_idle, p.node_features);
   }
   void add(const model::ClusterConfig& c) {
     all(c.cluster_name, c.nodes, c.partitions, c.licenses, c.gres_types, c.first_job_id, c.max_job_id,
@@ -218,7 +218,7 @@ class Hasher {
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
         c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown,
         c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments, c.reboot_program, c.resume_timeout,
-        c.power);
+        c.power, c.max_node_count);
   }
 
  private:

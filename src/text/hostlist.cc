@@ -285,4 +285,11 @@ void sort_unique_hosts(std::vector<std::string>& hosts) {
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
 }
 
+bool is_node_name(std::string_view name) {
+  constexpr std::size_t kLongest = 255;
+  const auto allowed = [](char c) { return is_alpha(c) || is_digit(c) || c == '.' || c == '_' || c == '-'; };
+  return !name.empty() && name.size() <= kLongest && name[0] != '-' && name[0] != '.' &&
+         std::ranges::all_of(name, allowed);
+}
+
 }  // namespace spur::text

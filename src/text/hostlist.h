@@ -35,4 +35,7 @@ void sort_hosts(std::vector<std::string>& hosts);
 // Sorts and drops repetitions.
 void sort_unique_hosts(std::vector<std::string>& hosts);
 
+// Whether a node may be called so: names end up in paths, hostlists and terminals.
+bool is_node_name(std::string_view name);
+
 }  // namespace spur::text

@@ -13,7 +13,8 @@ namespace spur::wire {
 // clang-format off
 #define SPUR_HELLO_FIELDS(F) \
   F(PLAIN, node) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) \
-  F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, started) F(MSGS, holding) F(PLAIN, sequence)
+  F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, started) F(MSGS, holding) F(PLAIN, sequence) \
+  F(PLAIN, extra) F(PLAIN, instance_id) F(PLAIN, instance_type)
 // clang-format on
 static void to_proto(const model::AgentHello& m, v1::AgentHello* p) {
   SPUR_HELLO_FIELDS(SPUR_TO)

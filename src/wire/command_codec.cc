@@ -38,7 +38,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kBatchFormat = 9;
+constexpr std::uint32_t kBatchFormat = 10;
 constexpr std::string_view kBatchKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.
@@ -207,8 +207,11 @@ Status take(const v1::ClearTriggers& p, state::ClearTriggers* m, Texts) {
 #define SPUR_REGISTER_FIELDS(F) \
   F(PLAIN, name) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) \
   F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, agent_started) \
-  F(MSGS, holding)
+  F(MSGS, holding) F(PLAIN, extra) F(PLAIN, instance_id) F(PLAIN, instance_type)
 // clang-format on
+#define SPUR_CREATE_NODES_FIELDS(F) F(MSGS, nodes) F(PLAIN, by_agent)
+#define SPUR_DELETE_NODES_FIELDS(F) F(TEXTS, nodes)
+#define SPUR_CLAIM_NODE_FIELDS(F) F(PLAIN, hostname) F(PLAIN, feature) F(MSG, found)
 #define SPUR_NODES_DUE_FIELDS(F) F(TEXTS, nodes) F(ENUM, what)
 #define SPUR_NODE_LOST_FIELDS(F) F(PLAIN, node)
 #define SPUR_RESPONDING_FIELDS(F) F(PLAIN, node) F(PLAIN, responding)
@@ -260,6 +263,9 @@ SPUR_PLAIN_COMMAND(TriggerSeen, trigger_seen, SPUR_TRIGGER_SEEN_FIELDS)
 SPUR_PLAIN_COMMAND(TriggersRan, triggers_ran, SPUR_TRIGGERS_RAN_FIELDS)
 static_assert(static_cast<int>(last_of(model::NodeDue{})) == static_cast<int>(v1::NodesDue::What_MAX));
 SPUR_PLAIN_COMMAND(NodesDue, nodes_due, SPUR_NODES_DUE_FIELDS)
+SPUR_PLAIN_COMMAND(CreateNodes, create_nodes, SPUR_CREATE_NODES_FIELDS)
+SPUR_PLAIN_COMMAND(DeleteNodes, delete_nodes, SPUR_DELETE_NODES_FIELDS)
+SPUR_PLAIN_COMMAND(ClaimFutureNode, claim_future_node, SPUR_CLAIM_NODE_FIELDS)
 
 Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
 #define SPUR_CASE(Kind, slot, Name) \
@@ -305,6 +311,9 @@ Status take_command(const v1::Command& p, state::Command* m, Texts texts) {
     SPUR_CASE(kTriggerSeen, trigger_seen, TriggerSeen)
     SPUR_CASE(kTriggersRan, triggers_ran, TriggersRan)
     SPUR_CASE(kNodesDue, nodes_due, NodesDue)
+    SPUR_CASE(kCreateNodes, create_nodes, CreateNodes)
+    SPUR_CASE(kDeleteNodes, delete_nodes, DeleteNodes)
+    SPUR_CASE(kClaimFutureNode, claim_future_node, ClaimFutureNode)
     case v1::Command::KIND_NOT_SET:
       break;
   }

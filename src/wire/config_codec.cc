@@ -13,7 +13,7 @@ namespace spur::wire {
   F(PLAIN, name) F(PLAIN, hostname) F(PLAIN, address) F(PLAIN, port) F(OPT, cpus) F(OPT, boards) F(OPT, sockets) \
   F(OPT, cores_per_socket) F(OPT, threads_per_core) F(OPT, memory_mib) F(OPT, tmp_disk_mib) F(MSGS, gres) \
   F(TEXTS, features) F(DEF, weight) F(PLAIN, state) F(PLAIN, reason) F(PLAIN, comment) \
-  F(OPT, spec_cores) F(PLAIN, spec_cpus) F(OPT, spec_memory_mib)
+  F(OPT, spec_cores) F(PLAIN, spec_cpus) F(OPT, spec_memory_mib) F(PLAIN, created) F(ENUM, presence)
 // clang-format on
 void to_proto(const model::NodeConfig& m, v1::NodeConfig* p){SPUR_NODE_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::NodeConfig& p, model::NodeConfig* m) {
@@ -41,7 +41,7 @@ static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, preempt_mode) F(PLAIN, grace_time_seconds) \
   F(OPT, max_cpus_per_socket) F(OPT, default_cpus_per_gpu) F(OPT, default_memory_per_gpu_mib) \
   F(MSGS, billing_weights) F(OPT, suspend_time_seconds) F(OPT, suspend_timeout_seconds) \
-  F(OPT, resume_timeout_seconds) F(PLAIN, power_down_on_idle)
+  F(OPT, resume_timeout_seconds) F(PLAIN, power_down_on_idle) F(TEXTS, node_features)
 // clang-format on
 void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
@@ -188,7 +188,7 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(OPT, default_memory_per_gpu_mib) F(PLAIN, block_sockets) F(PLAIN, jobs_use_spec_cores) \
   F(DEF, hold_on_prolog_fail) F(DEF, max_launch_failures) \
   F(PLAIN, is_accounted) F(PLAIN, keep_scripts) F(PLAIN, keep_environments) \
-  F(PLAIN, reboot_program) F(SECONDS, resume_timeout) F(MSG, power)
+  F(PLAIN, reboot_program) F(SECONDS, resume_timeout) F(MSG, power) F(PLAIN, max_node_count)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

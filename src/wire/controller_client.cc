@@ -147,6 +147,7 @@ Result<ClusterTable> ControllerClient::cluster() {
   auto* reply = google::protobuf::Arena::CreateMessage<v1::GetClusterReply>(&arena);
   v1::GetClusterRequest request;
   request.set_at_us(to_micros(then_));
+  request.set_future(future_);
   SPUR_TRY(channel_->ask("GetCluster", request, reply));
   ClusterTable table;
   table.as_of = from_micros(reply->as_of_us());
@@ -304,6 +305,18 @@ Status ControllerClient::update_job(const state::JobTarget& target, const model:
   to_proto(spec, request.mutable_spec());
   for (const auto& name : changed) request.add_changed(name);
   return channel_->order("UpdateJob", request);
+}
+
+Status ControllerClient::create_nodes(const std::vector<model::NodeConfig>& nodes) {
+  v1::CreateNodesRequest request;
+  for (const auto& node : nodes) to_proto(node, request.add_nodes());
+  return channel_->order("CreateNodes", request);
+}
+
+Status ControllerClient::delete_nodes(const std::vector<std::string>& nodes) {
+  v1::DeleteNodesRequest request;
+  for (const auto& node : nodes) request.add_nodes(node);
+  return channel_->order("DeleteNodes", request);
 }
 
 Status ControllerClient::update_node(const state::UpdateNode& update) {

@@ -259,6 +259,8 @@ class ControllerClient {
   // Returns when on_changes has enough, or with the error of the first attempt to begin.
   Status watch_jobs(const JobWatch& watch);
   Result<ClusterTable> cluster();
+  // From now on cluster() has FUTURE nodes, too, behind all others.
+  void see_future_nodes() { future_ = true; }
   Result<model::ClusterConfig> config();
   Result<PingReply> ping(std::size_t controller_number);
   std::size_t controller_count() const;
@@ -278,6 +280,9 @@ class ControllerClient {
   Status update_job(const state::JobTarget& target, const model::JobSpec& spec,
                     const std::vector<std::string>& changed);
   Status update_node(const state::UpdateNode& update);
+  // Rows as a file would have them.
+  Status create_nodes(const std::vector<model::NodeConfig>& nodes);
+  Status delete_nodes(const std::vector<std::string>& nodes);
   Result<ReservationTable> reservations();
   Result<std::string> create_reservation(const model::ReservationChange& change);
   Status update_reservation(const model::ReservationChange& change);
@@ -328,6 +333,7 @@ class ControllerClient {
   struct Channel;
   std::unique_ptr<Channel> channel_;
   Time then_;  // not set: now
+  bool future_ = false;
 };
 
 }  // namespace spur::wire

@@ -80,7 +80,10 @@ constexpr auto last_of(model::EditKind) {
   return model::EditKind::Remove;
 }
 constexpr auto last_of(state::UpdateNode::Action) {
-  return state::UpdateNode::Action::PowerDownForce;
+  return state::UpdateNode::Action::Future;
+}
+constexpr auto last_of(model::NodePresence) {
+  return model::NodePresence::Future;
 }
 constexpr auto last_of(model::NodeDue) {
   return model::NodeDue::PowerUpOverdue;

@@ -31,6 +31,7 @@ SPUR_SAME_LAST(model::MemoryAs, v1::MemoryAs);
 SPUR_SAME_LAST(model::EditKind, v1::EditKind);
 SPUR_SAME_LAST(state::UpdateNode::Action, v1::NodeUpdate::Action);
 SPUR_SAME_LAST(model::AfterReboot, v1::AfterReboot);
+SPUR_SAME_LAST(model::NodePresence, v1::NodePresence);
 
 void to_proto(const IndexSet& from, v1::IndexSet* to) {
   to->mutable_bounds()->Reserve(static_cast<int>(from.ranges().size() * 2));

@@ -81,13 +81,15 @@ SPUR_STRUCT(model::NodeHardware, cpus, boards, sockets, cores_per_socket, thread
             gres, numa_nodes, spec_cores, spec_cpus, spec_memory_mib)
 SPUR_STRUCT(model::Node::DevicesInUse, gres, bits, shares)
 SPUR_STRUCT(model::Node, index, name, address, hostname, hardware, found, features, active_features, weight, comment,
-            extra, reason, reason_by, reason_at, down, flags, registered, registered_at, boot_time, agent_started,
+            extra, reason, instance_id, instance_type, reason_by, reason_at, down, flags, registered, registered_at,
+            boot_time, agent_started,
             last_busy, version, os, arch, public_key, cpus_allocated, memory_allocated_mib, cpus_in_use,
             devices_in_use, jobs, jobs_completing, exclusive, launch_failures, after_reboot, ordered_at)
 SPUR_STRUCT(model::NodeConfig, name, hostname, address, port, cpus, boards, sockets, cores_per_socket,
             threads_per_core, memory_mib, tmp_disk_mib, gres, spec_cores, spec_cpus, spec_memory_mib, features,
-            weight, state, reason, comment)
-SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusive_user, lln, state, nodes, max_time,
+            weight, state, reason, comment, created, presence)
+SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusive_user, lln, state, nodes,
+            node_features, max_time,
             default_time, min_nodes, max_nodes, max_cpus_per_node, allow_groups, allow_accounts, deny_accounts,
             allow_qos, deny_qos, alloc_nodes, qos, alternate, priority_tier, priority_job_factor, oversubscribe,
             oversubscribe_count, default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
@@ -105,7 +107,8 @@ SPUR_STRUCT(model::SwitchConfig, name, nodes, switches, line)
 SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional)
 SPUR_STRUCT(model::PowerConfig, suspend_program, resume_program, resume_fail_program, suspend_time_seconds,
             suspend_timeout, suspend_rate, resume_rate, spared_nodes, spared_partitions, spared_states)
-SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, first_job_id, max_job_id,
+SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, max_node_count,
+            first_job_id, max_job_id,
             max_job_count, max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait,
             reboot_program, resume_timeout, power, over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
             enforce_partition_limits, memory_as, cores_whole, block_sockets, jobs_use_spec_cores,
@@ -141,7 +144,7 @@ SPUR_STRUCT(model::PastUsage, association, qos, amounts)
 SPUR_STRUCT(model::FairShare, account, user, partition, factor, priority)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
-            holding, sequence)
+            holding, sequence, extra, instance_id, instance_type)
 SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib, problem)
 SPUR_STRUCT(model::AgentLaunched, run)
 SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error, prolog_failed,
@@ -193,10 +196,14 @@ SPUR_STRUCT(state::ResumeJob, target)
 SPUR_STRUCT(state::UpdateJob, target, spec, time_limit, priority, array_max_running, dependencies_changed)
 SPUR_STRUCT(state::MarkKillSent, job, epoch)
 SPUR_STRUCT(state::RegisterNode, name, address, hostname, version, os, arch, public_key, found, boot_time,
-            agent_started, holding)
+            agent_started, holding, extra, instance_id, instance_type)
 SPUR_STRUCT(state::NodeLost, node)
 SPUR_STRUCT(state::NodeResponding, node, responding)
-SPUR_STRUCT(state::UpdateNode, nodes, action, reason, comment, extra, features, weight, by, asap, after_reboot)
+SPUR_STRUCT(state::UpdateNode, nodes, action, reason, comment, extra, features, weight, by, asap, after_reboot,
+            active_features, instance_id, instance_type)
+SPUR_STRUCT(state::CreateNodes, nodes, by_agent)
+SPUR_STRUCT(state::DeleteNodes, nodes)
+SPUR_STRUCT(state::ClaimFutureNode, hostname, feature, found)
 SPUR_STRUCT(state::NodesDue, what, nodes)
 SPUR_STRUCT(state::PurgeJobs, jobs)
 SPUR_STRUCT(state::CreateReservation, reservation)

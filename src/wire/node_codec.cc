@@ -45,7 +45,7 @@ static Status from_proto(const v1::Node::DevicesInUse& p, model::Node::DevicesIn
   F(TIME, agent_started) F(TIME, last_busy) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) F(PLAIN, public_key) \
   F(PLAIN, cpus_allocated) F(PLAIN, memory_allocated_mib) F(NUMBERS, cpus_in_use) F(MSGS, devices_in_use) \
   F(IDS, jobs) F(PLAIN, jobs_completing) F(PLAIN, exclusive) F(PLAIN, launch_failures) \
-  F(ENUM, after_reboot) F(TIME, ordered_at)
+  F(ENUM, after_reboot) F(TIME, ordered_at) F(PLAIN, instance_id) F(PLAIN, instance_type)
 // clang-format on
 void to_proto(const model::Node& m, v1::Node* p){SPUR_NODE_FIELDS(SPUR_TO)} Status
     from_proto(const v1::Node& p, model::Node* m) {
@@ -56,7 +56,7 @@ void to_proto(const model::Node& m, v1::Node* p){SPUR_NODE_FIELDS(SPUR_TO)} Stat
 // clang-format off
 #define SPUR_NODE_UPDATE_FIELDS(F) \
   F(TEXTS, nodes) F(ENUM, action) F(OPT, reason) F(OPT, comment) F(OPT, extra) F(OPT, features) F(OPT, weight) F(ID, by) \
-  F(PLAIN, asap) F(ENUM, after_reboot)
+  F(PLAIN, asap) F(ENUM, after_reboot) F(OPT, active_features) F(OPT, instance_id) F(OPT, instance_type)
 // clang-format on
 void to_proto(const state::UpdateNode& m, v1::NodeUpdate* p){SPUR_NODE_UPDATE_FIELDS(SPUR_TO)} Status
     from_proto(const v1::NodeUpdate& p, state::UpdateNode* m) {

@@ -192,6 +192,7 @@ const Table<model::NodeConfig>& node_table() {
       {"spec_cores", number(&Node::spec_cores)},
       {"features", list(&Node::features)},
       {"weight", number(&Node::weight)},
+      {"state", word(&Node::state)},
   };
   return table;
 }
@@ -200,6 +201,7 @@ const Table<model::PartitionConfig>& partition_table() {
   using Partition = model::PartitionConfig;
   static const Table<Partition> table{
       {"nodes", word(&Partition::nodes)},
+      {"node_features", list(&Partition::node_features)},
       {"default", flag(&Partition::is_default)},
       {"root_only", flag(&Partition::root_only)},
       {"lln", flag(&Partition::lln)},
@@ -234,6 +236,7 @@ const Table<model::ClusterConfig>& config_table() {
   using Config = model::ClusterConfig;
   static const Table<Config> table{
       {"licenses", set_licenses},
+      {"max_nodes", number(&Config::max_node_count)},
       {"cores_whole", flag(&Config::cores_whole)},
       {"requeue", flag(&Config::requeue_default)},
       {"kill_invalid_dependency", flag(&Config::kill_invalid_dependency)},

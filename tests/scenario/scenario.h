@@ -44,6 +44,10 @@ class Scenario {
   Status down(const Line& line);
   Status undrain(const Line& line);
   Status resume_node(const Line& line);
+  Status put_off(const Line& line);
+  Status create_nodes(const Line& line);
+  Status delete_nodes(const Line& line);
+  Status claim(const Line& line);
 
   // ---- jobs (jobs.cc)
   Status submit(const Line& line);

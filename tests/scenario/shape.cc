@@ -2,6 +2,7 @@
 // Directives about nodes, partitions and the configuration.
 #include <fmt/format.h>
 
+#include "model/dynamic_nodes.h"
 #include "options.h"
 #include "scenario.h"
 #include "text/hostlist.h"
@@ -126,13 +127,14 @@ Status Scenario::set_up() {
     config_.partitions.push_back(std::move(partition));
   }
   SPUR_TRY(try_apply(state::SetConfig{config_}).status);
-  for (const auto& node : config_.nodes) SPUR_TRY(try_apply(registration(node)).status);
+  for (const auto& node : config_.nodes)
+    if (!model::is_future(node)) SPUR_TRY(try_apply(registration(node)).status);
   return {};
 }
 
 Status Scenario::register_node(const Line& line) {
   SPUR_ASSIGN(const std::string name, only_word(line));
-  for (const auto& node : config_.nodes) {
+  for (const auto& node : cluster_.view().config->nodes) {
     if (node.name != name) continue;
     auto command = registration(node);
     if (const std::string* cpus = line.option("cpus")) {
@@ -182,6 +184,51 @@ Status Scenario::undrain(const Line& line) {
 }
 Status Scenario::resume_node(const Line& line) {
   return update_nodes(line, state::UpdateNode::Action::Resume);
+}
+
+Status Scenario::put_off(const Line& line) {
+  return update_nodes(line, state::UpdateNode::Action::Future);
+}
+
+// ---- nodes that come and go
+
+// Options as those of `nodes`; `agent`: an agent makes itself.
+Status Scenario::create_nodes(const Line& line) {
+  SPUR_ASSIGN(const std::string list, only_word(line));
+  SPUR_ASSIGN(const auto names, text::expand_hostlist(list));
+  Line rest = line;
+  state::CreateNodes command;
+  command.by_agent = std::erase(rest.words, "agent") > 0;
+  for (const std::string& name : names) {
+    model::NodeConfig node;
+    node.name = name;
+    SPUR_TRY(apply_node_options(rest, node));
+    command.nodes.push_back(std::move(node));
+  }
+  apply(std::move(command));
+  return {};
+}
+
+Status Scenario::delete_nodes(const Line& line) {
+  SPUR_ASSIGN(const std::string list, only_word(line));
+  SPUR_ASSIGN(auto names, text::expand_hostlist(list));
+  apply(state::DeleteNodes{std::move(names)});
+  return {};
+}
+
+// A host asks for a FUTURE node.
+Status Scenario::claim(const Line& line) {
+  SPUR_ASSIGN(const std::string host, only_word(line));
+  state::ClaimFutureNode command{.hostname = host, .feature = {}, .found = {}};
+  if (const std::string* feature = line.option("feature")) command.feature = *feature;
+  if (const std::string* cpus = line.option("cpus")) {
+    SPUR_ASSIGN(const std::uint64_t n, parse_number(*cpus));
+    command.found.cpus = command.found.cores_per_socket = static_cast<std::uint32_t>(n);
+  }
+  command.found.memory_mib = 1000;
+  const auto outcome = apply(std::move(command));
+  if (outcome.status) say(fmt::format("{} is {}", host, outcome.name));
+  return {};
 }
 
 }  // namespace spur::scenario

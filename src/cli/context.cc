@@ -16,6 +16,12 @@ Result<Controller*> Context::controller() {
   return controller_.get();
 }
 
+config::CommandDefaults Context::defaults() {
+  if (!controller_ && !connect) return {};
+  const auto known = controller();
+  return known ? (*known)->defaults() : config::CommandDefaults{};
+}
+
 std::optional<std::string_view> Context::env(std::string_view name) const {
   if (environment == nullptr) return std::nullopt;
   for (const char* const* entry = environment; *entry != nullptr; ++entry) {

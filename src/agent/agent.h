@@ -40,6 +40,8 @@ class Agent {
   // Call when now >= next_timer(): heartbeats, repeats of what was not acknowledged.
   void on_timer();
   Duration next_timer() const;  // on Clock::monotonic()
+  // There is something to tell that should not wait for the next heartbeat.
+  void beat_soon() { next_heartbeat_ = clock_.monotonic(); }
 
   // Where this agent serves steps; known once it listens. Before start().
   void set_address(std::string address) { identity_.address = std::move(address); }

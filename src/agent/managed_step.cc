@@ -84,6 +84,7 @@ Status ManagedStep::enter(v1::StepStart start, const model::ControllerLaunch& la
   ++fronts_;
   kill_on_bad_exit_ = start.kill_on_bad_exit();
   no_kill_ = start.no_kill();
+  overlap_ = start.overlap();
   const auto lost = context_.lost.find(run_);
   SPUR_ASSIGN(auto ask, lost == context_.lost.end() ? ask_of(start, launch) : ask_of(start, launch, lost->second));
   StepBook::Events events{.granted = [this, start](StepBegin granted) { begin(start, std::move(granted)); },
@@ -115,8 +116,9 @@ void ManagedStep::begin(v1::StepStart start, StepBegin granted) {
   fences_ = StepFences(parts_.size());
   describe(start, *launch);
   // Before anything runs: whoever comes after us must know of it.
-  if (auto noted = note(start.overlap()); !noted) return finish(std::move(noted));
+  if (auto noted = note(); !noted) return finish(std::move(noted));
   stage_ = Stage::Running;
+  if (context_.step_began) context_.step_began(info_);
   tell_granted();
   start_ = std::make_unique<v1::StepStart>(std::move(start));
   for (auto& part : parts_) start_part(*part);

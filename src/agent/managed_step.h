@@ -55,6 +55,7 @@ class ManagedStep {
   bool pass_bytes(std::string& bytes, const Taken& taken);  // false: it was not taken
   void pause(const StepFront* front, bool paused);          // it reads slowly
   void signal(int signal);                                  // to all tasks; 0: the step is cancelled
+  Status set_time_limit(TimeLimit limit);                   // from now on, counted from its start
   void run_over();                                          // of the job, here
   void nodes_lost();                                        // of the job: StepContext::lost
   void notify(const std::string& text);                     // a line for srun
@@ -92,7 +93,7 @@ class ManagedStep {
   Status number(const v1::StepStart& start, const model::Distribution& distribution);
   void describe(const v1::StepStart& start, const model::ControllerLaunch& launch);
   std::string mapping() const;
-  Status note(bool overlap);
+  Status note();
   void note_over(bool heard);
   void tell_accounting();
   void complete(v1::StepStart& start) const;
@@ -136,6 +137,7 @@ class ManagedStep {
   v1::StepInfo info_;
   std::unique_ptr<v1::StepStart> start_;  // until all parts have spoken
   std::uint64_t fronts_ = 0;              // that there have been
+  bool overlap_ = false;
   bool no_kill_ = false;  // the rest goes on when a node is lost
   bool kill_on_bad_exit_ = false, killed_ = false, finished_ = false, given_up_ = false, job_over_ = false;
   bool noted_over_ = false, cancelled_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/step_book.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -41,6 +43,12 @@ Result<std::unique_ptr<StepBook::Place>> StepBook::enter(const model::Controller
                                                          Events events) {
   auto& job = job_of(launch);
   if (job->over) return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+  if (most_tasks_per_node > 0 && ask.tasks > std::uint64_t{ask.node_count} * most_tasks_per_node)
+    return fail(ErrorCode::TooManyTasks,
+                fmt::format("{} tasks on {} nodes: at most {} on each", ask.tasks, ask.node_count, most_tasks_per_node));
+  const auto waits = std::ranges::count_if(job->entries, [](const Entry& entry) { return !entry.holds; });
+  if (most_steps > 0 && job->next_step + static_cast<std::uint64_t>(waits) >= most_steps)
+    return fail(ErrorCode::TooManySteps, fmt::format("the job has had its {} steps", most_steps));
   auto shares = job->ledger.grant(job->next_step, ask);
   if (!shares && shares.error().code != ErrorCode::NodesBusy) return std::unexpected(std::move(shares.error()));
   const auto entry = job->entries.insert(job->entries.end(), Entry{std::move(ask), std::move(events)});

@@ -45,6 +45,9 @@ class StepBook {
     std::list<Entry>::iterator entry_;
   };
 
+  // The site's bounds; 0: none.
+  std::uint32_t most_tasks_per_node = 0, most_steps = 0;
+
   // An error: what is asked for can never be.
   Result<std::unique_ptr<Place>> enter(const model::ControllerLaunch& launch, StepAsk ask, Events events);
   // A step that was there before this book: it holds `shares`, or nothing if it overlaps.

@@ -40,6 +40,7 @@ struct StepContext {
   // What the steps of a job use here right now; may be empty.
   std::function<std::vector<v1::StepUsage>(JobId)> usage;
 
+  std::function<void(const v1::StepInfo&)> step_began;  // may be empty
   // Accounting is to know of a step that has ended; may be empty.
   std::function<void(const model::JobRun&, model::StepEnd)> step_ended;
 

@@ -311,15 +311,23 @@ void ManagedStep::signal(int signal) {
   send_all(input, {});
 }
 
+Status ManagedStep::set_time_limit(TimeLimit limit) {
+  v1::StepInput input;
+  input.mutable_signal()->set_time_limit(limit.raw());
+  send_all(input, {});
+  info_.set_time_limit(limit.raw());
+  return note();
+}
+
 // ---- notes
 
-Status ManagedStep::note(bool overlap) {
+Status ManagedStep::note() {
   if (key_.empty()) return {};
   v1::StepNote note;
   note.set_step(info_.step());
   note.set_key(key_);
   *note.mutable_info() = info_;
-  note.set_overlap(overlap);
+  note.set_overlap(overlap_);
   note.set_kill_on_bad_exit(kill_on_bad_exit_);
   note.set_no_kill(no_kill_);
   for (const auto& part : parts_) {
@@ -381,6 +389,7 @@ Status ManagedStep::restore(const v1::StepNote& note, const model::ControllerLau
   info_ = note.info();
   kill_on_bad_exit_ = note.kill_on_bad_exit();
   no_kill_ = note.no_kill();
+  overlap_ = note.overlap();
   std::vector<StepShare> shares;
   for (const auto& from : note.parts()) {
     auto part = std::make_unique<Part>();

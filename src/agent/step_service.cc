@@ -177,6 +177,7 @@ Status signal_step(StepContext& context, const v1::SignalStepRequest& request) {
     return fail(ErrorCode::Unauthenticated, "this is not a ticket for a step");
   ManagedStep* step = context.find(ticket.job, request.step());
   if (!step) return fail(ErrorCode::JobAlreadyDone, "Job/step already completing or completed");
+  if (request.has_time_limit()) return step->set_time_limit(TimeLimit::from_raw(request.time_limit()));
   step->signal(request.signal());
   return {};
 }

@@ -232,6 +232,37 @@ TEST_F(StepSessionTest, TasksAreLaidOutByTheCpus) {
   }
 }
 
+TEST_F(StepSessionTest, TheSiteBoundsStepsAndTheirTasks) {
+  context_.book.most_tasks_per_node = 3;
+  context_.book.most_steps = 2;
+  const auto refusal = [&](std::uint32_t tasks) {
+    open();
+    auto start = start_of(tasks);
+    start.set_overcommit(true);
+    begin(start);
+    const auto refused = finished_ && !*finished_ ? std::optional(finished_->error().code) : std::nullopt;
+    session_.reset();
+    return refused;
+  };
+  EXPECT_EQ(refusal(7), ErrorCode::TooManyTasks);
+  EXPECT_EQ(refusal(6), std::nullopt);
+  EXPECT_EQ(refusal(1), ErrorCode::InvalidNodeCount) << "it had no number";
+  EXPECT_EQ(refusal(2), std::nullopt);
+  EXPECT_EQ(refusal(2), ErrorCode::TooManySteps);
+}
+
+TEST_F(StepSessionTest, ANewLimitReachesAllPartsOfAStep) {
+  std::vector<std::uint32_t> began;
+  context_.step_began = [&](const v1::StepInfo& step) { began.push_back(step.step()); };
+  begin(start_of(2));
+  EXPECT_EQ(began, std::vector<std::uint32_t>{0});
+  ManagedStep* step = context_.find(JobId{7}, 0);
+  ASSERT_NE(step, nullptr);
+  EXPECT_TRUE(step->set_time_limit(TimeLimit::of_minutes(5)));
+  for (const auto& end : port_.ends) EXPECT_EQ(end->got.back().signal().time_limit(), 5u);
+  EXPECT_EQ(step->info().time_limit(), 5u);
+}
+
 TEST_F(StepSessionTest, AStepWaitsForRoomAndStartsWhenThereIs) {
   begin(start_of(2));
   auto first = std::move(session_);

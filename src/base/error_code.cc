@@ -119,6 +119,8 @@ constexpr Row row_of(ErrorCode code) {
       return {2066, "Invalid qos specification", "InvalidQos"};
     case InvalidWckey:
       return {2057, "Invalid wckey specification", "InvalidWckey"};
+    case TooManySteps:
+      return {2076, "Step limit reached for this job", "TooManySteps"};
     case InvalidAccount:
       return {2045, "Invalid account or account/partition combination specified", "InvalidAccount"};
     case InvalidNice:

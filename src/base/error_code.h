@@ -87,8 +87,9 @@ enum class ErrorCode : std::uint16_t {
   InvalidTimeMin,         // ESLURM_INVALID_TIME_MIN_LIMIT
   ActiveFeaturesUnknown,  // ESLURM_ACTIVE_FEATURE_NOT_SUBSET
   InvalidWckey,           // ESLURM_INVALID_WCKEY
+  TooManySteps,           // ESLURM_STEP_LIMIT
 };
-constexpr ErrorCode kLastErrorCode = ErrorCode::InvalidWckey;
+constexpr ErrorCode kLastErrorCode = ErrorCode::TooManySteps;
 
 // Slurm's number (25.05) for the code; 0 where Slurm has none.
 int slurm_errno(ErrorCode code);

@@ -104,7 +104,7 @@ constexpr ApiField<PartitionOf> kFields[] = {
     {"maximums.oversubscribe.jobs", API_VALUE(shares(of))},
     {"maximums.oversubscribe.flags", API_VALUE(config(of).oversubscribe == model::OverSubscribe::Force ? Words{"force"} : Words{})},
     {"maximums.time", SPUR_API_ADD(add_time(to, key, config(of).max_time))},
-    {"maximums.over_time_limit", API_UNSET},
+    {"maximums.over_time_limit", API_NUMBER(config(of).over_time_limit_minutes)},
     {"minimums.nodes", API_VALUE(config(of).min_nodes)},
     {"name", API_VALUE(config(of).name)},
     {"node_sets", API_VALUE(config(of).nodes)},

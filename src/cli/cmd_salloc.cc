@@ -43,6 +43,24 @@ std::string shell_of_user(const Context& context) {
   return shell && !shell->empty() ? std::string(*shell) : "/bin/sh";
 }
 
+// The srun that came with us, or the first one in PATH.
+std::string own_srun() {
+  char self[4096];
+  const ssize_t size = ::readlink("/proc/self/exe", self, sizeof self);
+  const std::string path(self, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  const std::string beside = path.substr(0, path.rfind('/') + 1) + "srun";
+  return ::access(beside.c_str(), X_OK) == 0 ? beside : "srun";
+}
+
+// What runs in the allocation where nothing is asked for.
+std::vector<std::string> usual_command(Context& context) {
+  const config::CommandDefaults site = context.defaults();
+  if (!site.salloc_command.empty()) return {"/bin/sh", "-c", site.salloc_command};
+  if (site.interactive_step)
+    return {"/bin/sh", "-c", fmt::format("exec \"$0\" {}", site.interactive_options), own_srun()};
+  return {shell_of_user(context)};
+}
+
 [[noreturn]] void run_command(Context& context, const std::vector<std::string>& command,
                               std::vector<std::string> environment, bool interactive) {
   std::vector<char*> argv, env;
@@ -163,7 +181,7 @@ int run_in(Context& context, Controller& controller, const std::vector<JobReques
   }
   const bool interactive = ::isatty(STDIN_FILENO) && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
   const pid_t terminal_group = interactive ? ::getpgrp() : 0;
-  if (command.empty()) command = {shell_of_user(context)};
+  if (command.empty()) command = usual_command(context);
   auto keeper = wire::TicketKeeper::open();
   if (keeper) environment->push_back("SPUR_TICKET_SOCKET=" + keeper->address());
   context.out.flush();

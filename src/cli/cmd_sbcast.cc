@@ -18,6 +18,8 @@ using Value = std::string_view;
 
 struct Sbcast {
   Broadcast what;
+  std::optional<bool> compress, send_libs;
+  std::optional<std::string> exclude;
   std::string job;
   std::uint32_t fanout = 0;
   std::uint32_t timeout = 0;  // 0: the usual
@@ -42,13 +44,13 @@ OptionStatus trait(Sbcast& s, Value) {
   return {};
 }
 OptionStatus set_compress(Sbcast& s, Value value) {
-  s.what.compress = value.empty() || value == "lz4";
-  if (!s.what.compress && value != "none")
+  s.compress = value.empty() || value == "lz4";
+  if (!*s.compress && value != "none")
     s.complaints.push_back(fmt::format("Compression type '{}' unknown, disabling compression support.", value));
   return {};
 }
 OptionStatus set_exclude(Sbcast& s, Value value) {
-  s.what.exclude = value;
+  s.exclude = std::string(value);
   return {};
 }
 OptionStatus set_fanout(Sbcast& s, Value value) {
@@ -61,7 +63,7 @@ OptionStatus set_job(Sbcast& s, Value value) {
 }
 OptionStatus set_send_libs(Sbcast& s, Value value) {
   if (value == "yes" || value.empty() || value == "no")
-    s.what.send_libs = value != "no";
+    s.send_libs = value != "no";
   else
     s.complaints.push_back(fmt::format("Ignoring unrecognized --send-libs value '{}'", value));
   return {};
@@ -127,6 +129,14 @@ constexpr std::string_view kHelp =
     "  --help                show this help message\n"
     "  --usage               display brief usage message\n";
 // clang-format on
+
+// What the options leave to the site.
+void settle(const config::CommandDefaults& site, Sbcast& options) {
+  options.what.compress = options.compress.value_or(site.broadcast_compressed);
+  options.what.send_libs = options.send_libs.value_or(site.broadcast_libraries);
+  if (!site.broadcast_exclude.empty()) options.what.exclude = site.broadcast_exclude;
+  if (options.exclude) options.what.exclude = *options.exclude;
+}
 
 void describe(Context& context, const Sbcast& options) {
   if (context.verbosity == 0) return;
@@ -196,7 +206,11 @@ int cmd_sbcast(Context& context) {
     context.error("Target filename cannot be a directory.");
     return 1;
   }
-  if (!options.what.destination.starts_with('/')) {
+  const config::CommandDefaults site = context.defaults();
+  settle(site, options);
+  if (!options.what.destination.starts_with('/') && !site.broadcast_directory.empty()) {
+    options.what.destination = site.broadcast_directory + "/" + options.what.destination;
+  } else if (!options.what.destination.starts_with('/')) {
     char directory[4096];
     if (::getcwd(directory, sizeof directory) == nullptr) {
       context.error("getcwd failed");

@@ -186,7 +186,7 @@ constexpr Keyword kKeywords[] = {
     {"details", 3, 0, 0, do_details, "evokes additional details from the \"show\" command"},
     {"errnumstr", 3, 1, 1, do_errnumstr, "given a Slurm error number, return a\ndescriptive string"},
     {"exit", 2, 0, 0, do_quit, "terminate scontrol"},
-    {"fsdampeningfactor", 3, 1, 1, scontrol_fsdampeningfactor, nullptr},
+    {"fsdampeningfactor", 3, 1, 1, scontrol_fsdampeningfactor, "set FairShareDampeningFactor (in the configuration only)"},
     {"getaddrs", 4, 1, 1, scontrol_getaddrs, "get IP addresses of nodes"},
     {"help", 3, 0, 0, do_help, "print this description of use"},
     {"hide", 3, 0, 0, do_hide, "do not display information about hidden partitions"},
@@ -208,10 +208,10 @@ constexpr Keyword kKeywords[] = {
     {"requeue", 3, 1, kAny, scontrol_requeue, "re-queue a batch job"},
     {"requeuehold", 8, 1, kAny, scontrol_requeuehold, "re-queue and hold a batch job"},
     {"resume", 3, 1, kAny, scontrol_resume, "resume previously suspended job (see suspend)"},
-    {"schedloglevel", 3, 1, 1, scontrol_schedloglevel, nullptr},
+    {"schedloglevel", 3, 1, 1, scontrol_schedloglevel, "log of the scheduler's own (there is none)"},
     {"script", 3, 1, kAny, nullptr, nullptr},
     {"setdebug", 4, 1, kAny, scontrol_setdebug, "set the log level of the controller"},
-    {"setdebugflags", 9, 1, kAny, scontrol_setdebugflags, nullptr},
+    {"setdebugflags", 9, 1, kAny, scontrol_setdebugflags, "let the controller log a subject, or not: +FLAG -FLAG"},
     {"show", 3, 1, kAny, scontrol_show, "display state of identified entity, default\nis all records"},
     {"shutdown", 4, 0, 1, scontrol_shutdown, "shut the daemons down, or with \"slurmctld\" the\ncontroller only"},
     {"suspend", 2, 1, kAny, scontrol_suspend, "suspend specified job (see resume)"},
@@ -219,7 +219,7 @@ constexpr Keyword kKeywords[] = {
     {"token", 3, 0, kAny, scontrol_token, "print a token: [lifespan=SECONDS] [username=NAME]"},
     {"top", 3, 1, 1, scontrol_top, "put jobs in front of all others of their user"},
     {"uhold", 5, 1, kAny, scontrol_uhold, "place user hold on specified jobs (see hold)"},
-    {"update", 1, 1, kAny, scontrol_update, "update job, node, partition or reservation"},
+    {"update", 1, 1, kAny, scontrol_update, "update job, step, node, partition or reservation"},
     {"verbose", 4, 0, 0, do_verbose, "enable detailed logging"},
     {"version", 4, 0, 0, do_version, "display tool version number"},
     {"wait_job", 4, 1, 1, scontrol_wait_job, "wait until the nodes of a job are ready"},
@@ -243,7 +243,8 @@ void help(Scontrol& run) {
   }
   text.append(
       "\n  <ENTITY> of show may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\",\n"
-      "       \"hostnames\", \"job\", \"node\", \"partition\" or \"reservation\".\n"
+      "       \"hostnames\", \"job\", \"licenses\", \"node\", \"partition\", \"reservation\",\n"
+      "       \"slurmd\", \"step\", \"topology\", \"aliases\" or \"assoc_mgr\".\n"
       "  All commands and options are case-insensitive, names are not.\n");
   run.context.out.write(text);
 }

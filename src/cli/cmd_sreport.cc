@@ -165,7 +165,7 @@ void take_word(Context& context, ReportWish& wish, std::string_view word) {
   if (is(name, "grouping", 2) && equals != std::string_view::npos) return take_grouping(context, wish, value);
   if (is(name, "topcount", 2)) {
     const auto count = text::parse_decimal32(value);
-    if (count && *count > 0) {
+    if (count) {
       wish.top = *count;
       return;
     }

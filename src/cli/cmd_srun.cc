@@ -84,12 +84,20 @@ std::expected<std::vector<StepOrder>, int> orders_in(Context& context, Controlle
 }
 
 // What the site has chosen for those who choose nothing.
-void take_defaults(JobRequest& request, const SrunDefaults& defaults, bool with_mpi) {
-  const auto program = [](std::optional<std::string>& own, const std::string& usual) {
+void take_defaults(JobRequest& request, const config::CommandDefaults& defaults, bool with_mpi) {
+  const auto text = [](std::optional<std::string>& own, const std::string& usual) {
     if (!own && !usual.empty()) own = usual;
   };
-  program(request.prolog, defaults.prolog);
-  program(request.epilog, defaults.epilog);
+  text(request.prolog, defaults.srun_prolog);
+  text(request.epilog, defaults.srun_epilog);
+  text(request.cpu_bind, defaults.task_binding);
+  text(request.bcast_exclude, defaults.broadcast_exclude);
+  request.bcast_directory = defaults.broadcast_directory;
+  if (!request.send_libs) request.send_libs = defaults.broadcast_libraries;
+  if (!request.bcast_compress) request.bcast_compress = defaults.broadcast_compressed;
+  if (!request.kill_on_bad_exit && defaults.kill_on_bad_exit) request.kill_on_bad_exit = true;
+  if (!request.wait_seconds) request.wait_seconds = defaults.wait_seconds;
+  if (!request.spec.open_truncate && defaults.append_output) request.spec.open_append = true;
   if (!with_mpi || request.mpi_given || defaults.mpi.empty() || defaults.mpi == "none") return;
   request.mpi = defaults.mpi == "pmix_v4" ? "pmix" : defaults.mpi;
 }
@@ -104,8 +112,8 @@ int run_programs(Context& context, std::vector<Component>& components) {
   for (Component& component : components) {
     // Steps that run as one have no MPI yet; they must not fail for a wish that nobody had.
     const bool alone = components.size() == 1 && !component.request.het_groups;
-    take_defaults(component.request, (*controller)->srun_defaults(), alone);
-    take_defaults(component.bare, (*controller)->srun_defaults(), false);
+    take_defaults(component.request, (*controller)->defaults(), alone);
+    take_defaults(component.bare, (*controller)->defaults(), false);
   }
   const JobRequest& request = components.front().request;
   if (request.test_only) return report_forecast(context, **controller, specs_of(components));

@@ -2,6 +2,7 @@
 // srun: layout of steps, output of tasks, exits, and the whole command against scripted events.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -225,7 +226,7 @@ class Srun : public testing::Test {
     controller->on_wait = on_wait_;
     controller->ticket = {"ticket", {"n1", "n2"}, {"host1:1", "host2:2"}, slots_};
     controller->refuse_job[99999] = ErrorCode::InvalidJobId;
-    controller->defaults = defaults_;
+    controller->site = defaults_;
     Output out(-1), err(-1);
     Context context(out, err);
     context.program = "srun";
@@ -253,7 +254,7 @@ class Srun : public testing::Test {
   model::Reason reason_ = model::Reason::Resources;
   std::vector<std::uint32_t> slots_ = {1, 1};
   std::function<void(FakeController&)> on_wait_;
-  SrunDefaults defaults_;
+  config::CommandDefaults defaults_;
   Status result_;
   Time now_ = kTestNow;
   FakeRunner::Seen seen_;
@@ -278,13 +279,15 @@ TEST_F(Srun, RunsInAFreshAllocation) {
   EXPECT_EQ(seen_.request.arguments, (std::vector<std::string>{"/bin/echo", "a b"}));
   EXPECT_EQ(seen_.request.nodes, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(seen_.request.tasks, 2u);
-  EXPECT_EQ(seen_.request.environment, (std::vector<std::string>{"A=1", "HOME=/h", "SRUN_DEBUG=3"}));
+  EXPECT_EQ(seen_.request.environment, (std::vector<std::string>{"A=1", "HOME=/h",
+                                     "SLURM_PRIO_PROCESS=" + std::to_string(::getpriority(PRIO_PROCESS, 0)),
+                                     "SRUN_DEBUG=3"}));
   EXPECT_TRUE(seen_.input_ended);
 }
 
 TEST_F(Srun, TakesWhatTheSiteHasChosen) {
   const std::vector<Event> script = {started(), exit(0, 0), exit(1, 0)};
-  defaults_ = {.mpi = "pmix_v4", .prolog = {}, .epilog = {}};
+  defaults_.mpi = "pmix_v4";
   EXPECT_EQ(run("-n2 x", script), 0);
   EXPECT_EQ(seen_.request.mpi, "pmix");
   EXPECT_EQ(run("-n2 --mpi=none x", script), 0);
@@ -521,6 +524,53 @@ TEST_F(Srun, KillsTheRestAfterTheWait) {
   EXPECT_TRUE(err_.starts_with(
       "srun: First task exited 1s ago\nsrun: StepId=101.0 task 1: running\nsrun: Terminating StepId=101.0\n"))
       << err_;
+}
+
+// What the site says counts where the line says nothing.
+TEST_F(Srun, TakesWhatItDoesNotSayFromTheSite) {
+  defaults_.kill_on_bad_exit = true;
+  defaults_.wait_seconds = 30;
+  defaults_.append_output = true;
+  defaults_.task_binding = "cores";
+  defaults_.limits = {"CORE"};
+  EXPECT_EQ(run("-n1 hostname", {started(), exit(0, 0)}), 0);
+  EXPECT_TRUE(seen_.request.kill_on_bad_exit);
+  EXPECT_TRUE(seen_.request.open_append);
+  EXPECT_EQ(seen_.request.cpu_bind, "cores");
+  ASSERT_EQ(seen_.request.rlimits.size(), 1u);
+  EXPECT_EQ(seen_.request.rlimits[0].resource, RLIMIT_CORE);
+  EXPECT_EQ(spec_.rlimits.size(), 1u);
+
+  EXPECT_EQ(run("-n1 -K0 --open-mode=truncate --cpu-bind=none --propagate=STACK,CORE hostname",
+                {started(), exit(0, 0)}),
+            0);
+  EXPECT_FALSE(seen_.request.kill_on_bad_exit);
+  EXPECT_FALSE(seen_.request.open_append);
+  EXPECT_EQ(seen_.request.cpu_bind, "none");
+  EXPECT_EQ(seen_.request.rlimits.size(), 2u);
+
+  defaults_.limits = {"ALL"};
+  defaults_.limits_except = {"CORE", "MEMLOCK"};
+  EXPECT_EQ(run("-n1 hostname", {started(), exit(0, 0)}), 0);
+  EXPECT_EQ(seen_.request.rlimits.size(), 8u);
+  for (const auto& limit : seen_.request.rlimits) EXPECT_NE(limit.resource, RLIMIT_CORE);
+  EXPECT_NE(std::ranges::find_if(seen_.request.environment,
+                                 [](const auto& entry) { return entry.starts_with("SLURM_PRIO_PROCESS="); }),
+            seen_.request.environment.end());
+}
+
+// The shell of salloc with use_interactive_step.
+TEST_F(Srun, AnInteractiveStepIsOneTaskOnTheFirstNodeBesideAllOthers) {
+  slots_ = {4, 4};
+  EXPECT_EQ(run("--interactive --preserve-env --pty sh", {started(), exit(0, 0)},
+                {"SLURM_JOB_ID=101", "SLURM_NTASKS=8", "SLURM_JOB_NUM_NODES=2"}),
+            0);
+  EXPECT_EQ(seen_.request.tasks, 1u);
+  EXPECT_TRUE(seen_.request.overlap);
+  EXPECT_TRUE(seen_.request.preserve_environment);
+  ASSERT_FALSE(seen_.request.nodes.empty());
+  EXPECT_EQ(seen_.request.nodes[0], "n1");
+  EXPECT_EQ(seen_.request.node_count == 0 ? seen_.request.nodes.size() : seen_.request.node_count, 1u);
 }
 
 }  // namespace

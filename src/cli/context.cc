@@ -18,6 +18,12 @@ Result<Controller*> Context::controller() {
   return controller_.get();
 }
 
+config::CommandDefaults Context::defaults() {
+  if (!controller_ && !connect) return {};
+  const auto known = controller();
+  return known ? (*known)->defaults() : config::CommandDefaults{};
+}
+
 std::optional<std::string_view> Context::env(std::string_view name) const {
   if (environment == nullptr || name.empty()) return std::nullopt;
   // Asked for a hundred names in every start: most variables are told apart by their first letter.

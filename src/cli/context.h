@@ -67,6 +67,8 @@ struct Context {
   std::string stale;  // why what was shown may be old, once that is known; empty: it is not
 
   Result<Controller*> controller();
+  // What the configuration says of commands. If it cannot be read, whoever asks for the controller hears of that.
+  config::CommandDefaults defaults();
   std::optional<std::string_view> env(std::string_view name) const;
 
   // "sbatch: error: ..." and "sbatch: ..." on stderr. What is printed is made terminal-safe.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/command_defaults.h"
 #include "wire/agent_client.h"
 #include "wire/controller_client.h"
 #include "wire/file_client.h"
@@ -17,11 +18,6 @@
 #include "wire/usage_client.h"
 
 namespace spur::cli {
-
-// What srun does unless its options say otherwise.
-struct SrunDefaults {
-  std::string mpi, prolog, epilog;  // pmi2, pmix; programs; empty: none
-};
 
 class Controller {
  public:
@@ -70,6 +66,7 @@ class Controller {
   virtual Status takeover(const std::string& successor) = 0;
   virtual Result<wire::ControllerStatistics> statistics(bool reset) = 0;
   virtual Status set_debug(const std::string& level) = 0;
+  virtual Status set_debug_flags(const std::string& on, const std::string& off) = 0;
   // What was used in these is forgotten.
   virtual Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) = 0;
   virtual Status top_jobs(const std::vector<JobId>& jobs) = 0;
@@ -87,10 +84,12 @@ class Controller {
   virtual Status complete_allocation(JobId job, model::ExitStatus exit) = 0;
   virtual Result<wire::ControllerClient::StepTicket> step_ticket(JobId job) = 0;
   // Of the configuration.
-  virtual SrunDefaults srun_defaults() const { return {}; }
+  // What the configuration of this host says of commands.
+  virtual config::CommandDefaults defaults() const { return {}; }
   // Of agents, not of the controller: it knows nothing of steps.
   virtual Result<std::vector<wire::StepInfo>> steps(const std::string& agent) = 0;
   virtual Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) = 0;
+  virtual Status limit_step(const std::string& agent, const std::string& ticket, std::uint32_t step, TimeLimit limit) = 0;
   // From the agents of the job's nodes; one that does not answer is an error.
   virtual Result<std::vector<wire::NodeUsage>> job_usage(JobId job) = 0;
   virtual Result<wire::NodeProcesses> processes(const std::string& agent) = 0;
@@ -113,6 +112,6 @@ class Controller {
 };
 
 // Over the lean gRPC channel. Nothing is sent before the first call.
-std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, SrunDefaults defaults = {});
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, config::CommandDefaults defaults = {});
 
 }  // namespace spur::cli

@@ -277,6 +277,10 @@ class FakeController : public Controller {
     calls.push_back("debug " + level);
     return {};
   }
+  Status set_debug_flags(const std::string& on, const std::string& off) override {
+    calls.push_back(fmt::format("debug flags +{} -{}", on, off));
+    return {};
+  }
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) override {
     std::string call = "reset usage";
     for (const std::uint32_t id : associations) call += fmt::format(" {}", id);
@@ -366,6 +370,10 @@ class FakeController : public Controller {
     calls.push_back(fmt::format("signal step {} at {} with {}", step, agent, signal));
     return {};
   }
+  Status limit_step(const std::string& agent, const std::string&, std::uint32_t step, TimeLimit limit) override {
+    calls.push_back(fmt::format("limit step {} at {} to {}", step, agent, limit.raw()));
+    return {};
+  }
   std::vector<wire::StepInfo> running_steps;
   Result<std::vector<wire::NodeUsage>> job_usage(JobId id) override {
     calls.push_back(fmt::format("usage {}", id.value));
@@ -373,8 +381,8 @@ class FakeController : public Controller {
     return usage;
   }
   std::vector<wire::NodeUsage> usage;
-  SrunDefaults srun_defaults() const override { return defaults; }
-  SrunDefaults defaults;
+  config::CommandDefaults defaults() const override { return site; }
+  config::CommandDefaults site;
   Result<wire::AgentStatus> agent_status(const std::string& agent) override {
     calls.push_back("status of " + agent);
     return agent_statuses.contains(agent) ? Result<wire::AgentStatus>(agent_statuses[agent]) : fail(ErrorCode::Unreachable, "");

@@ -121,7 +121,7 @@ void set_entry(std::vector<std::string>& entries, const std::string& entry) {
 
 }  // namespace
 
-OptionStatus capture_environment(const Context& context, JobRequest& request) {
+OptionStatus capture_environment(Context& context, JobRequest& request) {
   std::vector<std::string> own;
   for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry)
     if (!describes_a_job(name_of_entry(*entry))) own.emplace_back(*entry);
@@ -130,7 +130,10 @@ OptionStatus capture_environment(const Context& context, JobRequest& request) {
   if (!wanted) return bad_option(wanted.error().message, 1);
   std::vector<std::string> entries = text::apply_export(*wanted, own);
   if (request.login_environment) {
-    auto login = login_environment(request.run_as.value_or(Uid(::geteuid())), *request.login_environment);
+    constexpr seconds kUsual{8};
+    seconds limit = *request.login_environment;
+    if (limit == seconds(0)) limit = context.defaults().login_environment;
+    auto login = login_environment(request.run_as.value_or(Uid(::geteuid())), limit > seconds(0) ? limit : kUsual);
     if (!login) return bad_option(login.error().message, 1);
     // What the login does not set stays, as far as it is the job's own: Slurm's variables and what --export names.
     for (const std::string& entry : entries)
@@ -156,14 +159,18 @@ OptionStatus capture_environment(const Context& context, JobRequest& request) {
   return {};
 }
 
-OptionStatus capture_process(const Context& context, JobRequest& request) {
+OptionStatus capture_process(Context& context, JobRequest& request) {
   model::JobSpec& spec = request.spec;
   const mode_t mask = ::umask(022);  // can only be read by setting it
   ::umask(mask);
   spec.umask = mask;
-  auto limits = resource_limits(request.propagate.value_or("ALL"));
-  if (!limits) return std::unexpected(limits.error());
-  spec.rlimits = *std::move(limits);
+  if (request.propagate) {
+    auto limits = resource_limits(*request.propagate);
+    if (!limits) return std::unexpected(limits.error());
+    spec.rlimits = *std::move(limits);
+  } else {
+    spec.rlimits = resource_limits(context.defaults());
+  }
   spec.submit_host = host_name();
   spec.session_id = static_cast<std::uint32_t>(std::max(::getsid(0), 0));
   spec.uid = request.run_as.value_or(Uid(::geteuid()));

@@ -13,9 +13,9 @@ namespace spur::cli {
 // The variables for the job after --export and --export-file, with those that describe the submission
 // (SLURM_SUBMIT_DIR ...). Variables that describe a job around the submitting process are left out: they would lie
 // about the new one.
-OptionStatus capture_environment(const Context& context, JobRequest& request);
+OptionStatus capture_environment(Context& context, JobRequest& request);
 // Limits (--propagate), umask, host, session and the command line as typed.
-OptionStatus capture_process(const Context& context, JobRequest& request);
+OptionStatus capture_process(Context& context, JobRequest& request);
 
 // Whether Slurm or Spur sets this variable in jobs to describe the job itself.
 bool describes_a_job(std::string_view name);

@@ -192,6 +192,18 @@ model::ResourceLimit current_limit(int resource) {
 
 }  // namespace
 
+std::vector<model::ResourceLimit> resource_limits(const config::CommandDefaults& site) {
+  const auto names = [](const std::vector<std::string>& list, std::string_view name) {
+    return std::ranges::any_of(list, [&](const std::string& word) { return word == "ALL" || word == name; });
+  };
+  std::vector<model::ResourceLimit> limits;
+  for (const LimitName& known : kLimits) {
+    const bool wanted = site.limits_except.empty() ? names(site.limits, known.name) : !names(site.limits_except, known.name);
+    if (wanted) limits.push_back(current_limit(known.resource));
+  }
+  return limits;
+}
+
 OptionValue<std::vector<model::ResourceLimit>> resource_limits(std::string_view names) {
   std::vector<model::ResourceLimit> limits;
   if (text::equal_ignoring_case(names, "NONE")) return limits;

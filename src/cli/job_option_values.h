@@ -44,5 +44,7 @@ OptionValue<std::int32_t> nice_value(std::string_view text);
 // The limits of this process that are to follow the job: all for "ALL" or "", none for "NONE", else those named
 // ("STACK,CORE").
 OptionValue<std::vector<model::ResourceLimit>> resource_limits(std::string_view names);
+// Where --propagate is not given.
+std::vector<model::ResourceLimit> resource_limits(const config::CommandDefaults& site);
 
 }  // namespace spur::cli

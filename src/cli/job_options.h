@@ -44,7 +44,7 @@ struct JobRequest {
 
   std::optional<Uid> run_as;  // --uid, --gid: root submits for somebody
   std::optional<Gid> run_as_group;
-  std::optional<seconds> login_environment;  // --get-user-env: how long it may take
+  std::optional<seconds> login_environment;  // --get-user-env: how long it may take; 0: as the site says
   bool gres_help = false;                    // --gres=help
   ClusterList clusters;                      // -M
 
@@ -69,11 +69,14 @@ struct JobRequest {
   std::string mpi;  // pmi2, pmix, list; empty: none
   bool mpi_given = false;
   std::optional<std::string> bcast, bcast_exclude;  // where to send the program first; "": a place of ours
-  bool send_libs = false, bcast_compress = false;
+  std::optional<bool> send_libs, bcast_compress;
+  std::string bcast_directory;  // where a relative destination begins; empty: the working directory
   std::optional<std::uint32_t> wait_seconds;  // -W: how long the others may run on after the first task ended
   std::optional<JobId> job_id;                // --jobid
   bool nodes_given = false, tasks_given = false, time_given = false;
   bool nodes_of_environment = false;  // given by the variable alone, which tells how many the job had when it began
+  bool preserve_env = false;  // -E
+  bool interactive = false;   // --interactive: the shell of salloc, on the first node and beside all other steps
   bool x11 = false;
   std::uint32_t reserved_ports = 0;    // --resv-ports=n
   std::optional<IndexSet> het_groups;  // --het-group: components of the job around it to run in

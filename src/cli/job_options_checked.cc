@@ -19,8 +19,8 @@ OptionStatus set_get_user_env(Request& r, Value v) {
   const char mode = digits.empty() ? 'L' : digits.back();
   if (mode == 'L' || mode == 'l' || mode == 'S' || mode == 's')
     digits = digits.substr(0, digits.empty() ? 0 : digits.size() - 1);
-  const auto limit = digits.empty() ? std::optional<std::uint32_t>(8) : text::parse_decimal32(digits);
-  if (!limit || *limit == 0) return bad_option("Invalid --get-user-env specification");
+  const auto limit = digits.empty() ? std::optional<std::uint32_t>(0) : text::parse_decimal32(digits);
+  if (!limit || (*limit == 0 && !digits.empty())) return bad_option("Invalid --get-user-env specification");
   r.login_environment = seconds(*limit);
   return {};
 }

@@ -85,6 +85,7 @@ void scontrol_create_reservation(Scontrol& run, const Words& words);
 void scontrol_update_reservation(Scontrol& run, const KeyValue& entity, const Words& pairs);
 void scontrol_show_reservation(Scontrol& run, const std::string& name);  // empty: all
 void scontrol_show_step(Scontrol& run, const std::string& name);         // empty: all
+void scontrol_update_step(Scontrol& run, const KeyValue& entity, const Words& pairs);
 void scontrol_update_partition(Scontrol& run, const KeyValue& entity, const Words& pairs);
 
 // Slurm's words for a refused update: somebody else's job or node is "Invalid user id" there.

@@ -9,6 +9,7 @@
 #include "cli/display.h"
 #include "cli/job_target.h"
 #include "cli/scontrol.h"
+#include "text/debug_flags.h"
 #include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/words.h"
@@ -19,14 +20,6 @@ namespace {
 // By Slurm's numbers.
 constexpr const char* kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
                                    "debug", "debug2", "debug3", "debug4", "debug5"};
-
-constexpr const char* kDebugFlags[] = {
-    "Accrue",           "Agent",      "AuditRPCs",    "AuditTLS",     "Backfill", "BackfillMap", "BurstBuffer",
-    "Cgroup",           "ConMgr",     "CPU_Bind",     "CpuFrequency", "Data",     "DBD_Agent",   "Dependency",
-    "Elasticsearch",    "Energy",     "Federation",   "Gres",         "Hetjob",   "Gang",        "GLOB_SILENCE",
-    "JobAccountGather", "JobComp",    "JobContainer", "License",      "Network",  "NetworkRaw",  "NodeFeatures",
-    "NO_CONF_HASH",     "Power",      "Priority",     "Profile",      "Protocol", "Reservation", "Route",
-    "Script",           "SelectType", "Steps",        "Switch",       "TLS",      "TraceJobs",   "Triggers"};
 
 }  // namespace
 
@@ -62,14 +55,19 @@ void scontrol_setdebug(Scontrol& run, const Words& words_given) {
 }
 
 void scontrol_setdebugflags(Scontrol& run, const Words& words_given) {
+  std::string on, off;
   for (const std::string& word : words_given) {
-    const bool known = std::ranges::any_of(kDebugFlags, [&](const char* flag) {
-      return text::equal_ignoring_case(std::string_view(word).substr(word.empty() ? 0 : 1), flag);
-    });
-    if (word.empty() || (word[0] != '+' && word[0] != '-') || !known)
+    const bool sign = word.starts_with('+') || word.starts_with('-');
+    if (!sign || !text::find_debug_flag(word.substr(1)))
       return run.fail("invalid debug flag: {}", word), run.fail("Usage: setdebugflags [+|-]NAME");
+    std::string& list = word[0] == '+' ? on : off;
+    list.append(list.empty() ? "" : ",").append(word, 1);
   }
-  run.fail("scontrol: error: setdebugflags is not supported: the log has levels only (scontrol setdebug)");
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->set_debug_flags(on, off); !done)
+    run.fail("slurm_set_debug_flags: {}",
+             done.error().code == ErrorCode::PermissionDenied ? "Permission denied" : words(done.error()));
 }
 
 // There is no log of the scheduler's own.

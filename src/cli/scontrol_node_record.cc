@@ -56,6 +56,12 @@ std::string memory_limit(const char* what, const std::optional<std::uint64_t>& p
 
 }  // namespace
 
+std::string over_time_limit(const model::PartitionConfig& config) {
+  constexpr std::uint32_t kMost = 0xfffd;  // Slurm keeps the higher values for itself
+  if (!config.over_time_limit_minutes) return "NONE";
+  return *config.over_time_limit_minutes > kMost ? "UNLIMITED" : fmt::format("{}", *config.over_time_limit_minutes);
+}
+
 // "127.0.0.1:6818" in two.
 std::pair<std::string, std::string> host_and_port(const std::string& address) {
   const std::size_t colon = address.rfind(':');
@@ -191,19 +197,20 @@ std::string partition_record(const Partition& partition, const wire::ClusterTabl
   record.line("AllocNodes={} Default={} QoS={}", or_all(config.alloc_nodes), yes_no(config.is_default),
               config.qos.empty() ? "N/A" : config.qos);
   if (!config.alternate.empty()) record.line("Alternate={}", config.alternate);
-  record.line("DefaultTime={} DisableRootJobs=NO ExclusiveUser={} ExclusiveTopo=NO GraceTime={} Hidden={}",
+  record.line("DefaultTime={} DisableRootJobs={} ExclusiveUser={} ExclusiveTopo=NO GraceTime={} Hidden={}",
               config.default_time.is_set() ? text::format_time_limit(config.default_time, text::LimitStyle::Scontrol)
                                            : "NONE",
-              yes_no(config.exclusive_user), config.grace_time_seconds, yes_no(config.hidden));
+              yes_no(config.no_root_jobs), yes_no(config.exclusive_user), config.grace_time_seconds, yes_no(config.hidden));
   record.line("MaxNodes={} MaxTime={} MinNodes={} LLN={} MaxCPUsPerNode={} MaxCPUsPerSocket=UNLIMITED",
               config.max_nodes ? fmt::format("{}", *config.max_nodes) : "UNLIMITED",
               text::format_time_limit(config.max_time, text::LimitStyle::Scontrol), config.min_nodes,
               yes_no(config.lln),
               config.max_cpus_per_node ? fmt::format("{}", *config.max_cpus_per_node) : "UNLIMITED");
   record.line("Nodes={}", or_null(partition_nodes(partition, table)));
-  record.line("PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv=NO OverSubscribe={}",
-              config.priority_job_factor, config.priority_tier, yes_no(config.root_only), oversubscribe_text(config));
-  record.line("OverTimeLimit=NONE PreemptMode={}", config.preempt_mode.empty() ? "OFF" : config.preempt_mode);
+  record.line("PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv={} OverSubscribe={}",
+              config.priority_job_factor, config.priority_tier, yes_no(config.root_only),
+              yes_no(config.requires_reservation), oversubscribe_text(config));
+  record.line("OverTimeLimit={} PreemptMode={}", over_time_limit(config), config.preempt_mode.empty() ? "OFF" : config.preempt_mode);
   record.line("State={} TotalCPUs={} TotalNodes={} SelectTypeParameters=NONE", partition_state(config.state),
               partition_cpus(partition, table), partition.nodes.size());
   record.line("JobDefaults=(null)");

@@ -33,6 +33,7 @@ std::string partition_tres(const model::Partition& partition, const wire::Cluste
 std::uint64_t partition_cpus(const model::Partition& partition, const wire::ClusterTable& table);
 std::string partition_nodes(const model::Partition& partition, const wire::ClusterTable& table);
 std::string_view partition_state(model::PartitionState state);
+std::string over_time_limit(const model::PartitionConfig& config);  // "NONE", minutes, "UNLIMITED"
 // "cpu=2,gres/gpu=1" of a reservation; empty: it holds none.
 std::string reservation_tres(const wire::ReservationRow& row);
 std::string config_text(const model::ClusterConfig& config, Time as_of);

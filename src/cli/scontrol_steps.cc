@@ -251,4 +251,70 @@ void scontrol_show_slurmd(Scontrol& run, const std::string& node_given) {
   line("Version", std::string(kSlurmVersion));
 }
 
+namespace {
+
+// "10", "+10", "-10".
+struct LimitChange {
+  bool more = false, less = false;
+  TimeLimit given;
+};
+std::optional<LimitChange> parse_limit_change(std::string_view text) {
+  LimitChange out{.more = text.starts_with('+'), .less = text.starts_with('-') && text != "-1", .given = {}};
+  const auto given = text::parse_time_limit(out.more || out.less ? text.substr(1) : text);
+  if (!given || ((out.more || out.less) && !given->is_finite())) return std::nullopt;
+  out.given = *given;
+  return out;
+}
+
+// Against the limit that the step has now.
+Result<TimeLimit> new_limit(Controller& controller, const std::string& agent, const StepTarget& target,
+                            const LimitChange& wanted) {
+  if (!wanted.more && !wanted.less) return wanted.given;
+  SPUR_ASSIGN(const auto steps, controller.steps(agent));
+  const auto step = std::ranges::find_if(
+      steps, [&](const wire::StepInfo& info) { return info.job == target.job && info.step == target.step; });
+  if (step == steps.end()) return fail(ErrorCode::InvalidJobId);
+  if (!step->time_limit.is_finite()) return fail(ErrorCode::InvalidTimeLimit);
+  const std::uint64_t now = step->time_limit.minutes_value(), change = wanted.given.minutes_value();
+  if (wanted.less && change > now)
+    return fail(ErrorCode::ConfigInvalid,
+                fmt::format("TimeLimit decrement larger than current time limit ({} > {})", change, now));
+  return TimeLimit::of_minutes(static_cast<std::uint32_t>(wanted.more ? now + change : now - change));
+}
+
+}  // namespace
+
+// The agent that manages the job's steps sees to it.
+void scontrol_update_step(Scontrol& run, const KeyValue& entity, const Words& pairs) {
+  std::string_view limit;
+  for (const std::string& word : pairs) {
+    const KeyValue pair = split_pair(word);
+    if (!pair.has_value || !abbreviates(pair.key, "TimeLimit", 2)) {
+      run.fail("Update of this parameter is not supported: {}", word);
+      return run.fail("Request aborted");
+    }
+    limit = pair.value;
+  }
+  if (limit.empty()) return run.fail("No changes specified");
+  const auto change = parse_limit_change(limit);
+  if (!change) return run.fail("Invalid TimeLimit value");
+  const auto target = parse_step_target(entity.value);
+  if (!target || !target->step) return run.fail("slurm_update error: {}", slurm_message(ErrorCode::InvalidJobId));
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto refused = [&](const Error& error) {
+    if (error.code == ErrorCode::ConfigInvalid) return run.fail("{}", error.message);
+    run.fail("slurm_update error: {}", words_of_update(error));
+  };
+  const auto ticket = controller->step_ticket(target->job);
+  if (!ticket) return refused(ticket.error());
+  if (ticket->addresses.empty()) return refused({ErrorCode::InvalidJobId, {}});
+  const std::string& agent = ticket->addresses.front();
+  const auto fresh = new_limit(*controller, agent, *target, *change);
+  if (!fresh) return refused(fresh.error());
+  const Status done = controller->limit_step(agent, ticket->ticket, *target->step, *fresh);
+  if (done) return;
+  refused(done.error().code == ErrorCode::JobAlreadyDone ? Error{ErrorCode::InvalidJobId, {}} : done.error());
+}
+
 }  // namespace spur::cli

@@ -460,7 +460,7 @@ void scontrol_update(Scontrol& run, const Words& given) {
       {"NodeName", 5, update_node},
       {"PartitionName", 5, scontrol_update_partition},
       {"ReservationName", 3, scontrol_update_reservation},
-      {"StepId", 5, nullptr},
+      {"StepId", 5, scontrol_update_step},
       {"SlurmctldDebug", 9, nullptr},
       {"SuspendExcNodes", 12, nullptr},
       {"SuspendExcParts", 12, nullptr},

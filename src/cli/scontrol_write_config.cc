@@ -180,6 +180,7 @@ std::string partition_text(const model::Partition& partition, const wire::Cluste
   list("DenyAccounts", config.deny_accounts);
   list("DenyQos", config.deny_qos);
   add(config.default_time.is_set(), "DefaultTime", limit(config.default_time));
+  add(config.no_root_jobs, "DisableRootJobs", "YES");
   add(config.exclusive_user, "ExclusiveUser", "YES");
   add(config.grace_time_seconds > 0, "GraceTime", config.grace_time_seconds);
   add(config.hidden, "Hidden", "YES");
@@ -192,10 +193,12 @@ std::string partition_text(const model::Partition& partition, const wire::Cluste
   add(!config.max_time.is_unlimited(), "MaxTime", limit(config.max_time));
   add(config.min_nodes != 1, "MinNodes", config.min_nodes);
   add(true, "Nodes", partition_nodes(partition, table));
+  add(config.over_time_limit_minutes.has_value(), "OverTimeLimit", over_time_limit(config));
   add(!config.preempt_mode.empty(), "PreemptMode", config.preempt_mode);
   add(config.priority_job_factor != 1, "PriorityJobFactor", config.priority_job_factor);
   add(config.priority_tier != 1, "PriorityTier", config.priority_tier);
   add(!config.qos.empty(), "QOS", config.qos);
+  add(config.requires_reservation, "ReqResv", "YES");
   add(config.root_only, "RootOnly", "YES");
   add(config.oversubscribe == model::OverSubscribe::Exclusive, "OverSubscribe", "EXCLUSIVE");
   add(config.oversubscribe == model::OverSubscribe::Force, "OverSubscribe",

@@ -319,7 +319,8 @@ Status report_top_users(Report& report) {
     for (auto& row : rows)
       row.what = fmt::format("{}", fmt::join(accounts[{row.cluster, row.login}], ", "));
   }
-  if (rows.size() > report.wish.top) rows.resize(report.wish.top);
+  const std::size_t most = std::max<std::size_t>(report.wish.top, 1);  // Slurm shows one before it looks at the number
+  if (rows.size() > most) rows.resize(most);
   for (const auto& row : rows)
     table.row(row.cluster, {{"Login", row.login}, {"ProperName", full_name(row.login)}, {"Accounts", row.what}},
               row.amounts);

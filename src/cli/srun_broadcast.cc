@@ -31,7 +31,8 @@ std::string find_program(const Context& context, const std::string& directory, c
 
 // A directory, named with a slash at its end, or none: a name of ours, which no other srun uses at the same time.
 std::string destination(const JobRequest& request, JobId job) {
-  const std::string directory = request.spec.work_dir.empty() ? request.directory : request.spec.work_dir;
+  std::string directory = request.spec.work_dir.empty() ? request.directory : request.spec.work_dir;
+  if (!request.bcast_directory.empty()) directory = request.bcast_directory;
   std::string path = *request.bcast;
   if (!path.starts_with('/')) path = directory + "/" + path;
   if (path.ends_with('/')) path += fmt::format("slurm_bcast_{}.{}", job.value, ::getpid());
@@ -49,10 +50,10 @@ int broadcast_program(Context& context, Controller& controller, const JobRequest
   }
   Broadcast what{.source = source,
                  .destination = destination(request, job),
-                 .compress = request.bcast_compress,
+                 .compress = request.bcast_compress.value_or(false),
                  .replace = true,
                  .preserve = true,
-                 .send_libs = request.send_libs};
+                 .send_libs = request.send_libs.value_or(false)};
   if (request.bcast_exclude) what.exclude = *request.bcast_exclude;
   if (broadcast(context, controller, what, {place}) != 0) {
     context.fatal("Failed to broadcast '{}'. Step launch aborted.", source);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,11 @@ constexpr int kNotBoundStatus = 192;  // Slurm's
 Result<StepSize> step_size(const JobRequest& request) {
   const model::JobSpec& spec = request.spec;
   StepSize size;
+  if (request.interactive) {  // one task on the first node, whatever the variables of the job say
+    size.tasks = size.nodes = 1;
+    size.relative = 0;
+    return size;
+  }
   size.tasks = spec.tasks;
   if (request.nodes_given) size.nodes = spec.min_nodes;
   size.tasks_per_node = spec.tasks_per_node;
@@ -334,6 +340,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   if (const std::string own = own_address_towards(ticket.addresses.front()); !own.empty())
     for (const char* name : {"SLURM_LAUNCH_NODE_IPADDR", "SLURM_SRUN_COMM_HOST"})
       step.environment.push_back(fmt::format("{}={}", name, own));
+  step.environment.push_back(fmt::format("SLURM_PRIO_PROCESS={}", ::getpriority(PRIO_PROCESS, 0)));
   step.environment.push_back(
       fmt::format("SRUN_DEBUG={}", std::max(0, 3 + context.verbosity - (context.quiet ? 1 : 0))));
   step.directory = spec.work_dir.empty() ? request.directory : spec.work_dir;
@@ -354,7 +361,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.tasks = layout.tasks;
   step.cpus_per_task = spec.cpus_per_task_given ? spec.cpus_per_task : 0;
   step.label = request.label;
-  step.overlap = request.overlap;
+  step.overlap = request.overlap || request.interactive;
   step.kill_on_bad_exit = ends_on_bad_exit(request);
   step.no_kill = request.spec.no_kill;
   step.unbuffered = request.unbuffered;
@@ -381,7 +388,8 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.task_epilog = absolute(request, request.task_epilog);
   step.open_append = spec.open_append;
   step.distributed = request.distributed;
-  step.mpi = request.mpi;
+  step.preserve_environment = request.preserve_env;
+  step.mpi = request.interactive ? std::string() : request.mpi;
   step.container = spec.container;
   if (request.reserved_ports > 0) return fail(ErrorCode::InvalidArgument, std::string(kNoPorts));
   if (!step.mpi.empty() && het)

@@ -9,9 +9,9 @@ namespace {
 
 class WireController final : public Controller {
  public:
-  WireController(wire::ClientOptions options, SrunDefaults defaults)
+  WireController(wire::ClientOptions options, config::CommandDefaults defaults)
       : client_(may_give_up(std::move(options))), defaults_(std::move(defaults)) {}
-  SrunDefaults srun_defaults() const override { return defaults_; }
+  config::CommandDefaults defaults() const override { return defaults_; }
 
   Result<JobId> submit(const std::vector<model::JobSpec>& components, const std::string& token) override {
     return client_.submit(components, token);
@@ -82,6 +82,9 @@ class WireController final : public Controller {
   Status abort() override { return client_.abort(); }
   Status takeover(const std::string& successor) override { return client_.takeover(successor); }
   Status set_debug(const std::string& level) override { return client_.set_debug(level); }
+  Status set_debug_flags(const std::string& on, const std::string& off) override {
+    return client_.set_debug_flags(on, off);
+  }
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) override {
     return client_.reset_usage(associations, qos);
   }
@@ -110,6 +113,9 @@ class WireController final : public Controller {
   }
   Status signal_step(const std::string& agent, const std::string& ticket, std::uint32_t step, int signal) override {
     return wire::signal_step(agent, ticket, step, signal, seconds(10));
+  }
+  Status limit_step(const std::string& agent, const std::string& ticket, std::uint32_t step, TimeLimit limit) override {
+    return wire::limit_step(agent, ticket, step, limit, kAgentTimeout);
   }
   Result<std::vector<wire::NodeUsage>> job_usage(JobId job) override {
     SPUR_ASSIGN(const auto ticket, client_.step_ticket(job));
@@ -145,12 +151,12 @@ class WireController final : public Controller {
   }
   const std::shared_ptr<std::atomic<bool>> given_up_ = std::make_shared<std::atomic<bool>>(false);
   wire::ControllerClient client_;
-  SrunDefaults defaults_;
+  config::CommandDefaults defaults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, SrunDefaults defaults) {
+std::unique_ptr<Controller> make_wire_controller(wire::ClientOptions options, config::CommandDefaults defaults) {
   return std::make_unique<WireController>(std::move(options), std::move(defaults));
 }
 

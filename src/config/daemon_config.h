@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +16,10 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "config/command_defaults.h"
 #include "config/node_side.h"
 #include "model/cluster_config.h"
+#include "text/debug_flags.h"
 
 namespace spur::config {
 
@@ -38,10 +41,15 @@ enum class LogLevel : std::uint8_t {
 };
 enum class LogFormat : std::uint8_t { Text, Json };
 
+// LogTimeFormat: of a line's moment in a file.
+enum class LogTime : std::uint8_t { Iso, IsoMs, Rfc5424, Rfc5424Ms, Rfc3339, Clock, Short, ThreadId };
+
 struct LogConfig {
   LogLevel level = LogLevel::Info;
   LogFormat format = LogFormat::Text;
+  LogTime time = LogTime::IsoMs;
   std::string file;  // empty: stderr in the foreground, the journal or syslog otherwise
+  std::optional<LogLevel> syslog_level;  // SlurmctldSyslogDebug and its like: syslog as well, so much of it
   friend bool operator==(const LogConfig&, const LogConfig&) = default;
 };
 
@@ -97,15 +105,16 @@ struct DaemonConfig {
   std::string agent_listen = "[::]";      // host part only, see agent_listen_address()
   bool agent_listen_on_node_address = false;
   std::string spool_dir;
+  std::string tmp_dir = "/tmp";  // TmpFS: whose size is a node's temporary disk space
 
   std::string auth_socket_path;
   std::string controller_pid_file, agent_pid_file;
   LogConfig controller_log, agent_log;
+  text::DebugFlags debug_flags = 0;
   std::string slurm_user;   // empty: the user who runs the controller
   std::string slurmd_user;  // empty: the user who runs the agent
   seconds message_timeout{60};
-  std::string mpi_default;               // of srun; empty: none
-  std::string srun_prolog, srun_epilog;  // run by srun itself; empty: none
+  CommandDefaults commands;
 
   CgroupConfig cgroup;
   std::vector<DetectRule> detect;  // the last one that fits a node counts
@@ -115,6 +124,7 @@ struct DaemonConfig {
   std::uint64_t max_image_files = 4'000'000;
   bool copy_images = false;  // instead of overlays
   HookConfig hooks;
+  StepConfig steps;
   HealthConfig health;
   seconds sample_every{30};  // JobAcctGatherFrequency; 0: usage is only read at the end
 

@@ -44,6 +44,11 @@ Status no_effect(Target&, const Value&) {
   return {};
 }
 
+// For what is looked up, when it matters, in what `scontrol show config` says (model/shown_config.h).
+Status looked_up(Target&, const Value&) {
+  return {};
+}
+
 // spur.conf has one file for what Slurm has in two.
 bool at_top(Scope scope) {
   return scope == Top || scope == Cgroup;
@@ -92,9 +97,10 @@ constexpr Key kKeys[] = {
     {Top, "controller.return_to_service", "ReturnToService", number(0, 2), into<&ClusterConfig::return_to_service>, Now, "When a DOWN node is used again: 0 by hand, 1 if it was silent, 2 whenever it registers."},
     {Top, "controller.declared_hardware_wins", "", kFlag, into<&ClusterConfig::config_overrides>, Now, "Whether declared CPUs, memory and GRES count even where the node has less."},
     {Top, "", "SlurmdParameters", kList, set_agent_parameters, Now, "config_overrides: declared hardware counts even where the node has less."},
-    {Top, "controller.mpi_default", "MpiDefault", word("none|pmi2|pmix|pmix_v4"), into<&DaemonConfig::mpi_default>, Now, "What srun serves MPI programs with, unless --mpi says otherwise."},
+    {Top, "controller.mpi_default", "MpiDefault", word("none|pmi2|pmix|pmix_v4"), into<&CommandDefaults::mpi>, Now, "What srun serves MPI programs with, unless --mpi says otherwise."},
     {Top, "controller.message_timeout_secs", "MessageTimeout", number(1, k16), into<&DaemonConfig::message_timeout>, Now, "How long a command waits for an answer."},
     {Top, "", "SlurmctldParameters", kList, set_controller_parameters, Now, "enable_configless: agents may get their configuration from the controller (spurd --conf-server)."},
+    {Top, "controller.reconfig", "ReconfigFlags", kList, set_reconfig_flags, Now, "KeepPartInfo: what scontrol changed of partitions outlives scontrol reconfigure; KeepPartState: their states do.", {}, false, true},
     {Top, "controller.private_data", "PrivateData", kList, set_private_data, Now, "What the controller keeps from users who are no operators: jobs, nodes, partitions, reservations, usage."},
     {Top, "controller.scron", "ScronParameters", kList, set_scron_parameters, Now, "enable: users may have jobs that come back at set times (scrontab). explicit_scancel: who cancels one has to say --cron."},
     {Top, "controller.tokens", "AuthAltTypes", kList, set_auth_alt_types, Now, "auth/jwt: the controller hands out tokens (scontrol token). Nothing of Spur takes them in place of a credential."},
@@ -114,6 +120,7 @@ constexpr Key kKeys[] = {
     {Top, "agent.listen_addr", "", kAddress, set_agent_listen, Now, "Where agents listen; a node's own port goes first."},
     {Top, "network.agent_port", "SlurmdPort", number(1, 65535), into<&DaemonConfig::agent_port>, Now, "The agents' port; a node's own port goes first."},
     {Top, "agent.spool_dir", "SlurmdSpoolDir", kPath, into<&DaemonConfig::spool_dir>, Now, "Directory of an agent; %n is the node, %h the host."},
+    {Top, "agent.tmp_dir", "TmpFS", kPath, into<&DaemonConfig::tmp_dir>, Now, "Directory whose size is a node's temporary disk space; %n is the node, %h the host.", {}, false, true},
     {Top, "agent.user", "SlurmdUser", kText, into<&DaemonConfig::slurmd_user>, Later, "User who runs the agents.", "root"},
     {Top, "agent.pid_file", "SlurmdPidFile", kPath, into<&DaemonConfig::agent_pid_file>, Now, "The agent's pid file; %n is the node, %h the host."},
 
@@ -178,7 +185,30 @@ constexpr Key kKeys[] = {
     {Top, "auth.plugin", "", word("jwt|none"), nullptr, Later, "How REST callers prove who they are."},
     {Top, "auth.mode", "", word("disabled|permissive|required"), nullptr, Later, "Whether REST callers must prove who they are."},
     {Top, "auth.jwt_key", "", kText, nullptr, Later, "File of the key that signs REST tokens."},
-    {Top, "auth.allow_root_jobs", "", kFlag, nullptr, Later, "Whether root may run jobs."},
+    {Top, "auth.allow_root_jobs", "", kFlag, set_allow_root, Now, "Whether root may run jobs; default true."},
+    {Top, "", "DisableRootJobs", kFlag, into<&ClusterConfig::no_root_jobs>, Now, "The opposite: root may run no jobs."},
+
+    // ---- [jobs], [steps], [files]
+    {Top, "jobs.append_output", "JobFileAppend", kFlag, set_append_output, Now, "Whether files of output are continued, not emptied, where --open-mode does not say."},
+    {Top, "jobs.requeue_exits", "RequeueExit", kText, set_requeue_exits, Now, "Exit codes after which a batch job goes back to the queue: \"1-9,18\".", {}, false, true},
+    {Top, "jobs.requeue_hold_exits", "RequeueExitHold", kText, set_requeue_hold_exits, Now, "Exit codes after which it goes back and waits to be released, as SPECIAL_EXIT.", {}, false, true},
+    {Top, "jobs.login_timeout_secs", "GetEnvTimeout", number(0, k16), into<&CommandDefaults::login_environment>, Now, "How long --get-user-env waits for the login where it does not say; 0: eight seconds (there is no cache of environments).", {}, false, true},
+    {Top, "jobs.salloc_command", "SallocDefaultCommand", kText, into<&CommandDefaults::salloc_command>, Now, "What salloc runs, in a shell, where it is given no command; default: the user's shell.", {}, false, true},
+    {Top, "steps.kill_on_bad_exit", "KillOnBadExit", kFlag, into<&CommandDefaults::kill_on_bad_exit>, Now, "Whether a step ends when one of its tasks fails, where srun -K does not say."},
+    {Top, "steps.wait_secs", "WaitTime", number(0, k16), into<&CommandDefaults::wait_seconds>, Now, "How long a step may go on after its first task has ended, where srun -W does not say; 0: for ever.", {}, false, true},
+    {Top, "steps.max_tasks_per_node", "MaxTasksPerNode", number(1, k16), into<&StepConfig::max_tasks_per_node>, Now, "Most tasks of a step on a node; 512 with slurm.conf."},
+    {Top, "steps.max_count", "MaxStepCount", number(1, k32), into<&StepConfig::max_count>, Now, "Most steps of a job; 40000 with slurm.conf."},
+    {Top, "steps.cpu_binding", "TaskPluginParam", kList, set_task_parameters, Now, "What tasks are bound to where srun does not say: none, sockets, cores or threads; verbose: and tell it.", {}, false, true},
+    {Top, "steps.launch", "LaunchParameters", kList, set_launch_parameters, Now, "use_interactive_step: salloc's shell runs as a step on the first node of the job.", {}, false, true},
+    {Top, "steps.interactive_options", "InteractiveStepOptions", kText, into<&CommandDefaults::interactive_options>, Now, "Options of srun for that step.", {}, false, true},
+    {Top, "steps.propagate_limits", "PropagateResourceLimits", kList, set_limits, Now, "Which limits of the shell jobs and steps have, where --propagate does not say: ALL, NONE, or AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS, STACK.", {}, false, true},
+    {Top, "steps.propagate_limits_except", "PropagateResourceLimitsExcept", kList, set_limits_except, Now, "All limits but these.", {}, false, true},
+    {Top, "steps.propagate_nice", "PropagatePrioProcess", number(0, 2), into<&StepConfig::propagate_nice>, Now, "1: tasks have the nice value of the shell that submitted them; 2: at least one more than the agent's.", {}, false, true},
+    {Top, "steps.unkillable_timeout_secs", "UnkillableStepTimeout", number(1, k16), into<&StepConfig::unkillable_after>, Now, "How long after SIGKILL processes of a job may still be there before the node is drained.", {}, false, true},
+    {Top, "steps.unkillable_program", "UnkillableStepProgram", kPath, into<&StepConfig::unkillable_program>, Now, "Program that the agent runs then.", {}, false, true},
+    {Top, "files.broadcast", "BcastParameters", kList, set_broadcast_options, Now, "For sbcast and srun --bcast: DestDir=DIRECTORY, Compression=lz4 or none, send_libs."},
+    {Top, "", "SbcastParameters", kList, set_broadcast_options, Now, "Older form of BcastParameters."},
+    {Top, "files.broadcast_exclude", "BcastExclude", kList, set_broadcast_exclude, Now, "Directories whose shared objects are on every node and not sent; none: there are none.", {}, false, true},
 
     // ---- [logging]
     {Top, "logging.level", "", kText, set_log_level, Now, "How much the daemons log: error, warn, info, debug, trace, or Slurm's words."},
@@ -186,6 +216,10 @@ constexpr Key kKeys[] = {
     {Top, "logging.file", "", kPath, set_log_file, Now, "Log file of the daemons; default: stderr, or the system's journal."},
     {Top, "logging.controller_level", "SlurmctldDebug", kText, set_controller_log_level, Now, "How much the controller logs."},
     {Top, "logging.agent_level", "SlurmdDebug", kText, set_agent_log_level, Now, "How much the agents log."},
+    {Top, "logging.controller_syslog", "SlurmctldSyslogDebug", kText, set_controller_syslog, Now, "How much of that also goes to syslog; without it all does where there is no file and no terminal.", {}, false, true},
+    {Top, "logging.agent_syslog", "SlurmdSyslogDebug", kText, set_agent_syslog, Now, "The same of agents.", {}, false, true},
+    {Top, "logging.time", "LogTimeFormat", kList, set_log_time, Now, "How moments are written in log files: iso8601, iso8601_ms, rfc5424, rfc5424_ms, rfc3339, clock, short or thread_id.", {}, false, true},
+    {Top, "logging.debug_flags", "DebugFlags", kList, set_debug_flags, Now, "Subjects that are logged whatever the level: Agent, AuditRPCs, Backfill, Power, Priority, Reservation, TraceJobs and Triggers by controllers, Steps by agents; all others of Slurm are accepted.", {}, false, true},
     {Top, "logging.controller_file", "SlurmctldLogFile", kPath, set_controller_log_file, Now, "The controller's log file."},
     {Top, "logging.agent_file", "SlurmdLogFile", kPath, set_agent_log_file, Now, "The agent's log file; %n is the node, %h the host."},
 
@@ -208,6 +242,8 @@ constexpr Key kKeys[] = {
     {Top, "accounting.keep_event_days", "", number(0, 36500), into<&DaemonConfig::accounting_keep_event_days>, Now, "How long spurdbd keeps times in which nodes were out of order; 0: for ever."},
     {Top, "accounting.keep_reservation_days", "", number(0, 36500), into<&DaemonConfig::accounting_keep_reservation_days>, Now, "How long spurdbd keeps reservations that are over; 0: for ever."},
     {Top, "accounting.keep_transaction_days", "", number(0, 36500), into<&DaemonConfig::accounting_keep_transaction_days>, Now, "How long spurdbd keeps who changed which account; 0: for ever."},
+    {Top, "accounting.job_log", "JobCompType", kText, set_job_completion, Now, "jobcomp/filetxt: a line in a file for each job that has ended; jobcomp/none.", {}, false, true},
+    {Top, "accounting.job_log_file", "JobCompLoc", kText, looked_up, Now, "That file; default /var/log/slurm_jobcomp.log.", {}, false, true},
     {Top, "accounting.prices", "", kList, set_accounting_prices, Now, "What an hour of a resource costs, for spur report: \"gres/gpu=2.50\", \"cpu=0.02\", \"mem=0.003\" (of a GiB)."},
     {Top, "accounting.currency", "", kText, into<&DaemonConfig::accounting_currency>, Now, "What prices are in, as it is to be shown."},
     {Top, "accounting.archive_dir", "", kPath, into<&DaemonConfig::accounting_archive_dir>, Now, "Where older jobs, steps, events, reservations and transactions are put before they are deleted; empty: nowhere."},
@@ -241,13 +277,19 @@ constexpr Key kKeys[] = {
     {Top, "rest_api.enabled", "", kFlag, nullptr, Later, "Whether the controller serves the REST API itself."},
     {Top, "hooks.prolog", "Prolog", kPath, add_prolog, Now, "Program run on each node before a job.", {}, true},
     {Top, "hooks.epilog", "Epilog", kPath, add_epilog, Now, "Program run on each node after a job.", {}, true},
-    {Top, "hooks.srun_prolog", "SrunProlog", kPath, into<&DaemonConfig::srun_prolog>, Now, "Program run by srun before a step, where srun runs and as its user."},
-    {Top, "hooks.srun_epilog", "SrunEpilog", kPath, into<&DaemonConfig::srun_epilog>, Now, "Program run by srun after a step, where srun runs and as its user."},
+    {Top, "hooks.srun_prolog", "SrunProlog", kPath, into<&CommandDefaults::srun_prolog>, Now, "Program run by srun before a step, where srun runs and as its user."},
+    {Top, "hooks.srun_epilog", "SrunEpilog", kPath, into<&CommandDefaults::srun_epilog>, Now, "Program run by srun after a step, where srun runs and as its user."},
     {Top, "hooks.task_prolog", "TaskProlog", kPath, set_task_prolog, Now, "Program run on the node before each task and batch script, as the user; what it writes changes the task's environment."},
     {Top, "hooks.task_epilog", "TaskEpilog", kPath, set_task_epilog, Now, "Program run on the node after each task and batch script, as the user."},
     {Top, "hooks.prolog_slurmctld", "PrologSlurmctld", kPath, add_prolog_slurmctld, Now, "Program run by the controller before a job.", {}, true},
     {Top, "hooks.epilog_slurmctld", "EpilogSlurmctld", kPath, add_epilog_slurmctld, Now, "Program run by the controller after a job.", {}, true},
     {Top, "hooks.timeout_secs", "PrologEpilogTimeout", limit(0, k16 + 1), set_hook_timeout, Now, "Longest time of a prolog or epilog, which has failed then; 0 or 65534: none."},
+    {Top, "hooks.prolog_timeout_secs", "PrologTimeout", limit(0, k16 + 1), set_prolog_timeout, Now, "The same for prologs alone.", {}, false, true},
+    {Top, "hooks.epilog_timeout_secs", "EpilogTimeout", limit(0, k16 + 1), set_epilog_timeout, Now, "The same for epilogs alone.", {}, false, true},
+    {Top, "hooks.lead_begins", "SlurmctldPrimaryOnProg", kPath, looked_up, Now, "Program that a controller runs when it begins to lead.", {}, false, true},
+    {Top, "hooks.lead_ends", "SlurmctldPrimaryOffProg", kPath, looked_up, Now, "Program that a controller runs when it leads no more.", {}, false, true},
+    {Top, "hooks.reservation_begins", "ResvProlog", kPath, looked_up, Now, "Program that the leading controller runs when a reservation begins; its argument is the name.", {}, false, true},
+    {Top, "hooks.reservation_ends", "ResvEpilog", kPath, looked_up, Now, "The same when it ends.", {}, false, true},
     {Top, "hooks.prolog_flags", "PrologFlags", kList, set_prolog_flags, Now, "Alloc: prologs run as soon as a node gets a job; Contain: and in its cgroup; NoHold, Serial."},
     {Top, "hooks.health_check", "HealthCheckProgram", kPath, set_health_program, Now, "Program that agents run from time to time; it has a minute."},
     {Top, "hooks.health_check_interval_secs", "HealthCheckInterval", number(0, k16), set_health_interval, Now, "How often; 0: never."},
@@ -362,6 +404,9 @@ constexpr Key kKeys[] = {
     {Partition, "hidden", "Hidden", kFlag, into<&PartitionConfig::hidden>, Now, "Whether it is shown only with --all."},
     {Partition, "root_only", "RootOnly", kFlag, into<&PartitionConfig::root_only>, Now, "Whether only root may submit."},
     {Partition, "exclusive_user", "ExclusiveUser", kFlag, into<&PartitionConfig::exclusive_user>, Now, "Whether a node serves one user at a time."},
+    {Partition, "disable_root_jobs", "DisableRootJobs", kFlag, into<&PartitionConfig::no_root_jobs>, Now, "Whether root may run no jobs here."},
+    {Partition, "requires_reservation", "ReqResv", kFlag, into<&PartitionConfig::requires_reservation>, Now, "Whether only jobs that name a reservation may be submitted."},
+    {Partition, "over_time_limit_minutes", "OverTimeLimit", limit(0, k16), set_partition_over_time, Now, "How far jobs here may overrun their time limit; default: scheduler.over_time_limit_minutes."},
     {Partition, "lln", "LLN", kFlag, into<&PartitionConfig::lln>, Now, "Whether the least loaded nodes are used first."},
     {Partition, "oversubscribe", "OverSubscribe", kText, set_oversubscribe, Now, "Whether jobs share resources: NO, YES[:jobs], FORCE[:jobs], EXCLUSIVE."},
     {Partition, "", "Shared", kText, set_oversubscribe, Now, "Older form of OverSubscribe."},

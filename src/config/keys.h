@@ -49,6 +49,7 @@ struct Key {
   // Of a Later key: a value that asks for just what happens anyway, so that there is nothing to warn of.
   std::string_view harmless = {};
   bool repeats = false;  // several lines add up, instead of the last one counting
+  bool shown = false;    // its text is also kept under Slurm's name: for `scontrol show config`, and for whoever asks there
 };
 
 std::span<const Key> key_table();

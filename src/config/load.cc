@@ -301,9 +301,7 @@ ClientEndpoints client_options(const DaemonConfig& config) {
           .auth_socket = std::move(socket),
           .ticket_socket = std::string(environment("SPUR_TICKET_SOCKET")),
           .timeout = config.message_timeout,
-          .mpi_default = config.mpi_default,
-          .srun_prolog = config.srun_prolog,
-          .srun_epilog = config.srun_epilog};
+          .defaults = config.commands};
 }
 
 Result<AccountingEndpoints> accounting_options(const std::string& path) {

@@ -71,7 +71,7 @@ struct ClientEndpoints {
   std::string auth_socket;
   std::string ticket_socket;  // $SPUR_TICKET_SOCKET: set in jobs and by salloc
   Duration timeout{};
-  std::string mpi_default, srun_prolog, srun_epilog;  // what srun does unless its options say otherwise
+  CommandDefaults defaults;
 };
 // Where commands find spurdbd: $SPUR_ACCOUNTING_ADDR, else its socket if it is there, then its host:port. Without
 // accounting: an error that says so in Slurm's words.

@@ -39,10 +39,20 @@ struct HookConfig {
   std::vector<std::string> prolog_slurmctld, epilog_slurmctld;
   std::string task_prolog, task_epilog;  // as the user, around each task; empty: none
   seconds timeout{0};    // 0: none
+  std::optional<seconds> prolog_timeout, epilog_timeout;  // instead of `timeout`
   bool alloc = false;    // the prolog runs when the node gets the job, not when something is started there
   bool contain = false;  // it runs in the job's cgroup
   bool serial = false;   // one prolog or epilog at a time
   friend bool operator==(const HookConfig&, const HookConfig&) = default;
+};
+
+struct StepConfig {
+  std::uint32_t propagate_nice = 0;  // PropagatePrioProcess
+  seconds unkillable_after{60};      // UnkillableStepTimeout
+  std::string unkillable_program;    // UnkillableStepProgram; empty: none
+  // MaxTasksPerNode, MaxStepCount; always set once the configuration is resolved.
+  std::optional<std::uint32_t> max_tasks_per_node, max_count;
+  friend bool operator==(const StepConfig&, const StepConfig&) = default;
 };
 
 struct HealthConfig {

@@ -404,6 +404,10 @@ static void resolve_node_side(Draft& draft) {
   cgroup.swap = on && cgroup.swap.value_or(false);
   if (ours && draft.daemon.detect.empty()) draft.daemon.detect = {{.nodes = {}, .how = Detect::All}};
   if (!draft.gather_usage) draft.daemon.sample_every = seconds(0);
+  // With spur.conf the most that slurm.conf can say.
+  StepConfig& steps = draft.daemon.steps;
+  if (!steps.max_tasks_per_node) steps.max_tasks_per_node = ours ? 65'533 : 512;
+  if (!steps.max_count) steps.max_count = ours ? 0xfffffff0 : 40'000;
 }
 
 Status resolve_daemon(Draft& draft, std::string_view host) {

@@ -22,10 +22,13 @@ inline std::unexpected<Error> bad(std::string message) {
 }
 
 // As it was written, for `scontrol show config`; what was said before of the same key is forgotten, as in Slurm.
-inline void keep(Target& target, std::string_view key, const Value& value) {
+inline void keep_text(Target& target, std::string_view key, std::string text) {
   auto& kept = target.draft.daemon.kept;
   std::erase_if(kept, [&](const auto& pair) { return pair.first == key; });
-  kept.emplace_back(key, value.text);
+  kept.emplace_back(key, std::move(text));
+}
+inline void keep(Target& target, std::string_view key, const Value& value) {
+  keep_text(target, key, value.text);
 }
 // The same for keys whose lines add up.
 inline void keep_more(Target& target, std::string_view key, const Value& value) {

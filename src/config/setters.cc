@@ -135,6 +135,41 @@ Status set_log_format(Target& target, const Value& value) {
   return {};
 }
 
+Status set_controller_syslog(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.draft.daemon.controller_log.syslog_level, parse_log_level(value.text));
+  return {};
+}
+
+Status set_agent_syslog(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.draft.daemon.agent_log.syslog_level, parse_log_level(value.text));
+  return {};
+}
+
+Status set_log_time(Target& target, const Value& value) {
+  static constexpr std::string_view kFormats[] = {"iso8601", "iso8601_ms", "rfc5424", "rfc5424_ms",
+                                                  "rfc3339", "clock",      "short",   "thread_id"};
+  for (const std::string& word : value.list) {
+    const auto known = std::ranges::find_if(kFormats, [&](auto name) { return equal_ignoring_case(name, word); });
+    if (known == std::end(kFormats) && !equal_ignoring_case(word, "format_stderr"))
+      return bad(fmt::format("invalid LogTimeFormat {}", text::shown(value.text, 60)));
+    if (known == std::end(kFormats)) {
+      target.draft.warn(target.at, "LogTimeFormat: not in force yet: format_stderr");
+      continue;
+    }
+    const auto format = static_cast<LogTime>(known - std::begin(kFormats));
+    for (LogConfig* log : {&target.draft.daemon.controller_log, &target.draft.daemon.agent_log}) log->time = format;
+  }
+  return {};
+}
+
+Status set_debug_flags(Target& target, const Value& value) {
+  const auto flags = text::parse_debug_flags(fmt::format("{}", fmt::join(value.list, ",")));
+  if (!flags) return bad(fmt::format("DebugFlags invalid: {}", text::shown(value.text, 100)));
+  target.draft.daemon.debug_flags = *flags;
+  warn_of_options(target, "DebugFlags", value);
+  return {};
+}
+
 Status set_log_file(Target& target, const Value& value) {
   SPUR_TRY(set_controller_log_file(target, value));
   return set_agent_log_file(target, value);

@@ -32,6 +32,12 @@ inline StorageConfig& owner(Target& t, const StorageConfig*) {
 inline UpdateConfig& owner(Target& t, const UpdateConfig*) {
   return t.draft.daemon.update;
 }
+inline CommandDefaults& owner(Target& t, const CommandDefaults*) {
+  return t.draft.daemon.commands;
+}
+inline StepConfig& owner(Target& t, const StepConfig*) {
+  return t.draft.daemon.steps;
+}
 inline model::PriorityConfig& owner(Target& t, const model::PriorityConfig*) {
   return t.draft.cluster.priority;
 }
@@ -135,6 +141,10 @@ Status set_log_level(Target& target, const Value& value);
 Status set_controller_log_level(Target& target, const Value& value);
 Status set_agent_log_level(Target& target, const Value& value);
 Status set_log_format(Target& target, const Value& value);
+Status set_controller_syslog(Target& target, const Value& value);
+Status set_agent_syslog(Target& target, const Value& value);
+Status set_log_time(Target& target, const Value& value);
+Status set_debug_flags(Target& target, const Value& value);
 Status set_log_file(Target& target, const Value& value);
 Status set_controller_log_file(Target& target, const Value& value);
 Status set_agent_log_file(Target& target, const Value& value);
@@ -187,6 +197,22 @@ Status set_health_interval(Target& target, const Value& value);
 Status set_health_states(Target& target, const Value& value);
 Status set_sample_every(Target& target, const Value& value);
 Status set_gather_type(Target& target, const Value& value);
+
+Status set_prolog_timeout(Target& target, const Value& value);
+Status set_epilog_timeout(Target& target, const Value& value);
+Status set_requeue_exits(Target& target, const Value& value);
+Status set_requeue_hold_exits(Target& target, const Value& value);
+Status set_limits(Target& target, const Value& value);
+Status set_limits_except(Target& target, const Value& value);
+Status set_allow_root(Target& target, const Value& value);
+Status set_append_output(Target& target, const Value& value);
+Status set_broadcast_options(Target& target, const Value& value);
+Status set_broadcast_exclude(Target& target, const Value& value);
+Status set_launch_parameters(Target& target, const Value& value);
+Status set_task_parameters(Target& target, const Value& value);
+Status set_job_completion(Target& target, const Value& value);
+Status set_reconfig_flags(Target& target, const Value& value);
+Status set_partition_over_time(Target& target, const Value& value);
 
 Status set_priority_type(Target& target, const Value& value);
 Status set_age_weight(Target& target, const Value& value);

@@ -39,6 +39,9 @@ struct Row {
   std::string (*value)(const Source&) = nullptr;
 };
 
+// Slurm does not show it, or not any more: a line only where the file says something.
+constexpr std::string_view kIfGiven = "if given";
+
 std::string secs(seconds value) {
   return fmt::format("{} sec", value.count());
 }
@@ -152,7 +155,7 @@ std::string given_flag(const Source& s) {
   const auto value = given ? check_text({.type = Type::Flag}, Key, *given) : Result<Value>(Value{});
   return value && value->flag ? "yes" : "no";
 }
-constexpr const char *kUsePam = "UsePAM", *kNoRoot = "DisableRootJobs";
+constexpr const char* kUsePam = "UsePAM";
 
 std::string suspend_time(const Source& s) {
   const std::string* given = s.daemon.find_kept("SuspendTime");
@@ -274,15 +277,17 @@ constexpr Row kRows[] = {
     {"DebugFlags", "", "", given_list<kDebugFlags, kNull, kByAlphabet>},
     {"DefMemPerNode", "UNLIMITED"},      // or DefMemPerCPU, see memory_row()
     {"DependencyParameters", "(null)"},
-    {"DisableRootJobs", "", "", given_flag<kNoRoot>},
+    {"DisableRootJobs", "", "", [](const Source& s) -> std::string { return s.cluster.no_root_jobs ? "yes" : "no"; }},
     {"EioTimeout", "60"},
     {"EnforcePartLimits", "", "", enforce},
     {"Epilog", ""},
     {"EpilogMsgTime", "2000 usec", " usec"},
     {"EpilogSlurmctld", ""},
+    {"EpilogTimeout", kIfGiven, " sec"},
     {"FairShareDampeningFactor", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.priority.dampening); }},
     {"FederationParameters", "(null)"},
     {"FirstJobId", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.first_job_id); }},
+    {"GetEnvTimeout", kIfGiven, " sec"},
     {"GresTypes", "", "", [](const Source& s) { return null_if_empty(fmt::format("{}", fmt::join(s.cluster.gres_types, ","))); }},
     {"GpuFreqDef", "(null)"},
     {"GroupUpdateForce", "1"},
@@ -305,10 +310,10 @@ constexpr Row kRows[] = {
     {"JobCompUser", "root"},
     {"JobContainerType", "(null)"},
     {"JobDefaults", "", "", job_defaults},
-    {"JobFileAppend", "0"},
+    {"JobFileAppend", "", "", [](const Source& s) { return yes_no(s.cluster.append_output); }},
     {"JobRequeue", "", "", [](const Source& s) { return yes_no(s.cluster.requeue_default); }},
     {"JobSubmitPlugins", "(null)"},
-    {"KillOnBadExit", "0"},
+    {"KillOnBadExit", "", "", [](const Source& s) { return yes_no(s.daemon.commands.kill_on_bad_exit); }},
     {"KillWait", "", "", [](const Source& s) { return secs(s.cluster.kill_wait); }},
     {"LaunchParameters", "(null)"},
     {"Licenses", "", "", licenses},
@@ -323,13 +328,13 @@ constexpr Row kRows[] = {
     {"MaxMemPerNode", "UNLIMITED"},      // or MaxMemPerCPU
     {"MaxNodeCount", "", "",
      [](const Source& s) { return fmt::format("{}", s.cluster.max_node_count ? s.cluster.max_node_count : s.cluster.nodes.size()); }},
-    {"MaxStepCount", "40000"},
-    {"MaxTasksPerNode", "512"},
+    {"MaxStepCount", "", "", [](const Source& s) { return fmt::format("{}", s.daemon.steps.max_count.value_or(0)); }},
+    {"MaxTasksPerNode", "", "", [](const Source& s) { return fmt::format("{}", s.daemon.steps.max_tasks_per_node.value_or(0)); }},
     {"MCSPlugin", "(null)"},
     {"MCSParameters", "(null)"},
     {"MessageTimeout", "", "", [](const Source& s) { return secs(s.daemon.message_timeout); }},
     {"MinJobAge", "", "", [](const Source& s) { return secs(s.cluster.min_job_age); }},
-    {"MpiDefault", "", "", [](const Source& s) { return s.daemon.mpi_default.empty() ? "none" : s.daemon.mpi_default; }},
+    {"MpiDefault", "", "", [](const Source& s) { return s.daemon.commands.mpi.empty() ? "none" : s.daemon.commands.mpi; }},
     {"MpiParams", "(null)"},
     {"MULTIPLE_SLURMD", "Yes"},
     {"NEXT_JOB_ID", ""},                 // the controller fills it in
@@ -365,6 +370,7 @@ constexpr Row kRows[] = {
     {"Prolog", ""},
     {"PrologEpilogTimeout", "65534"},
     {"PrologSlurmctld", ""},
+    {"PrologTimeout", kIfGiven, " sec"},
     {"PrologFlags", "", "", prolog_flags},
     {"PropagatePrioProcess", "0"},
     {"PropagateResourceLimits", "", "", propagated},
@@ -381,6 +387,7 @@ constexpr Row kRows[] = {
     {"ResvOverRun", "", "", overrun_text},
     {"ResvProlog", "(null)"},
     {"ReturnToService", "", "", [](const Source& s) { return fmt::format("{}", s.cluster.return_to_service); }},
+    {"SallocDefaultCommand", kIfGiven},
     {"SchedulerParameters", "", "", scheduler_parameters},
     {"SchedulerTimeSlice", "30 sec", " sec"},
     {"SchedulerType", "sched/backfill"},
@@ -412,9 +419,9 @@ constexpr Row kRows[] = {
     {"SlurmctldPidFile", "", "", [](const Source& s) { return controller_pid_file(s.daemon); }},
     {"SLURM_CONF", "", "", [](const Source& s) { return null_if_empty(std::string(s.path)); }},
     {"SLURM_VERSION", "", "", [](const Source&) { return std::string(kSlurmVersion); }},
-    {"SrunEpilog", "", "", [](const Source& s) { return s.daemon.srun_epilog.empty() ? "(null)" : s.daemon.srun_epilog; }},
+    {"SrunEpilog", "", "", [](const Source& s) { return null_if_empty(s.daemon.commands.srun_epilog); }},
     {"SrunPortRange", "0-0"},
-    {"SrunProlog", "", "", [](const Source& s) { return s.daemon.srun_prolog.empty() ? "(null)" : s.daemon.srun_prolog; }},
+    {"SrunProlog", "", "", [](const Source& s) { return null_if_empty(s.daemon.commands.srun_prolog); }},
     {"StateSaveLocation", "", "", [](const Source& s) { return s.daemon.state_dir; }},
     {"SuspendExcNodes", "(null)"},
     {"SuspendExcParts", "(null)"},
@@ -552,7 +559,7 @@ Pairs shown_config(const model::ClusterConfig& cluster, const DaemonConfig& daem
       out.emplace_back(row.name, row.value(source));
     else if (const std::string* given = daemon.find_kept(row.name))
       out.emplace_back(row.name, with_unit(*given, row.unit));
-    else
+    else if (row.otherwise != kIfGiven)
       out.emplace_back(row.name, row.otherwise);
   }
   if (uses_cgroups(daemon)) cgroup_rows(daemon, out);

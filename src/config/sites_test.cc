@@ -187,7 +187,7 @@ TEST(Sites, ASilentKeyIsNoticed) {
 TEST(Sites, UnknownOptionsAreNamed) {
   TestDirectory directory;
   for (const char* key : {"SchedulerParameters", "SlurmctldParameters", "SlurmdParameters", "LaunchParameters", "PrologFlags",
-                          "PreemptParameters", "TaskPluginParam", "DebugFlags", "CommunicationParameters", "TopologyParam",
+                          "PreemptParameters", "TaskPluginParam", "CommunicationParameters", "TopologyParam",
                           "PrivateData", "ReconfigFlags", "JobAcctGatherParams", "DependencyParameters", "TaskPlugin",
                           "HealthCheckNodeState"}) {
     const auto draft = read_resolved(directory.write(

@@ -17,7 +17,7 @@ using enum Fate;
 
 constexpr std::string_view kEvents = "scheduling follows events and looks at every job",
                            kLook = "nodes are looked at every second",
-                           kLogs = "the logs have levels, no subjects", kLeast = "who is preempted is chosen by the least work lost",
+                           kLogs = "nothing is logged of it by itself", kLeast = "who is preempted is chosen by the least work lost",
                            kCray = "no Cray network", kCheap = "calls are cheap", kGres = "GPUs are shared in one way";
 
 // clang-format off
@@ -162,7 +162,11 @@ constexpr SlurmOption kOptions[] = {
     {"LaunchParameters", "slurmstepd_memlock_all", Needless, "step daemons are small"},
     {"LaunchParameters", "test_exec", Later, "srun does not look for the program before it starts the step"},
     {"LaunchParameters", "ulimit_pam_adopt", Later, "no PAM module"},
-    {"LaunchParameters", "use_interactive_step", Later, "salloc's shell runs where salloc runs"},
+    {"LaunchParameters", "use_interactive_step", InForce, ""},
+
+    {"BcastParameters", "Compression", InForce, ""},
+    {"BcastParameters", "DestDir", InForce, ""},
+    {"BcastParameters", "send_libs", InForce, ""},
 
     {"PreemptParameters", "min_exempt_priority", Later, kLeast},
     {"PreemptParameters", "reclaim_licenses", Later, "nobody is preempted for licenses"},
@@ -172,15 +176,15 @@ constexpr SlurmOption kOptions[] = {
     {"PreemptParameters", "suspend_grace_time", Later, "suspended at once"},
     {"PreemptParameters", "youngest_first", Later, kLeast},
 
-    {"TaskPluginParam", "Autobind", Later, "tasks are bound as srun's options say"},
-    {"TaskPluginParam", "Cores", Later, "tasks are bound as srun's options say"},
-    {"TaskPluginParam", "None", Needless, "tasks are bound as srun's options say"},
+    {"TaskPluginParam", "Autobind", Later, "tasks that cannot be bound by themselves are not bound"},
+    {"TaskPluginParam", "Cores", InForce, ""},
+    {"TaskPluginParam", "None", InForce, ""},
     {"TaskPluginParam", "OOMKillStep", Later, "memory that runs out ends the task that asked for it"},
     {"TaskPluginParam", "SlurmdOffSpec", Later, "agents run on any core"},
     {"TaskPluginParam", "SlurmdSpecOverride", Later, "agents run on any core"},
-    {"TaskPluginParam", "Sockets", Later, "tasks are bound as srun's options say"},
-    {"TaskPluginParam", "Threads", Later, "tasks are bound as srun's options say"},
-    {"TaskPluginParam", "Verbose", Later, "bindings are not told unless srun is asked"},
+    {"TaskPluginParam", "Sockets", InForce, ""},
+    {"TaskPluginParam", "Threads", InForce, ""},
+    {"TaskPluginParam", "Verbose", InForce, ""},
 
     {"PrologFlags", "Alloc", InForce, ""},
     {"PrologFlags", "Contain", InForce, ""},
@@ -249,8 +253,8 @@ constexpr SlurmOption kOptions[] = {
     {"PrivateData", "users", InForce, ""},
     {"PrivateData", "all", InForce, ""},
 
-    {"ReconfigFlags", "KeepPartInfo", Later, "partitions are taken from the file"},
-    {"ReconfigFlags", "KeepPartState", Later, "states of partitions are taken from the file"},
+    {"ReconfigFlags", "KeepPartInfo", InForce, ""},
+    {"ReconfigFlags", "KeepPartState", InForce, ""},
     {"ReconfigFlags", "KeepPowerSaveSettings", Later, "power saving is as the file says"},
 
     {"JobAcctGatherParams", "DisableGPUAcct", Later, "the use of GPUs is sampled where it can be"},
@@ -290,8 +294,8 @@ constexpr SlurmOption kOptions[] = {
     {"MCSParameters", "ondemandselect", Later, "jobs carry no security labels"},
     {"MCSParameters", "privatedata", Later, "jobs carry no security labels"},
 
-    {"DebugFlags", "Accrue", Later, kLogs}, {"DebugFlags", "Agent", Later, kLogs}, {"DebugFlags", "AuditRPCs", Later, kLogs},
-    {"DebugFlags", "AuditTLS", Later, kLogs}, {"DebugFlags", "Backfill", Later, kLogs}, {"DebugFlags", "BackfillMap", Later, kLogs},
+    {"DebugFlags", "Accrue", Later, kLogs}, {"DebugFlags", "Agent", InForce, ""}, {"DebugFlags", "AuditRPCs", InForce, ""},
+    {"DebugFlags", "AuditTLS", Later, kLogs}, {"DebugFlags", "Backfill", InForce, ""}, {"DebugFlags", "BackfillMap", Later, kLogs},
     {"DebugFlags", "BurstBuffer", Later, kLogs}, {"DebugFlags", "Cgroup", Later, kLogs}, {"DebugFlags", "ConMgr", Later, kLogs},
     {"DebugFlags", "CPU_Bind", Later, kLogs}, {"DebugFlags", "CpuFrequency", Later, kLogs}, {"DebugFlags", "Data", Later, kLogs},
     {"DebugFlags", "DBD_Agent", Later, kLogs}, {"DebugFlags", "Dependency", Later, kLogs}, {"DebugFlags", "Elasticsearch", Later, kLogs},
@@ -301,12 +305,12 @@ constexpr SlurmOption kOptions[] = {
     {"DebugFlags", "JobAccountGather", Later, kLogs}, {"DebugFlags", "JobComp", Later, kLogs}, {"DebugFlags", "JobContainer", Later, kLogs},
     {"DebugFlags", "License", Later, kLogs}, {"DebugFlags", "Mpi", Later, kLogs}, {"DebugFlags", "Network", Later, kLogs},
     {"DebugFlags", "NetworkRaw", Later, kLogs}, {"DebugFlags", "NO_CONF_HASH", Needless, "one file is read, by the controller"},
-    {"DebugFlags", "NodeFeatures", Later, kLogs}, {"DebugFlags", "NO_REALTIME", Later, kLogs}, {"DebugFlags", "Power", Later, kLogs},
-    {"DebugFlags", "PowerSave", Later, kLogs}, {"DebugFlags", "Priority", Later, kLogs}, {"DebugFlags", "Profile", Later, kLogs},
-    {"DebugFlags", "Protocol", Later, kLogs}, {"DebugFlags", "Reservation", Later, kLogs}, {"DebugFlags", "Route", Later, kLogs},
+    {"DebugFlags", "NodeFeatures", Later, kLogs}, {"DebugFlags", "NO_REALTIME", Later, kLogs}, {"DebugFlags", "Power", InForce, ""},
+    {"DebugFlags", "PowerSave", Later, kLogs}, {"DebugFlags", "Priority", InForce, ""}, {"DebugFlags", "Profile", Later, kLogs},
+    {"DebugFlags", "Protocol", Later, kLogs}, {"DebugFlags", "Reservation", InForce, ""}, {"DebugFlags", "Route", Later, kLogs},
     {"DebugFlags", "Sackd", Later, kLogs}, {"DebugFlags", "Script", Later, kLogs}, {"DebugFlags", "SelectType", Later, kLogs},
-    {"DebugFlags", "Steps", Later, kLogs}, {"DebugFlags", "Switch", Later, kLogs}, {"DebugFlags", "TimeCray", Later, kLogs},
-    {"DebugFlags", "TLS", Later, kLogs}, {"DebugFlags", "TraceJobs", Later, kLogs}, {"DebugFlags", "Triggers", Later, kLogs},
+    {"DebugFlags", "Steps", InForce, ""}, {"DebugFlags", "Switch", Later, kLogs}, {"DebugFlags", "TimeCray", Later, kLogs},
+    {"DebugFlags", "TLS", Later, kLogs}, {"DebugFlags", "TraceJobs", InForce, ""}, {"DebugFlags", "Triggers", InForce, ""},
     {"DebugFlags", "WorkQueue", Later, kLogs},
 };
 // clang-format on

@@ -44,6 +44,8 @@ TEST(SpurConf, FirstCluster) {
   expected.cgroup.cores = expected.cgroup.ram = expected.cgroup.devices = true;
   expected.cgroup.swap = false;
   expected.detect = {{.nodes = {}, .how = Detect::All}};
+  expected.steps.max_tasks_per_node = 65'533;
+  expected.steps.max_count = 0xfffffff0;
   EXPECT_EQ(loaded.daemon, expected);
 }
 

@@ -85,6 +85,7 @@ Status take(const Key& key, std::string_view name, Target& target, const Value& 
     if (auto done = key.set(target, value); !done)
       return draft.refuse(at, fmt::format("{}: {}", name, done.error().message));
   bool warned = draft.warnings.size() > said;
+  if (key.shown) keep_text(target, key.slurm, slurm_text(key.kind, value));
   if (key.force == Force::Later) {
     keep(target, key.slurm.empty() ? std::string(name) : shown_name(key.scope, key.slurm), value);
     warned = !is_one_of(key.harmless, value.text);

@@ -90,7 +90,12 @@ std::string agent_words(const Draft& draft, const std::string&) {
   return draft.cluster.config_overrides ? "config_overrides" : "";
 }
 
+std::string opposite(const Draft& draft, const std::string&) {
+  return draft.cluster.no_root_jobs ? "YES" : "NO";
+}
+
 constexpr Twin kTwins[] = {
+    {"auth.allow_root_jobs", "DisableRootJobs", opposite},
     {"controller.listen_addr", "SlurmctldPort", port_of},
     {"agent.listen_addr", "SlurmdPort", port_of},
     {"accounting.host", "AccountingStorageHost", as_it_is},
@@ -197,6 +202,11 @@ class Writer {
     }
     if (!is_said("GresTypes") && !draft_.cluster.gres_types.empty())
       SPUR_TRY(line("slurm.conf", "GresTypes", fmt::format("{}", fmt::join(draft_.cluster.gres_types, ","))));
+    const StepConfig& steps = draft_.daemon.steps;
+    if (!is_said("MaxTasksPerNode"))
+      SPUR_TRY(line("slurm.conf", "MaxTasksPerNode", fmt::format("{}", steps.max_tasks_per_node.value_or(0))));
+    if (!is_said("MaxStepCount"))
+      SPUR_TRY(line("slurm.conf", "MaxStepCount", fmt::format("{}", steps.max_count.value_or(0))));
     if (draft_.partitions.empty()) files_["slurm.conf"] += "PartitionName=default Nodes=ALL Default=YES\n";
     for (const DetectRule& rule : draft_.daemon.detect)
       if (rule.nodes.empty() && rule.how == Detect::All)

@@ -27,7 +27,7 @@ TEST(Translate, Import) {
                      "Licenses=z:3,a\n"
                      "Prolog=/p1\n"
                      "Prolog=/p2\n"
-                     "JobCompLoc=\"/bin/x \\#1\"\n"
+                     "JobCompParams=\"/bin/x \\#1\"\n"
                      "PriorityMaxAge=1-0\n"
                      "NodeName=DEFAULT CPUs=4 Feature=old\n"
                      "NodeName=n[1-2] Feature=new,fast\n"
@@ -45,7 +45,7 @@ TEST(Translate, Import) {
             "\n[scheduler]\n"
             "max_age = \"1-0\"\n"
             "\n[slurm]\n"
-            "JobCompLoc = \"/bin/x #1\"\n"
+            "JobCompParams = \"/bin/x #1\"\n"
             "\n[[nodes]]\n"
             "cpus = 4\n"
             "features = [\"new\", \"fast\"]\n"
@@ -65,7 +65,7 @@ TEST(Translate, Import) {
             "oversubscribe = \"NO\"\n"
             "max_time = \"INFINITE\"\n"
             "slurm = { CpuBind = \"core\" }\n");
-  EXPECT_EQ(imported("ClusterName=c\nJobCompLoc=/\xff\n"), "spur.conf must be UTF-8, and a value is not (line 5 of it)");
+  EXPECT_EQ(imported("ClusterName=c\nJobCompParams=/\xff\n"), "spur.conf must be UTF-8, and a value is not (line 5 of it)");
 }
 
 struct Exported {
@@ -130,7 +130,7 @@ TEST(Translate, SlurmTables) {
     return loaded ? std::string() : loaded.error().message.substr(directory.path().size() + 1);
   };
   EXPECT_EQ(refusal("[slurm]\nNoSuchKey = \"1\"\n"), "spur.conf:2: Parsing error at unrecognized key: NoSuchKey");
-  EXPECT_EQ(refusal("[slurm]\nJobCompLoc = 3\n"), "spur.conf:2: slurm.JobCompLoc must be a string or a list of strings");
+  EXPECT_EQ(refusal("[slurm]\nJobCompParams = 3\n"), "spur.conf:2: slurm.JobCompParams must be a string or a list of strings");
   EXPECT_EQ(refusal("slurm = 3\n"), "spur.conf:1: slurm is a table of keys of slurm.conf");
   EXPECT_EQ(refusal("[slurm_files]\n\"passwd\" = \"x\"\n"), "spur.conf:2: slurm_files: passwd is no file of Slurm");
   EXPECT_EQ(refusal("[[nodes]]\nnames = \"a\"\nslurm = { KillWait = \"3\" }\n"),

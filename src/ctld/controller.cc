@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ctld/history.h"
+#include "ctld/job_completion.h"
 #include "model/power.h"
 #include "model/spent_minutes.h"
 #include "sched/reservation_choice.h"
@@ -152,10 +153,17 @@ void Controller::note_changes() {
   const auto before = std::exchange(before_, nullptr);
   const Time now = std::max(doors_.clock.now(), cluster_->view().as_of);
   MailWatch::Mails mails;
+  std::vector<io::ControllerHooks::Completion> completions;
+  const bool notes = ready_ && before && !completion_file(config()).empty();
   for (const JobId id : changes.jobs) {
     if (doors_.statistics && before)
       doors_.statistics->job_changed(model::find_job(before->view, id), model::find_job(cluster_->view(), id));
     clocks_.update(cluster_->view(), id);
+    if (before && doors_.traces_jobs && doors_.traces_jobs())
+      trace_job(model::find_job(before->view, id), model::find_job(cluster_->view(), id));
+    if (const model::Job* job = notes ? model::find_job(cluster_->view(), id) : nullptr;
+        job && has_completed(model::find_job(before->view, id), *job))
+      completions.push_back(completion_of(cluster_->view(), *job));
     if (ready_ && before && doors_.programs) mails_.on_change(before->view, cluster_->view(), id, now, &mails);
     if (const model::Job* over = model::find_job(cluster_->view(), id);
         ready_ && over && (over->flags & model::kCronWaits))
@@ -167,15 +175,26 @@ void Controller::note_changes() {
     if (job && job->array_job && job->array_job != id) answer_waiters(job->array_job);
   }
   send_mail(std::move(mails));
+  note_completions(std::move(completions));
   if (!cluster_->triggers().empty() && (!changes.jobs.empty() || !changes.nodes.empty())) watch_triggers(false);
   if (ready_ && changes.config) note_daemon_event(model::kTriggerReconfig);
   if (ready_) note_backlog();
+  if (ready_ && changes.reservations) run_reservation_programs();
   if (!cluster_->view().reservations->empty() || changes.reservations)
     reservations_due_ = state::reservations_due(cluster_->view());
   if (!changes.config) return;
   expected_starts_ = std::make_shared<ExpectedStarts>();  // nodes may have other numbers now
   clocks_.rebuild(cluster_->view());
   dispatcher_.on_config();
+}
+
+void Controller::trace_job(const model::Job* before, const model::Job* job) {
+  const auto name = [](const model::Job* one) {
+    return one ? model::long_name(one->state, one->flags) : std::string_view("nothing");
+  };
+  const model::Job* known = job ? job : before;
+  if (known && name(before) != name(job))
+    doors_.log(fmt::format("about TraceJobs: JobId={} {} -> {}", known->id.value, name(before), name(job)));
 }
 
 void Controller::send_mail(MailWatch::Mails mails) {
@@ -349,6 +368,7 @@ void Controller::fade_usage(Time now) {
     if (config().priority.usage_reset == "NOW") propose(state::DecayUsage{true});
   } else if (now >= usage_due_) {
     usage_due_ = now + period;
+    doors_.log("about Priority: past usage is reckoned anew");
     for (const JobId job : model::jobs_out_of_minutes(view, now))
       propose(state::CancelJob{.target = {.id = job, .tasks = {}},
                                .final_state = model::JobState::Timeout,

@@ -90,6 +90,7 @@ class Controller {
     std::function<void(const Error&)> fatal;
     std::function<void(std::string)> log;
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
+    std::function<bool()> traces_jobs = {};   // whether every change of a job's state goes to the log; empty: never
     // What accounting must know (AcctOutbox::add), and when it is on disk up to a number (when_spooled); empty:
     // nobody asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
@@ -240,6 +241,12 @@ class Controller {
   void schedule_cron(const model::Job& job);
   void schedule_all_crons();
   void watch_triggers(bool anew);
+  void trace_job(const model::Job* before, const model::Job* job);
+  // controller_site_programs.cc
+  void know_reservations();  // those that have begun by now are not told of
+  void run_reservation_programs();
+  void run_site_program(const char* key, const std::string& argument);
+  void note_completions(std::vector<io::ControllerHooks::Completion> lines);
   void note_hits(std::vector<TriggerHit> hits);
   void note_daemon_event(std::uint32_t events);
   void note_backlog();
@@ -317,6 +324,7 @@ class Controller {
   std::shared_ptr<const model::View> trigger_view_;  // the state when triggers were looked at last
   Time triggers_due_;                                // when to do so though nothing changes; not set: never
   Time reservations_due_;  // not set: no reservation has anything to come
+  std::set<std::string> active_reservations_;  // of which the site's programs know
   bool snapshotting_ = false;
   NodeWatch node_watch_;
   Duration nodes_looked_at_{-std::chrono::hours(1)};

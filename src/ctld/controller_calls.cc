@@ -326,6 +326,7 @@ void ControllerCalls::get_config(const Caller& caller, const v1::GetConfigReques
   for (auto& [key, value] : config.shown) {  // what no file says
     if (key == "BOOT_TIME") value = std::to_string(to_unix_seconds(options_.started));
     if (key == "SlurmctldDebug" && !debug_level.empty()) value = debug_level;
+    if (key == "DebugFlags" && options_.debug_flags) value = options_.debug_flags();
     if (key == "NEXT_JOB_ID") value = std::to_string(picture->view.next_job_id);
   }
   wire::to_proto(config, reply.mutable_config());

@@ -32,6 +32,11 @@ class ControllerCalls {
     std::function<void()> abort{};  // ends the process with a core file, when the answer has had time to leave
     // Makes the log say more or less until the configuration is read again.
     std::function<Status(std::string_view level)> set_debug{};
+    // The same for subjects of the log (DebugFlags, with commas), and which it has at the moment.
+    std::function<Status(std::string_view on, std::string_view off)> set_debug_flags{};
+    std::function<std::string()> debug_flags{};
+    // Somebody has called; empty: nobody wants to know.
+    std::function<void(std::string_view method, const model::Caller&)> audit{};
     Statistics* statistics = nullptr;  // null: GetStatistics is refused
     std::function<std::uint64_t()> accounting_backlog{};  // records that wait for the database; empty: none do
     // Signs a ticket that lets the job's owner run steps in it.
@@ -114,6 +119,9 @@ class ControllerCalls {
   void notify_job(const Caller&, const v1::NotifyJobRequest&, Answer<v1::Done>);
   void step_ticket(const Caller&, const v1::StepTicketRequest&, Answer<v1::StepTicketReply>);
   void get_statistics(const Caller&, const v1::GetStatisticsRequest&, Answer<v1::GetStatisticsReply>);
+  void audit(std::string_view method, const Caller& caller) const {
+    if (options_.audit) options_.audit(method, caller);
+  }
   void set_debug(const Caller&, const v1::SetDebugRequest&, Answer<v1::Done>);
   void reset_usage(const Caller&, const v1::ResetUsageRequest&, Answer<v1::Done>);
   void top_jobs(const Caller&, const v1::TopJobsRequest&, Answer<v1::Done>);

@@ -123,6 +123,7 @@ void Controller::run_power_program(const PowerOrder& order) {
   program.words = {path, nodes};
   const std::string what = program.name;
   doors_.log(fmt::format("{} runs for {}", what, nodes));
+  doors_.log(fmt::format("about Power: {} {}", path, nodes));
   doors_.programs->run_site(std::move(program), [this, what, nodes](const Status& status) {
     if (!status) doors_.log(fmt::format("error: {} for {}: {}", what, nodes, status.error().message));
   });

@@ -59,6 +59,7 @@ class ControllerPowerTest : public testing::Test {
     config.power.suspend_timeout = seconds(5);
     config.resume_timeout = seconds(20);
     config.node_timeout = seconds(0);
+    config.shown = {{"ResvProlog", "/sbin/begins"}, {"ResvEpilog", "/sbin/ends"}};
     ASSERT_TRUE(controller_->start(config, [](Status status) { EXPECT_TRUE(status); }));
     journal_.complete_all();
   }
@@ -183,6 +184,34 @@ TEST_F(ControllerPowerTest, WhoDoesNotComeIsTold) {
   ASSERT_EQ(programs.size(), 1u);
   EXPECT_EQ(programs[0].words, (Words{"/sbin/fail", "n1"}));
   EXPECT_EQ(state("n1"), "down~");
+}
+
+// ResvProlog, ResvEpilog: once each, also when another controller takes over between them.
+TEST_F(ControllerPowerTest, AReservationHasItsProgramsRun) {
+  hello("n1", 100), hello("n2", 100);
+  (void)ran();
+  model::ReservationChange change;
+  change.name = "r";
+  change.start = clock_.now() + seconds(10);
+  change.duration = seconds(60);
+  change.node_counts = {1};
+  change.users = model::NamesEdit{model::EditKind::Set, {"me"}};
+  controller_->create_reservation(admin(), change, {{"me", {Uid{1000}}}},
+                                  [](const Result<std::string>& made) { EXPECT_TRUE(made); });
+  journal_.complete_all();
+  pass(5);
+  EXPECT_TRUE(ran().empty());
+  pass(10);
+  auto programs = ran();
+  ASSERT_EQ(programs.size(), 1u);
+  EXPECT_EQ(programs[0].words, (Words{"/sbin/begins", "r"}));
+  start();
+  pass(10);
+  EXPECT_TRUE(ran().empty());
+  pass(60);
+  programs = ran();
+  ASSERT_EQ(programs.size(), 1u);
+  EXPECT_EQ(programs[0].words, (Words{"/sbin/ends", "r"}));
 }
 
 }  // namespace

@@ -110,6 +110,16 @@ static std::shared_ptr<const model::JobSpec> with_core_spec(const model::Cluster
   return settled;
 }
 
+// JobFileAppend: where the job does not say.
+static std::shared_ptr<const model::JobSpec> with_output_mode(const model::ClusterConfig& config,
+                                                              std::shared_ptr<const model::JobSpec> spec) {
+  const bool settled = spec->open_append || spec->open_truncate || spec->kind != model::JobKind::Batch;
+  if (!config.append_output || settled) return spec;
+  auto appends = std::make_shared<model::JobSpec>(*spec);
+  appends->open_append = true;
+  return appends;
+}
+
 void Controller::reset_usage(const model::Caller& caller, const std::vector<std::uint32_t>& associations,
                              const std::vector<std::string>& qos, DoneReply reply) {
   std::vector<state::ResetUsage> commands;
@@ -144,7 +154,9 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
                       fmt::format("no job is taken while accounting is {} records behind (at most {}): spurdbd must come back",
                                   accounting_backlog(), doors_.max_backlog)));
   const auto settle = [&](std::shared_ptr<const model::JobSpec>& one) -> Status {
-    SPUR_ASSIGN(one, with_account(cluster_->view(), with_core_spec(*cluster_->view().config, std::move(one))));
+    const model::ClusterConfig& config = *cluster_->view().config;
+    one = with_output_mode(config, with_core_spec(config, std::move(one)));
+    SPUR_ASSIGN(one, with_account(cluster_->view(), std::move(one)));
     return {};
   };
   if (auto ok = settle(spec); !ok) return reply(std::unexpected(ok.error()));
@@ -341,9 +353,28 @@ void Controller::claim_node(state::ClaimFutureNode claim, JoinReply reply) {
       IfFull::Refuse);
 }
 
+// ReconfigFlags: what scontrol has changed of partitions outlives the file.
+static void keep_partitions(const model::ClusterConfig& now, model::ClusterConfig& fresh) {
+  if (!fresh.keep_partition_info && !fresh.keep_partition_state) return;
+  for (const model::PartitionConfig& old : now.partitions) {
+    const auto at = std::ranges::find(fresh.partitions, old.name, &model::PartitionConfig::name);
+    if (!fresh.keep_partition_info) {
+      if (at != fresh.partitions.end()) at->state = old.state;
+      continue;
+    }
+    if (old.is_default)
+      for (model::PartitionConfig& other : fresh.partitions) other.is_default = false;
+    if (at == fresh.partitions.end())
+      fresh.partitions.push_back(old);
+    else
+      *at = old;
+  }
+}
+
 void Controller::reconfigure(const model::Caller& caller, model::ClusterConfig config, DoneReply reply) {
   if (!caller.is_admin()) return reply(fail(ErrorCode::PermissionDenied, "Access/permission denied"));
   own_config_ = config;
+  keep_partitions(this->config(), config);
   if (doors_.journal.shared() && !ready_) return reply({});  // for when it leads
   const auto applied = [this, reply = std::move(reply)](Status done) {
     // A signal for no job is for the agents themselves: those that are connected read their files again, too.

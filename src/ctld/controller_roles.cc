@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ctld/controller.h"
+#include "ctld/job_completion.h"
 #include "state/reservations.h"
 #include "wire/command_codec.h"
 
@@ -65,6 +66,8 @@ void Controller::lead(bool with_own_config, const std::function<void(Status)>& r
     schedule_all_crons();
     watch_triggers(true);
     mails_.begin(cluster_->view(), std::max(doors_.clock.now(), cluster_->view().as_of));
+    know_reservations();
+    note_completions(all_completions(cluster_->view()));
     note_new_leader();
     publish();
     want_plan();

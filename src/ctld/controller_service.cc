@@ -72,6 +72,7 @@ Result<model::Caller> ControllerService::admit(Context* context, std::string_vie
   // Which nodes' keys speak for users is the leader's to know.
   if (!identified) SPUR_TRY(calls_.check_role(method, true));
   SPUR_ASSIGN(auto caller, std::move(identified));
+  calls_.audit(method, caller);
   SPUR_TRY(authorize(method, caller));
   SPUR_TRY(calls_.check_role(method, metadata.contains(wire::kConsistentMetadata)));
   return caller;

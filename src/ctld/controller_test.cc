@@ -507,5 +507,58 @@ TEST_F(ControllerTest, PartitionsAreMadeChangedAndRemoved) {
   EXPECT_EQ(model::find_partition(controller_->cluster().view(), "new"), nullptr);
 }
 
+// JobFileAppend: files are continued where the job does not say.
+TEST_F(ControllerTest, TheSiteMayHaveOutputContinued) {
+  const auto appends = [&](bool site, bool append, bool truncate) {
+    model::ClusterConfig config = *controller_->cluster().view().config;
+    config.append_output = site;
+    EXPECT_EQ(refusal([&](auto reply) { controller_->reconfigure(kAdmin, config, reply); }), std::nullopt);
+    model::JobSpec spec = spec_of(1000);
+    spec.open_append = append;
+    spec.open_truncate = truncate;
+    spec.hold = true;
+    const auto made = submit(kUser, spec);
+    return made && job(made->job).spec->open_append;
+  };
+  EXPECT_FALSE(appends(false, false, false));
+  EXPECT_TRUE(appends(true, false, false));
+  EXPECT_TRUE(appends(false, true, false));
+  EXPECT_FALSE(appends(true, false, true));
+}
+
+// ReconfigFlags: without them the file is all there is.
+TEST_F(ControllerTest, WhatScontrolChangedMayOutliveTheFile) {
+  using Edit = Controller::PartitionEdit;
+  const auto edit = [&](Edit how, const model::PartitionConfig& wanted, std::vector<std::string> changed) {
+    EXPECT_EQ(refusal([&](auto reply) { controller_->edit_partition(kAdmin, how, wanted, changed, reply); }),
+              std::nullopt);
+  };
+  const model::ClusterConfig original = *controller_->cluster().view().config;
+  ASSERT_FALSE(original.partitions.empty());
+  const auto reread = [&](bool info, bool state) {
+    model::ClusterConfig file = original;
+    file.keep_partition_info = info;
+    file.keep_partition_state = state;
+    EXPECT_EQ(refusal([&](auto reply) { controller_->reconfigure(kAdmin, file, reply); }), std::nullopt);
+  };
+  const auto partition = [&](const char* name) { return model::find_partition(controller_->cluster().view(), name); };
+  model::PartitionConfig changed = original.partitions.front(), added;
+  const std::string name = changed.name;
+  changed.state = model::PartitionState::Drain;
+  changed.max_time = TimeLimit::of_minutes(7);
+  added.name = "added";
+  added.nodes = "n1";
+  for (const bool info : {true, false}) {
+    edit(Edit::Update, changed, {"state", "max_time"});
+    if (!partition("added")) edit(Edit::Create, added, {"nodes"});
+    reread(info, !info);
+    EXPECT_EQ(partition(name.c_str())->config.state, model::PartitionState::Drain);
+    EXPECT_EQ(partition(name.c_str())->config.max_time == changed.max_time, info);
+    EXPECT_EQ(partition("added") != nullptr, info);
+  }
+  reread(false, false);
+  EXPECT_EQ(partition(name.c_str())->config.state, model::PartitionState::Up);
+}
+
 }  // namespace
 }  // namespace spur::ctld

@@ -144,6 +144,7 @@ void Controller::run_program(const model::Trigger& trigger) {
   for (const std::string_view word : text::split(trigger.program, ' '))
     if (!word.empty()) program.words.emplace_back(word);
   program.words.push_back(trigger.argument);
+  doors_.log(fmt::format("about Triggers: {} is due: {}", trigger.id, trigger.program));
   doors_.log(fmt::format("trigger {} ({} {}) runs {}", trigger.id, model::event_name(trigger.events), trigger.argument,
                          program.words.front()));
   doors_.programs->run_as(std::move(program), [this, id = trigger.id](const Status& status) {

@@ -67,6 +67,7 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .fatal = doors_.fatal,
       .log = doors_.log,
       .programs = doors_.programs,
+      .traces_jobs = doors_.traces_jobs,
       .account = doors_.outbox ? [this](Time born, std::vector<state::OutboxRecord> records) {
         doors_.outbox->add(born, std::move(records));
       } : std::function<void(Time, std::vector<state::OutboxRecord>)>{},
@@ -100,7 +101,7 @@ void CoreThread::plan(const Picture& picture, Time now, PlanKind kind) {
   engine_.see(picture.view);
   auto plan = std::make_shared<sched::Plan>(kind == PlanKind::Full ? engine_.plan(now) : engine_.respond(now));
   if (plan->full)
-    doors_.log(fmt::format("debug: a full cycle looked at {} jobs, {} of them one by one, and starts {}, in {} us",
+    doors_.log(fmt::format("about Backfill: a full cycle looked at {} jobs, {} of them one by one, and starts {}, in {} us",
                            plan->looked_at, plan->tested, plan->starts.size(),
                            (doors_.clock.monotonic() - begin).count()));
   if (doors_.statistics)

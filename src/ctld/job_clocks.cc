@@ -12,6 +12,15 @@ state::CancelJob end_as(JobId id, model::JobState final_state, model::Reason rea
   return {.target = {.id = id, .tasks = {}}, .final_state = final_state, .reason = reason, .by_user = false, .by = {}, .exit = {}};
 }
 
+// The partition's own, if it has one.
+seconds over_time_limit(const model::View& view, const model::Job& job) {
+  const model::Partition* partition =
+      job.allocation ? model::find_partition(view, job.allocation->partition) : nullptr;
+  if (partition && partition->config.over_time_limit_minutes)
+    return minutes(*partition->config.over_time_limit_minutes);
+  return view.config->over_time_limit;
+}
+
 }  // namespace
 
 void JobClocks::add(Time at, JobId job, Kind kind) {
@@ -46,7 +55,7 @@ void JobClocks::update(const model::View& view, JobId id) {
   if (job.state == model::JobState::Running && !completing && !(job.flags & model::kConfiguring)) {
     const Time end = model::limit_end(job);
     if (!is_set(end)) return;
-    add(end + view.config->over_time_limit, id, Kind::Limit);
+    add(end + over_time_limit(view, job), id, Kind::Limit);
     if (job.spec->signal.signal != 0 && !signalled_.contains({id, job.epoch}))
       add(end - seconds(job.spec->signal.seconds_before), id, Kind::Signal);
   } else if (job.state == model::JobState::Pending && !completing) {

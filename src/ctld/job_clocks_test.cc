@@ -74,6 +74,17 @@ TEST(JobClocks, TimeLimitOfARunningJob) {
   EXPECT_FALSE(is_set(c.clocks.next()));
 }
 
+TEST(JobClocks, APartitionMayHaveItsOwnGrace) {
+  Clocks c;
+  model::ClusterConfig config = *c.world.view().config;
+  config.partitions.at(0).over_time_limit_minutes = 30;
+  c.world.must(state::SetConfig{config});
+  const auto id = c.submit([](auto& s) { s.time_limit = TimeLimit::of_minutes(10); });
+  c.world.start(id, World::on(0));
+  c.follow();
+  EXPECT_EQ(c.clocks.next(), c.world.job(id).started + minutes(10) + minutes(30));
+}
+
 TEST(JobClocks, NewLimitMovesTheMoment) {
   Clocks c;
   const auto id = c.submit([](auto& s) { s.time_limit = TimeLimit::of_minutes(10); });

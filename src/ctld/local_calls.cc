@@ -130,6 +130,7 @@ void LocalCalls::take(Uid uid, Gid gid, std::string frame, std::shared_ptr<Local
   if (!request) return end(*reply, std::unexpected(request.error()));
   const auto caller = identify_.local(uid, gid, calls_.picture()->view);
   if (!caller) return end(*reply, std::unexpected(caller.error()));
+  calls_.audit(request->method, *caller);
   if (auto allowed = authorize(request->method, *caller); !allowed) return end(*reply, allowed);
   if (auto role = calls_.check_role(request->method, false); !role) return end(*reply, role);
   calls_.when_current(request->method, [this, kept, request = *request, caller = *caller,

@@ -45,8 +45,8 @@ v1::GetSharesReply shares_of(const model::View& view, const Sight& sight, Time a
 
 void fill(const model::View& view, const model::TallyPtr* tally, Time at, v1::GetAccountBookReply::Holding* out) {
   const std::size_t columns = view.tres->size();
-  static const model::Tally kNone;
-  const model::Tally& held = tally ? **tally : kNone;
+  static const model::Tally kNothing;
+  const model::Tally& held = tally ? **tally : kNothing;
   const std::int64_t second = model::whole_seconds(at);
   out->set_running(held.running);
   out->set_submitted(held.submitted);

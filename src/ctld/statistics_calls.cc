@@ -101,7 +101,12 @@ void ControllerCalls::get_statistics(const Caller& caller, const v1::GetStatisti
 }
 
 void ControllerCalls::set_debug(const Caller&, const v1::SetDebugRequest& request, Answer<v1::Done> answer) {
-  if (!options_.set_debug) return answer(fail(ErrorCode::NotSupported, "this controller's log has one level"));
+  if (!options_.set_debug || !options_.set_debug_flags)
+    return answer(fail(ErrorCode::NotSupported, "this controller's log has one level"));
+  if (request.level().empty()) {
+    auto flagged = options_.set_debug_flags(request.flags_on(), request.flags_off());
+    return flagged ? answer(v1::Done{}) : answer(std::unexpected(std::move(flagged.error())));
+  }
   auto done = options_.set_debug(request.level());
   if (done) {
     std::lock_guard lock(debug_mutex_);

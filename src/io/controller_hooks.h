@@ -55,6 +55,22 @@ class ControllerHooks {
   };
   // As the daemon's own user. `done` as above.
   virtual void mail(Mail mail, std::function<void(Status)> done) = 0;
+
+  // A line of the file of jobs that are over (JobCompType=jobcomp/filetxt), which has the names of user and group between
+  // the number and the rest.
+  struct Completion {
+    std::string file;
+    std::uint32_t job = 0;
+    Uid user;
+    Gid group;
+    std::string rest;
+    bool unless_there = false;  // the same line may have been written before
+    friend bool operator==(const Completion&, const Completion&) = default;
+  };
+  // In this order, one batch after the other. `done` as above.
+  virtual void note_completions(std::vector<Completion> lines, std::function<void(Status)> done) {
+    static_cast<void>(lines), static_cast<void>(done);
+  }
 };
 
 }  // namespace spur::io

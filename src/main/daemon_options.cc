@@ -244,9 +244,11 @@ os::Log::Targets log_targets(const config::LogConfig& config, const std::string&
   const int level = static_cast<int>(options.log_level.value_or(config.level));
   out.level = static_cast<os::LogLevel>(std::min(level + options.verbose, static_cast<int>(os::LogLevel::Debug5)));
   out.json = config.format == config::LogFormat::Json;
+  out.time = static_cast<os::LogTime>(config.time);
   out.file = options.log_file.empty() ? file : options.log_file;
   out.to_stderr = options.foreground;
-  out.to_syslog = !options.foreground && out.file.empty();
+  out.to_syslog = config.syslog_level || (!options.foreground && out.file.empty());
+  if (config.syslog_level) out.syslog_level = static_cast<os::LogLevel>(*config.syslog_level);
   return out;
 }
 

@@ -39,9 +39,7 @@ spur::Result<std::unique_ptr<spur::cli::Controller>> connect(spur::cli::Context&
                                 clock_time(context.now() - note.silence), note.name);
     context.info("warning: {}", context.stale);
   };
-  return spur::cli::make_wire_controller(std::move(options), {.mpi = std::move(endpoints.mpi_default),
-                                                              .prolog = std::move(endpoints.srun_prolog),
-                                                              .epilog = std::move(endpoints.srun_epilog)});
+  return spur::cli::make_wire_controller(std::move(options), std::move(endpoints.defaults));
 }
 
 spur::Result<std::unique_ptr<spur::cli::Accounting>> connect_accounting() {

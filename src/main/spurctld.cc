@@ -31,7 +31,9 @@
 #include "main/convert_state.h"
 #include "main/daemon_options.h"
 #include "main/daemon_start.h"
+#include "main/lead_programs.h"
 #include "main/line_reply.h"
+#include "main/traced_agents.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
 #include "os/controller_hooks.h"
@@ -67,6 +69,7 @@ class Spurctld {
   Status start() {
     const auto& daemon = loaded_.daemon;
     serves_configuration_ = daemon.serve_configuration;
+    log_.set_subjects(daemon.debug_flags);
     for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
     const bool several = ControllerGroup::is_wanted(daemon);
@@ -128,6 +131,7 @@ class Spurctld {
 
   void stop() {
     log_.info("stopping");
+    lead_programs_.leave(programs_.get(), *core_->picture()->view.config);
     if (group_) group_->stop_watching();
     if (group_) group_->retire();
     watches_.stop();
@@ -222,7 +226,8 @@ class Spurctld {
                             loaded_.path);
     SPUR_ASSIGN(programs_, os::ThreadedHooks::open({.prolog = hooks.prolog_slurmctld,
                                                     .epilog = hooks.epilog_slurmctld,
-                                                    .timeout = hooks.timeout,
+                                                    .prolog_timeout = hooks.prolog_timeout.value_or(hooks.timeout),
+                                                    .epilog_timeout = hooks.epilog_timeout.value_or(hooks.timeout),
                                                     .environment = std::move(environment),
                                                     .post = [this](std::function<void()> f) {
                                                       if (core_)
@@ -301,16 +306,18 @@ class Spurctld {
       core_ = std::make_unique<ctld::CoreThread>(
           ctld::CoreThread::Doors{.clock = clock_,
                                   .journal = *journal_,
-                                  .agents = links_,
+                                  .agents = traced_links_,
                                   .log = [this](const std::string& line) { log_line(line); },
                                   .fatal = [this](const Error& error) { die(error); },
                                   .programs = programs_.get(),
+                                  .traces_jobs = [this] { return log_.traces(text::debug::kTraceJobs); },
                                   .outbox = outbox_.get(),
                                   .history = history_.get(),
                                   .on_lead = [this](const state::Cluster& cluster) { lead(cluster); },
                                   .on_step_down =
                                       [this] {
                                         if (outbox_) outbox_->follow();
+                                        if (core_) lead_programs_.end(programs_.get(), *core_->picture()->view.config);
                                       },
                                   .on_publish = [this] { watches_.wake(); },
                                   .statistics = &statistics_,
@@ -328,6 +335,7 @@ class Spurctld {
       SPUR_ASSIGN(auto fresh, load_for(options_));
       const auto& log = fresh.daemon.controller_log;
       SPUR_TRY(log_.set_targets(log_targets(log, log.file, options_)));
+      log_.set_subjects(fresh.daemon.debug_flags);
       return fresh;
     };
     auto fresh = load();
@@ -361,6 +369,14 @@ class Spurctld {
     return {};
   }
 
+  Status set_debug_flags(std::string_view on, std::string_view off) {
+    const auto more = text::parse_debug_flags(on), less = text::parse_debug_flags(off);
+    if (!more || !less) return fail(ErrorCode::InvalidArgument, "invalid debug flag");
+    log_.set_subjects((log_.subjects() | *more) & ~*less);
+    log_.info("debug flags are now {}", text::debug_flags_text(log_.subjects()));
+    return {};
+  }
+
   void make_verifier(const std::string& public_key) {
     verifier_ = std::make_unique<os::TrustedKeyVerifier>(os::TrustedKeyVerifier::Options{
         .cluster = cluster_name_,
@@ -375,6 +391,7 @@ class Spurctld {
   void lead(const state::Cluster& cluster) {
     trust_nodes(cluster.view());
     if (outbox_) outbox_->lead(cluster.outbox());
+    lead_programs_.begin(programs_.get(), *cluster.view().config);
   }
 
   void take_accounts(const std::string& bytes) {
@@ -424,6 +441,11 @@ class Spurctld {
                                        .shutdown = [this] { request_stop(); },
                                        .abort = [this] { dump_core(); },
                                        .set_debug = [this](std::string_view level) { return set_debug(level); },
+                                       .set_debug_flags = [this](std::string_view on,
+                                                                 std::string_view off) { return set_debug_flags(on, off); },
+                                       .debug_flags = [this] { return text::debug_flags_text(log_.subjects()); },
+                                       .audit = [this](std::string_view method,
+                                                       const model::Caller& caller) { audit(method, caller); },
                                        .statistics = &statistics_,
                                        .accounting_backlog =
                                            [this]() -> std::uint64_t {
@@ -496,7 +518,15 @@ class Spurctld {
     if (text.starts_with("error: ")) return log_.error("{}", text.substr(7));
     if (text.starts_with("warning: ")) return log_.warning("{}", text.substr(9));
     if (text.starts_with("debug: ")) return log_.debug("{}", text.substr(7));
+    if (text.starts_with("about "))
+      if (const auto subject = text::find_debug_flag(text.substr(6, text.find(':') - 6)))
+        return log_.about(*subject, text.substr(text.find(':') + 2));
     log_.info("{}", text);
+  }
+
+  void audit(std::string_view method, const model::Caller& caller) {
+    if (log_.traces(text::debug::kAuditRpcs))
+      log_.about(text::debug::kAuditRpcs, fmt::format("{} from uid={} node={}", method, caller.uid.value, caller.node));
   }
 
   void stop_itself(const std::string& why) {
@@ -546,6 +576,8 @@ class Spurctld {
   std::unique_ptr<os::HostCredentialSigner> signer_;
   std::unique_ptr<os::TrustedKeyVerifier> verifier_;
   ctld::AgentLinks links_;
+  TracedAgents traced_links_{links_, log_};
+  LeadPrograms lead_programs_{log_};
   std::unique_ptr<os::ThreadedHooks> programs_;
   std::unique_ptr<os::OutboxFile> spool_;
   std::unique_ptr<ctld::AcctOutbox> outbox_;

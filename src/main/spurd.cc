@@ -75,15 +75,20 @@ Result<std::string> read_token(const std::string& path) {
   return token;
 }
 
-os::StepLauncher::Options::Hooks hooks_of(const config::HookConfig& hooks) {
+os::StepLauncher::Options::Hooks hooks_of(const config::DaemonConfig& daemon) {
+  const config::HookConfig& hooks = daemon.hooks;
   return {.prolog = hooks.prolog,
           .epilog = hooks.epilog,
-          .timeout = hooks.timeout,
+          .prolog_timeout = hooks.prolog_timeout.value_or(hooks.timeout),
+          .epilog_timeout = hooks.epilog_timeout.value_or(hooks.timeout),
           .alloc = hooks.alloc,
           .contain = hooks.contain,
           .serial = hooks.serial,
           .task_prolog = hooks.task_prolog,
-          .task_epilog = hooks.task_epilog};
+          .task_epilog = hooks.task_epilog,
+          .propagate_nice = daemon.steps.propagate_nice,
+          .unkillable_after = daemon.steps.unkillable_after,
+          .unkillable_program = daemon.steps.unkillable_program};
 }
 
 constexpr Duration kJoinAgain = seconds(5);
@@ -102,6 +107,7 @@ class Spurd {
 
   Status start(os::Signals& signals) {
     const std::string host = short_hostname();
+    log_.set_subjects(loaded_.daemon.debug_flags);
     for (const auto& warning : loaded_.warnings) log_.debug("{}", warning);
     spool_ = config::agent_spool_dir(loaded_.daemon, node_, host);
     // Before anything in there is looked at: two agents over one spool would end each other's jobs.
@@ -109,7 +115,7 @@ class Spurd {
     SPUR_ASSIGN(pid_file_, os::PidFile::create(config::agent_pid_file(loaded_.daemon, node_, host)));
     SPUR_ASSIGN(loop_, os::EventLoop::open());
     SPUR_TRY(loop_->watch(signals.fd(), EPOLLIN, [this, &signals](std::uint32_t) { on_signal(signals); }));
-    SPUR_ASSIGN(machine_, os::discover_machine());
+    SPUR_ASSIGN(machine_, discover());
     os::Machine& machine = machine_;
     devices_ = std::make_unique<NodeDevices>(
         detect_for(loaded_.daemon.detect, node_), declared() ? declared()->gres : std::vector<model::NodeGres>{},
@@ -128,7 +134,7 @@ class Spurd {
                              .use_cgroups = !loaded_.daemon.cgroup.disabled,
                              .confine = [this](const model::LaunchPart& part) { return limits_of(confined_, part); },
                              .keep_users = seconds(60),
-                             .hooks = hooks_of(loaded_.daemon.hooks),
+                             .hooks = hooks_of(loaded_.daemon),
                              .gpu_load = gpu_load(),
                              .gpu_cores = gpu_cores(),
                              .containers = {.image_dir = config::image_dir(loaded_.daemon),
@@ -174,6 +180,17 @@ class Spurd {
     for (const auto& n : loaded_.cluster.nodes)
       if (n.name == node_) return &n;
     return row_ ? &*row_ : nullptr;
+  }
+
+  // With a TmpFS that is not there the node has no temporary disk space, as in Slurm.
+  Result<os::Machine> discover() const {
+    const std::string path = config::expand_path(loaded_.daemon.tmp_dir, node_, short_hostname());
+    const bool there = ::access(path.c_str(), F_OK) == 0;
+    SPUR_ASSIGN(auto machine, os::discover_machine({.tmp_dir = there ? path : "/", .synthetic = {}}));
+    if (there) return machine;
+    log_.error("TmpFS: there is no {}: this node has no temporary disk space", path);
+    machine.hardware.tmp_disk_mib = 0;
+    return machine;
   }
 
   std::function<os::GpuLoad(const model::LaunchPart&)> gpu_load() const {
@@ -225,7 +242,11 @@ class Spurd {
       const auto load = os::sample_load();
       beat.load_hundredths = load.load_hundredths;
       beat.free_memory_mib = load.free_memory_mib;
-      beat.problem = devices_->problem();
+      beat.problem = launcher_->has_unkillable() ? std::string("Kill task failed") : devices_->problem();
+    };
+    launcher_->on_unkillable = [this] {
+      agent_->beat_soon();
+      arm_timer();
     };
   }
 
@@ -266,9 +287,16 @@ class Spurd {
         return fail(ErrorCode::JobPending, "this node has not heard of the controller yet");
       return verifier_->verify(ticket, clock_.now());
     };
+    set_step_limits();
     steps_->call_after = [this](Duration span, std::function<void()> f) { loop_->call_after(span, std::move(f)); };
     steps_->usage = [this](JobId job) { return usage_of(job); };
+    steps_->step_began = [this](const v1::StepInfo& step) {
+      log_.about(text::debug::kSteps, fmt::format("StepId={}.{} begins: {} tasks on {}", step.job(), step.step(),
+                                                  step.tasks(), step.nodes()));
+    };
     steps_->step_ended = [this](const model::JobRun& run, model::StepEnd end) {
+      log_.about(text::debug::kSteps, fmt::format("StepId={}.{} has ended: {}:{}", run.job.value, end.step,
+                                                  end.exit.code, end.exit.signal));
       agent_->step_ended(run, std::move(end));
     };
     agent_->on_forgotten = [this](const model::JobRun& run) { notes_->forget(run); };
@@ -300,6 +328,12 @@ class Spurd {
     address_ = config::join_host_port(reachable_host(listen, declared()), static_cast<std::uint16_t>(port));
     agent_->set_address(address_);
     return {};
+  }
+
+  void set_step_limits() {
+    const config::StepConfig& steps = loaded_.daemon.steps;
+    steps_->book.most_tasks_per_node = steps.max_tasks_per_node.value_or(0);
+    steps_->book.most_steps = steps.max_count.value_or(0);
   }
 
   void list_processes(const v1::ListProcessesRequest& request, v1::ListProcessesReply& reply) const {
@@ -531,6 +565,7 @@ class Spurd {
     if (!options_.conf_server.empty()) SPUR_TRY(fetch_configuration(options_.conf_server, token_, node_, false));
     SPUR_ASSIGN(auto fresh, load_for(options_));
     SPUR_TRY(log_.set_targets(agent_log_targets(fresh, node_, options_)));
+    log_.set_subjects(fresh.daemon.debug_flags);
     constexpr std::string_view kLate = "changed in the configuration, but in force only after a restart";
     if (config::agent_spool_dir(fresh.daemon, node_, short_hostname()) != spool_)
       log_.warning("{}: the spool directory", kLate);
@@ -539,7 +574,8 @@ class Spurd {
     loaded_.cluster = std::move(fresh.cluster);
     // Devices are what they were at the start: jobs hold them by number.
     confined_.policy = confined_node(loaded_.daemon.cgroup, machine_, {}).policy;
-    launcher_->set_site(hooks_of(loaded_.daemon.hooks), loaded_.daemon.sample_every);
+    launcher_->set_site(hooks_of(loaded_.daemon), loaded_.daemon.sample_every);
+    set_step_limits();
     if (!health_timer_) check_health();
     return {};
   }

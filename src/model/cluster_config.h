@@ -74,6 +74,8 @@ struct PartitionConfig {
   // For its nodes, instead of the cluster's; kNeverSuspend for the first.
   std::optional<std::uint32_t> suspend_time_seconds, suspend_timeout_seconds, resume_timeout_seconds;
   bool power_down_on_idle = false;  // PowerDownOnIdle: nodes are switched off after each of its jobs
+  bool no_root_jobs = false, requires_reservation = false;  // DisableRootJobs, ReqResv
+  std::optional<std::uint32_t> over_time_limit_minutes;     // OverTimeLimit; unset: the cluster's
   friend bool operator==(const PartitionConfig&, const PartitionConfig&) = default;
 };
 
@@ -206,6 +208,12 @@ struct ClusterConfig {
   bool config_overrides = false;  // SlurmdParameters=config_overrides: declared hardware wins over found
   bool is_accounted = false;  // events go to an accounting service (AccountingStorageType)
   bool keep_scripts = false, keep_environments = false;  // ... with those of jobs (AccountingStoreFlags)
+  bool no_root_jobs = false;   // DisableRootJobs
+  bool append_output = false;  // JobFileAppend
+  // Exit codes after which a batch job goes back to the queue, and to its held state SPECIAL_EXIT; ascending.
+  std::vector<std::uint32_t> requeue_exits, requeue_hold_exits;
+  // ReconfigFlags: what scontrol changed of partitions survives a reconfiguration: all of it, or their states.
+  bool keep_partition_info = false, keep_partition_state = false;
   // The lines of `scontrol show config`, in its order (config/show.cc).
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;

@@ -15,4 +15,10 @@ inline std::string_view shown_value(const ClusterConfig& config, std::string_vie
   return {};
 }
 
+// What the file gives; empty if it says nothing ("(null)" is shown then).
+inline std::string_view given_value(const ClusterConfig& config, std::string_view key) {
+  const std::string_view value = shown_value(config, key);
+  return value == "(null)" ? std::string_view() : value;
+}
+
 }  // namespace spur::model

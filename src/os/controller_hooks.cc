@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "os/completion_file.h"
 #include "os/files.h"
 #include "os/name_lookup.h"
 #include "os/user_lookup.h"
@@ -61,7 +62,7 @@ void ThreadedHooks::run(Kind kind, std::vector<std::string> environment, std::fu
     runner_->run({.name = prolog ? "PrologSlurmctld" : "EpilogSlurmctld",
                   .programs = prolog ? options_.prolog : options_.epilog,
                   .environment = std::move(environment),
-                  .timeout = options_.timeout,
+                  .timeout = prolog ? options_.prolog_timeout : options_.epilog_timeout,
                   .cgroup = {}},
                  [this, done = std::move(done)](Status status) mutable {
                    options_.post([done = std::move(done), status = std::move(status)] { done(status); });
@@ -135,6 +136,12 @@ void ThreadedHooks::run_site(SiteProgram program, std::function<void(Status)> do
                   .cgroup = {},
                   .arguments = {program.words.begin() + 1, program.words.end()}},
                  [answer, document](Status status) { answer(std::move(status)); });
+  });
+}
+
+void ThreadedHooks::note_completions(std::vector<Completion> lines, std::function<void(Status)> done) {
+  loop_->post([this, lines = std::move(lines), done = std::move(done)] {
+    options_.post([done, status = append_completions(lines)] { done(status); });
   });
 }
 

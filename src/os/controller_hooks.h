@@ -20,7 +20,7 @@ class ThreadedHooks final : public io::ControllerHooks {
  public:
   struct Options {
     std::vector<std::string> prolog, epilog;
-    Duration timeout{0};
+    Duration prolog_timeout{0}, epilog_timeout{0};  // of each program; 0: none
     std::vector<std::string> environment{};             // for all
     std::function<void(std::function<void()>)> post{};  // onto the controller's thread
   };
@@ -32,6 +32,7 @@ class ThreadedHooks final : public io::ControllerHooks {
   void run_as(Program program, std::function<void(Status)> done) override;
   void run_site(SiteProgram program, std::function<void(Status)> done) override;
   void mail(Mail mail, std::function<void(Status)> done) override;
+  void note_completions(std::vector<Completion> lines, std::function<void(Status)> done) override;
 
  private:
   ThreadedHooks(Options options, std::unique_ptr<EventLoop> loop);

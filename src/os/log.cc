@@ -2,15 +2,18 @@
 #include "os/log.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 
 #include "os/files.h"
+#include "text/words.h"
 
 namespace spur::os {
 namespace {
@@ -105,13 +108,39 @@ std::string escape_control(std::string_view text) {
   return out;
 }
 
-std::string log_time(Time time) {
+// "+01:00" behind UTC, as in RFC 3339.
+static std::string zone_of(const tm& local) {
+  const long minutes = std::labs(local.tm_gmtoff) / 60;
+  return fmt::format("{}{:02}:{:02}", local.tm_gmtoff < 0 ? '-' : '+', minutes / 60, minutes % 60);
+}
+
+std::string log_time(Time time, LogTime format) {
   const std::int64_t micros = to_micros(time);
   const time_t whole = to_unix_seconds(time);
+  const std::int64_t fraction = micros - whole * 1'000'000;
   tm local{};
   ::localtime_r(&whole, &local);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}", local.tm_year + 1900, local.tm_mon + 1,
-                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, (micros - whole * 1'000'000) / 1000);
+  char text[64] = {};
+  switch (format) {
+    case LogTime::Clock:
+      return fmt::format("{}", ::clock());
+    case LogTime::Short:
+      ::strftime(text, sizeof text, "%b %d %T", &local);
+      return text;
+    case LogTime::ThreadId: {
+      char name[16] = {};
+      ::pthread_getname_np(::pthread_self(), name, sizeof name);
+      ::strftime(text, sizeof text, "%b %d %T", &local);
+      return fmt::format("{}.{:06} {} {} {}", text, fraction, ::getpid(), name, ::gettid());
+    }
+    default:
+      break;
+  }
+  const bool ms = format == LogTime::IsoMs || format == LogTime::Rfc5424Ms;
+  const bool zone = format != LogTime::Iso && format != LogTime::IsoMs;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}{}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday,
+                     local.tm_hour, local.tm_min, local.tm_sec, ms ? fmt::format(".{:03}", fraction / 1000) : "",
+                     zone ? zone_of(local) : "");
 }
 
 Log::Log(std::string program, io::Clock& clock) : program_(std::move(program)), clock_(clock) {
@@ -132,7 +161,7 @@ Status Log::set_targets(Targets targets) {
   const std::lock_guard lock(mutex_);
   file_ = std::move(file);
   targets_ = std::move(targets);
-  level_ = targets_.level;
+  level_ = std::max(targets_.level, targets_.to_syslog ? targets_.syslog_level.value_or(LogLevel::Quiet) : LogLevel::Quiet);
   if (!targets_.to_stderr) console_.reset();
   return stderr_captured_ ? redirect_stderr() : Status{};
 }
@@ -165,20 +194,27 @@ void Log::write(LogLevel level, std::string_view message) {
   if (!wants(level)) return;
   const LevelRow& row = row_of(level);
   const std::string text = escape_control(message);
-  const std::string time = log_time(clock_.now());
   const std::lock_guard lock(mutex_);
+  const std::string time = log_time(clock_.now(), targets_.json ? LogTime::IsoMs : targets_.time);
   std::string json;
   if (targets_.json) json = json_line(time, row.name, program_, text);
-  if (file_) write_file(targets_.json ? json : fmt::format("[{}] {}{}\n", time, row.prefix, text));
-  if (targets_.to_stderr && level <= targets_.stderr_level)
+  const bool plain = level <= targets_.level;
+  if (file_ && plain) write_file(targets_.json ? json : fmt::format("[{}] {}{}\n", time, row.prefix, text));
+  if (targets_.to_stderr && plain && level <= targets_.stderr_level)
     write_line(stderr_captured_ ? console_.get() : STDERR_FILENO,
                targets_.json ? json : fmt::format("{}: {}{}\n", program_, row.prefix, text));
-  if (targets_.to_syslog) ::syslog(row.syslog_priority, "%s%s", std::string(row.prefix).c_str(), text.c_str());
+  if (targets_.to_syslog && level <= targets_.syslog_level.value_or(targets_.level))
+    ::syslog(row.syslog_priority, "%s%s", std::string(row.prefix).c_str(), text.c_str());
+}
+
+void Log::about(text::DebugFlags subject, std::string_view message) {
+  const LogLevel level = traces(subject) ? LogLevel::Info : LogLevel::Debug;
+  if (wants(level)) write(level, fmt::format("{}: {}", text::upper(text::debug_flags_text(subject)), message));
 }
 
 void Log::write_file(std::string_view line) {
   if (lost_ > 0) {
-    const std::string time = log_time(clock_.now());
+    const std::string time = log_time(clock_.now(), targets_.json ? LogTime::IsoMs : targets_.time);
     const std::string text = fmt::format("{} lines of this log could not be written", lost_);
     const std::string note =
         targets_.json ? json_line(time, "error", program_, text) : fmt::format("[{}] error: {}\n", time, text);

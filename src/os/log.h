@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "base/result.h"
 #include "io/clock.h"
 #include "os/unique_fd.h"
+#include "text/debug_flags.h"
 
 namespace spur::os {
 
@@ -38,15 +40,20 @@ enum class LogLevel : std::uint8_t {
   Debug5
 };
 
+// As in configuration.
+enum class LogTime : std::uint8_t { Iso, IsoMs, Rfc5424, Rfc5424Ms, Rfc3339, Clock, Short, ThreadId };
+
 class Log {
  public:
   struct Targets {
     LogLevel level = LogLevel::Info;  // this and what is graver
     bool json = false;                // file and stderr
+    LogTime time = LogTime::IsoMs;    // in the file; lines of JSON always have that one
     std::string file;                 // empty: none
     bool to_stderr = true;
     LogLevel stderr_level = LogLevel::Debug5;  // of those, this and what is graver
     bool to_syslog = false;
+    std::optional<LogLevel> syslog_level{};  // there, instead of `level`
     friend bool operator==(const Targets&, const Targets&) = default;
   };
 
@@ -68,6 +75,13 @@ class Log {
     return level <= level_.load(std::memory_order_relaxed) && level != LogLevel::Quiet;
   }
   void write(LogLevel level, std::string_view message);
+
+  // Lines about these (Slurm's DebugFlags) are written as info, about all others as debug.
+  void set_subjects(text::DebugFlags subjects) { subjects_ = subjects; }
+  text::DebugFlags subjects() const { return subjects_; }
+  bool traces(text::DebugFlags subject) const { return (subjects_ & subject) != 0; }
+  // "BACKFILL: ...".
+  void about(text::DebugFlags subject, std::string_view message);
 
   template <class... Args>
   void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
@@ -101,6 +115,7 @@ class Log {
   const std::string program_;
   io::Clock& clock_;
   std::atomic<LogLevel> level_{LogLevel::Info};
+  std::atomic<text::DebugFlags> subjects_{0};
   std::mutex mutex_;
   Targets targets_;
   UniqueFd file_;
@@ -112,6 +127,6 @@ class Log {
 // Printable on one line: control characters and what is no UTF-8 escaped, all else left alone.
 std::string escape_control(std::string_view text);
 // "2026-11-15T19:20:18.123", local time.
-std::string log_time(Time time);
+std::string log_time(Time time, LogTime format = LogTime::IsoMs);
 
 }  // namespace spur::os

@@ -235,5 +235,47 @@ TEST_F(LogTest, LostLinesAreCounted) {
   EXPECT_NE(content().find("room again"), std::string::npos);
 }
 
+TEST_F(LogTest, MomentsAsTheSiteWantsThem) {
+  const Time at = clock_.value;
+  for (const auto& [format, text] : {std::pair{LogTime::Iso, "2026-11-15T19:20:18"},
+                                     {LogTime::IsoMs, "2026-11-15T19:20:18.123"},
+                                     {LogTime::Rfc5424, "2026-11-15T19:20:18+00:00"},
+                                     {LogTime::Rfc5424Ms, "2026-11-15T19:20:18.123+00:00"},
+                                     {LogTime::Rfc3339, "2026-11-15T19:20:18+00:00"},
+                                     {LogTime::Short, "Nov 15 19:20:18"}})
+    EXPECT_EQ(log_time(at, format), text);
+  EXPECT_TRUE(log_time(at, LogTime::ThreadId).starts_with("Nov 15 19:20:18.123456 "));
+  Log::Targets targets = to_file();
+  targets.time = LogTime::Short;
+  ASSERT_TRUE(log_.set_targets(targets));
+  log_.info("hello");
+  EXPECT_EQ(content(), "[Nov 15 19:20:18] hello\n");
+}
+
+TEST_F(LogTest, SyslogMayHaveMoreThanTheFile) {
+  Log::Targets targets = to_file();
+  targets.level = LogLevel::Error;
+  targets.to_syslog = true;
+  targets.syslog_level = LogLevel::Info;
+  ASSERT_TRUE(log_.set_targets(targets));
+  EXPECT_TRUE(log_.wants(LogLevel::Info));
+  EXPECT_FALSE(log_.wants(LogLevel::Debug));
+  log_.info("for syslog");
+  log_.error("for both");
+  EXPECT_EQ(content(), "[2026-11-15T19:20:18.123] error: for both\n");
+}
+
+// DebugFlags: what a line is about may matter more than its level.
+TEST_F(LogTest, SubjectsThatAreWantedAreInformation) {
+  ASSERT_TRUE(log_.set_targets(to_file()));
+  log_.about(text::debug::kSteps, "unwanted");
+  log_.set_subjects(text::debug::kSteps | text::debug::kAgent);
+  EXPECT_TRUE(log_.traces(text::debug::kSteps));
+  EXPECT_FALSE(log_.traces(text::debug::kPower));
+  log_.about(text::debug::kSteps, "begins");
+  log_.about(text::debug::kPower, "unwanted");
+  EXPECT_EQ(content(), "[2026-11-15T19:20:18.123] STEPS: begins\n");
+}
+
 }  // namespace
 }  // namespace spur::os

@@ -26,7 +26,7 @@ HookRequest StepLauncher::hook_request(const Run& state, const Identity& user, b
                   .programs = epilog ? hooks.epilog : hooks.prolog,
                   .environment = hook_environment(*state.launch, user, epilog ? "epilog_slurmd" : "prolog_slurmd",
                                                   exit, options_.job_environment),
-                  .timeout = hooks.timeout,
+                  .timeout = epilog ? hooks.epilog_timeout : hooks.prolog_timeout,
                   .cgroup = {}};
   // What a prolog leaves running then ends with the job.
   if (!epilog && hooks.contain && !state.header.cgroup.empty()) {

@@ -20,7 +20,6 @@ namespace spur::os {
 namespace {
 
 constexpr Duration kFirstLook = milliseconds(2), kSlowestLook = milliseconds(250);
-constexpr Duration kUnkillable = seconds(60);
 constexpr int kAdoptAttempts = 500;
 constexpr Duration kAdoptRetry = milliseconds(10);
 
@@ -60,17 +59,41 @@ void StepLauncher::clear(model::JobRun run, EndRecord record, Duration kill_afte
   state.end = std::move(record);
   state.clearing_since = EventLoop::now();
   state.kill_at = state.clearing_since + kill_after;
+  watch_end(run, kill_after);
   go_on_clearing(run);
+}
+
+// It is to be over when what was killed had time to die.
+void StepLauncher::watch_end(model::JobRun run, Duration kill_after) {
+  if (std::exchange(runs_.at(run).end_watched, true)) return;
+  loop_.call_after(kill_after + options_.hooks.unkillable_after, [this, alive = alive_, run] {
+    if (*alive) look_at_end(run);
+  });
+}
+
+void StepLauncher::look_at_end(model::JobRun run) {
+  const auto it = runs_.find(run);
+  if (it == runs_.end() || it->second.prolog == PrologState::Running) return;
+  if (it->second.phase == Phase::Epilog || it->second.phase == Phase::Ended) return;
+  warn(fmt::format("job {}: processes do not end after SIGKILL; waiting for them", run.job.value));
+  unkillable_.insert(run);
+  if (on_unkillable) on_unkillable();
+  const std::string& program = options_.hooks.unkillable_program;
+  if (program.empty()) return;
+  std::vector<std::string> environment = options_.job_environment;
+  environment.push_back("SLURMD_NODENAME=" + options_.node);
+  environment.push_back(fmt::format("SLURM_JOB_ID={}", run.job.value));
+  environment.emplace_back("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  hooks_->run({.name = "unkillable step program", .programs = {program}, .environment = std::move(environment), .cgroup = {}},
+              [this, run](const Status& status) {
+                if (!status) warn(fmt::format("job {}: {}", run.job.value, status.error().message));
+              });
 }
 
 void StepLauncher::go_on_clearing(model::JobRun run) {
   Run& state = runs_.at(run);
   const Duration now = EventLoop::now();
   if (!anything_left(run, state, now >= state.kill_at)) return finish(run, state.end);
-  if (!state.warned && now - state.kill_at > kUnkillable) {
-    state.warned = true;
-    warn(fmt::format("job {}: processes do not end after SIGKILL; waiting for them", run.job.value));
-  }
   const Duration pause = std::clamp((now - state.clearing_since) / 4, kFirstLook, kSlowestLook);
   state.timer = loop_.call_after(pause, [this, run] { go_on_clearing(run); });
 }
@@ -111,6 +134,7 @@ void StepLauncher::finish(model::JobRun run, EndRecord record) {
 }
 
 void StepLauncher::report(model::JobRun run, const EndRecord& record) {
+  unkillable_.erase(run);
   // Nobody need wait for it: until the controller has the end, a power cut merely changes it.
   ledger_->note_end(run, record);
   remove_containers(container_scratch(options_.containers.image_dir, token_, run));

@@ -194,6 +194,8 @@ std::vector<std::string> StepLauncher::stepd_environment(const Identity& identit
   if (!options_.gpu_cores.empty()) out.push_back("SPURSTEPD_GPU_CORES=" + options_.gpu_cores);
   if (!options_.hooks.task_prolog.empty()) out.push_back("SPURSTEPD_TASK_PROLOG=" + options_.hooks.task_prolog);
   if (!options_.hooks.task_epilog.empty()) out.push_back("SPURSTEPD_TASK_EPILOG=" + options_.hooks.task_epilog);
+  if (options_.hooks.propagate_nice > 0)
+    out.push_back(fmt::format("SPURSTEPD_NICE={}", options_.hooks.propagate_nice));
   if (options_.confine) out.push_back("SPURSTEPD_LIMITS=" + encode_limits(options_.confine(part)));
   return out;
 }
@@ -398,6 +400,7 @@ void StepLauncher::end(model::JobRun run, bool kill, model::JobState why) {
   if (it == runs_.end() || it->second.phase == Phase::Ended) return;
   const StepOrder order{.kind = kill ? StepOrder::Kind::Kill : StepOrder::Kind::Terminate, .why = why};
   order_steps(run, order);
+  watch_end(run, kill ? Duration{0} : it->second.kill_wait);
   switch (it->second.phase) {
     case Phase::Running:
       return order_batch(run, order);

@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,13 @@ class StepLauncher final : public io::Launcher {
     // or, with `alloc`, as soon as the job is noted; an epilog before its end is told.
     struct Hooks {
       std::vector<std::string> prolog{}, epilog{};
-      Duration timeout{0};
+      Duration prolog_timeout{0}, epilog_timeout{0};  // of each program; 0: none
       bool alloc = false, contain = false, serial = false;
       std::string task_prolog{}, task_epilog{};  // by spurstepd, as the user, around each task
+      std::uint32_t propagate_nice = 0;          // PropagatePrioProcess
+      // Processes of a run that are still there so long after SIGKILL: the program runs, and on_unkillable is told.
+      Duration unkillable_after{seconds(60)};
+      std::string unkillable_program{};
     } hooks{};
     // What a job's GPUs are doing right now. Step daemons cannot ask the makers' libraries, so the agent does; empty:
     // nobody knows.
@@ -81,6 +86,10 @@ class StepLauncher final : public io::Launcher {
   void suspend(model::JobRun run, bool resume) override;
   void notify(model::JobRun run, const std::string& text) override;
   void forget(model::JobRun run) override;
+
+  // Whether a run is here that does not end although it was killed.
+  bool has_unkillable() const { return !unkillable_.empty(); }
+  std::function<void()> on_unkillable;  // there is one more
 
   // Starts a spurstepd for tasks of step `step` of a run that this node holds, and gives the caller a connected
   // stream socket. The caller then writes and reads frames (wire/grpc_framing.h): first the StepInput with the start,
@@ -119,7 +128,7 @@ class StepLauncher final : public io::Launcher {
     EndRecord end;             // what is to be recorded when clearing is over
     Duration kill_wait{0};
     Duration clearing_since{0}, kill_at{0};
-    bool warned = false;
+    bool end_watched = false;  // watch_end() has been called
     model::LaunchPart part;                                 // ours
     std::shared_ptr<const model::ControllerLaunch> launch;  // where hooks are told of it
     PrologState prolog = PrologState::NotRun;
@@ -184,6 +193,8 @@ class StepLauncher final : public io::Launcher {
   // run_recovery.cc: ends, orderly or not
   void on_stepd_gone(model::JobRun run);
   void clear(model::JobRun run, EndRecord record, Duration kill_after);
+  void watch_end(model::JobRun run, Duration kill_after);
+  void look_at_end(model::JobRun run);
   void go_on_clearing(model::JobRun run);
   bool anything_left(model::JobRun run, const Run& state, bool kill);  // and, with `kill`, ends it
   void finish(model::JobRun run, EndRecord record);
@@ -204,6 +215,7 @@ class StepLauncher final : public io::Launcher {
   std::string token_;  // tells this agent's runs from those of any other agent on the host
   Identity self_;
   std::map<model::JobRun, Run> runs_;
+  std::set<model::JobRun> unkillable_;
   std::multimap<model::JobRun, Step> steps_;
   std::list<Wanted> wanted_;
   const Duration opened_at_ = EventLoop::now();

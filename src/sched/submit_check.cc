@@ -82,6 +82,7 @@ Result<std::vector<const Partition*>> partitions_of(const View& view, const JobS
 Status check_partition_access(const View& view, const JobSpec& spec,
                               const std::vector<const Partition*>& partitions) {
   const auto& config = *view.config;
+  if (config.no_root_jobs && spec.uid == kRootUid) return fail(ErrorCode::InvalidUser, "root may not run jobs");
   std::size_t open = 0;
   const Partition* closed = nullptr;
   for (const Partition* partition : partitions) {
@@ -89,6 +90,11 @@ Status check_partition_access(const View& view, const JobSpec& spec,
         spec.uid == kRootUid || std::ranges::find(config.admin_uids, spec.uid.value) != config.admin_uids.end();
     if (partition->config.root_only && !is_admin)
       return fail(ErrorCode::PermissionDenied, fmt::format("partition {} is for root only", partition->config.name));
+    if (partition->config.no_root_jobs && spec.uid == kRootUid)
+      return fail(ErrorCode::PermissionDenied, fmt::format("partition {} is not for root", partition->config.name));
+    if (partition->config.requires_reservation && spec.reservation.empty())
+      return fail(ErrorCode::PermissionDenied,
+                  fmt::format("partition {} is for jobs with a reservation only", partition->config.name));
     const auto state = partition->config.state;
     if (state == model::PartitionState::Drain || state == model::PartitionState::Inactive)
       closed = partition;

@@ -45,6 +45,19 @@ void add_usage(Job& job, const model::Usage& usage) {
   job.usage = std::move(sum);
 }
 
+// What the site has exit codes of batch jobs mean (RequeueExit, RequeueExitHold); Stay: nothing. --no-requeue counts,
+// JobRequeue does not.
+AfterCompleting after_exit(const Job& job, model::ExitStatus exit, const model::ClusterConfig& config) {
+  const bool ends_here = job.spec->kind != model::JobKind::Batch || !job.spec->requeue.value_or(true) || job.het_job ||
+                         (job.flags & model::kCronJob) != 0;
+  if (ends_here || exit.signal != 0) return AfterCompleting::Stay;
+  const auto among = [&](const std::vector<std::uint32_t>& codes) {
+    return std::ranges::binary_search(codes, exit.code);
+  };
+  if (among(config.requeue_exits)) return AfterCompleting::Requeue;
+  return among(config.requeue_hold_exits) ? AfterCompleting::SpecialExit : AfterCompleting::Stay;
+}
+
 // Slurm's words. Empty: nothing against the node.
 std::string_view why_drained(const model::Node& node, const NodeJobDone& report, std::uint32_t most_failures) {
   if (!report.drain.empty()) return report.drain;
@@ -116,7 +129,13 @@ Outcome Applier::apply(const NodeJobDone& command) {
     const Verdict verdict = verdict_of(command);
     job.exit = command.exit;
     if (verdict.reason == Reason::JobLaunchFailure) job.reason_detail = command.error;
-    end_run(job, verdict.state, verdict.reason);
+    const AfterCompleting how = after_exit(job, command.exit, config());
+    if (how == AfterCompleting::Stay || verdict.reason == Reason::JobLaunchFailure) {
+      end_run(job, verdict.state, verdict.reason);
+    } else {
+      job.reason = Reason::NonZeroExitCode;
+      end_run_to_requeue(job, how);
+    }
   }
   add_usage(job, command.usage);
   if (decides) note_batch_step(job, command);

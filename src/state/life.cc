@@ -19,9 +19,10 @@ using model::Reason;
 
 namespace {
 
-// A job whose launch failed waits a little before its next try, so that a broken node does not eat its tries within
-// milliseconds. (A requeue by hand does not wait: epochs keep the runs apart.)
-constexpr seconds kLaunchRetryDelay{10};
+// A job whose launch failed, or whose exit code asks for another run, waits a little before its next try, so that a broken
+// node, or program, does not eat its tries within milliseconds. (A requeue by hand does not wait: epochs keep the runs
+// apart.)
+constexpr seconds kRetryDelay{10};
 
 bool is_hold_reason(Reason reason) {
   return reason == Reason::JobHeldUser || reason == Reason::JobHeldAdmin || reason == Reason::JobHoldMaxRequeue ||
@@ -161,7 +162,7 @@ void Applier::back_to_queue(Job& job) {
     job.priority = 0;
     if (job.reason_detail.empty()) job.reason_detail = "job requeued in held state";
   }
-  const bool launch_failed = job.reason == Reason::JobLaunchFailure;
+  const bool failed = job.reason == Reason::JobLaunchFailure || job.reason == Reason::NonZeroExitCode;
   job.after_completing = AfterCompleting::Stay;
   job.flags &= ~(model::kRequeued | model::kRequeueHold);
   job.epoch = Epoch{job.epoch.value + 1};
@@ -171,7 +172,7 @@ void Applier::back_to_queue(Job& job) {
   job.started = job.ended = job.kill_began = job.suspended_at = job.accrue = job.last_eval = job.counted_from = {};
   job.suspended_total = Duration{0};
   forget_preemption(job);
-  job.eligible = launch_failed ? now + kLaunchRetryDelay : Time{};
+  job.eligible = failed ? now + kRetryDelay : Time{};
   job.allocation = nullptr;
   job.nodes_left.clear();
   job.last_nodes.clear();

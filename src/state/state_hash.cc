@@ -205,7 +205,8 @@ class Hasher {
         p.default_memory_per_cpu_mib, p.max_memory_per_node_mib, p.max_memory_per_cpu_mib, p.preempt_mode,
         p.grace_time_seconds, p.max_cpus_per_socket, p.default_cpus_per_gpu, p.default_memory_per_gpu_mib,
         p.billing_weights, p.suspend_time_seconds, p.suspend_timeout_seconds, p.resume_timeout_seconds,
-        p.power_down_on_idle, p.node_features);
+        p.power_down_on_idle, p.node_features,
+        p.no_root_jobs, p.requires_reservation, p.over_time_limit_minutes);
   }
   void add(const model::ClusterConfig& c) {
     all(c.cluster_name, c.nodes, c.partitions, c.licenses, c.gres_types, c.first_job_id, c.max_job_id,
@@ -218,7 +219,9 @@ class Hasher {
         c.reservation_overrun, c.default_cpus_per_gpu, c.default_memory_per_gpu_mib, c.admin_uids,
         c.hold_on_prolog_fail, c.max_launch_failures, c.accept_unknown_nodes, c.config_overrides, c.shown,
         c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments, c.reboot_program, c.resume_timeout,
-        c.power, c.max_node_count);
+        c.power, c.max_node_count,
+        c.no_root_jobs, c.requeue_exits, c.requeue_hold_exits, c.keep_partition_info,
+        c.keep_partition_state, c.append_output);
   }
 
  private:

@@ -128,6 +128,7 @@ Status BatchRun::begin() {
                           .script_path = input_.directory + "/slurm_script",
                           .of_node = input_.of_node,
                           .token = os::run_token(input_.token, launch_.run)});
+  if (plan) plan->propagate_nice = input_.hooks.propagate_nice;
   if (plan && !input_.hooks.prolog.empty()) plan->task_prologs = {{HookOf::Site, input_.hooks.prolog}};
   if (!plan) {
     bad_plan_ = true;  // a file name that cannot be

@@ -163,6 +163,7 @@ enum Marks : std::uint8_t {
   kPlain = 0,
   kTwin = 1,     // also as SPUR_...
   kDefault = 2,  // the user's own entry wins
+  kSize = 4,     // the user's own entry wins with srun -E
 };
 struct Row {
   std::string_view name;
@@ -205,12 +206,12 @@ constexpr Row kTable[] = {
     // its size
     {"SLURM_JOB_NODELIST", job_nodes, Drop, kTwin},
     {"SLURM_NODELIST", job_nodes, Drop, kTwin},
-    {"SLURM_JOB_NUM_NODES", job_node_count, Drop, kTwin},
-    {"SLURM_NNODES", job_node_count, Drop, kTwin},
+    {"SLURM_JOB_NUM_NODES", job_node_count, Drop, kTwin | kSize},
+    {"SLURM_NNODES", job_node_count, Drop, kTwin | kSize},
     {"SLURM_JOB_CPUS_PER_NODE", cpus_per_node, Drop, kTwin},
     {"SLURM_TASKS_PER_NODE", tasks_per_node, Drop, kTwin},
-    {"SLURM_NTASKS", task_count, Drop, kTwin},
-    {"SLURM_NPROCS", task_count},
+    {"SLURM_NTASKS", task_count, Drop, kTwin | kSize},
+    {"SLURM_NPROCS", task_count, Drop, kSize},
     {"SLURM_NTASKS_PER_NODE",
      [](const Source& s) { return spec(s).tasks_per_node ? number(spec(s).tasks_per_node) : Value{}; }, Drop, kTwin},
     {"SLURM_CPUS_PER_TASK", cpus_per_task, Drop, kTwin},
@@ -363,8 +364,9 @@ std::vector<std::string> job_environment(const EnvironmentSource& source, const 
     ours.push_back(entry);
     taken.emplace(name_of(entry));
   }
+  const unsigned users_win = kDefault | (source.preserve_size ? kSize : kPlain);
   for (const Row& row : kTable) {
-    if (row.marks & kDefault && users.contains(row.name)) {
+    if (row.marks & users_win && users.contains(row.name)) {
       if (row.marks & kTwin) put(twin_of(row.name), find_entry(entries, row.name));
       continue;
     }

@@ -44,6 +44,7 @@ struct EnvironmentSource {
   GpuVendor vendor = GpuVendor::Unknown;
   const StepLayout* step = nullptr;  // null: the batch script
   std::vector<std::string> of_node;  // NAME=VALUE entries that the agent gives every job
+  bool preserve_size = false;        // srun -E: the numbers of nodes and tasks are the user's own
 };
 
 // The user's `entries` and the table's, the latter winning; order: the user's as they came, then the table's. What is

@@ -22,6 +22,7 @@ struct Case {
   GpuVendor vendor = GpuVendor::Unknown;
   const StepLayout* step = nullptr;
   std::vector<std::string> of_node;
+  bool preserve_size = false;
 
   Case() {
     spec->name = "nam";
@@ -42,7 +43,13 @@ struct Case {
   std::vector<std::string> make() {
     launch.spec = spec;
     return job_environment(
-        {.launch = launch, .user_name = "alice", .vendor = vendor, .step = step, .of_node = of_node}, user);
+        {.launch = launch,
+         .user_name = "alice",
+         .vendor = vendor,
+         .step = step,
+         .of_node = of_node,
+         .preserve_size = preserve_size},
+        user);
   }
 };
 
@@ -266,6 +273,23 @@ TEST(JobEnvironment, SplitLeavesOutWhatIsNoEntry) {
   EXPECT_EQ(split_environment("A=1\0B=\0junk\0=x\0\0C=a=b\0D=last"s),
             (std::vector<std::string>{"A=1", "B=", "C=a=b", "D=last"}));
   EXPECT_TRUE(split_environment("").empty());
+}
+
+// srun -E: the shell of an allocation knows how large that is, not how large its own step.
+TEST(JobEnvironment, NumbersOfNodesAndTasksMayBeTheUsers) {
+  Case c;
+  StepLayout layout;
+  layout.nodes = {"n1"};
+  layout.tasks_per_node = {1};
+  c.step = &layout;
+  c.user = {"SLURM_NTASKS=8", "SLURM_JOB_NUM_NODES=3", "SLURM_STEP_NUM_TASKS=9"};
+  expect_all(c.make(), {{"SLURM_NTASKS", "1"}, {"SLURM_JOB_NUM_NODES", "1"}});
+  c.preserve_size = true;
+  expect_all(c.make(), {{"SLURM_NTASKS", "8"},
+                        {"SPUR_NTASKS", "8"},
+                        {"SLURM_JOB_NUM_NODES", "3"},
+                        {"SLURM_NPROCS", "1"},
+                        {"SLURM_STEP_NUM_TASKS", "1"}});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ class NodeSide : public TestAgent {
   void tune(os::StepLauncher::Options& options) override {
     options.hooks.prolog = {hook("prolog")};
     options.hooks.epilog = {hook("epilog")};
-    options.hooks.timeout = seconds(20);
+    options.hooks.prolog_timeout = options.hooks.epilog_timeout = seconds(20);
     options.sample_every = seconds(1);
     options.gpu_load = [this](const model::LaunchPart& part) {
       ++gpu_samples_;

@@ -210,6 +210,7 @@ Result<StepPlan> plan_step(const StepSource& source) {
   common.node = plan.node;
   if (!source.hooks.prolog.empty()) common.task_prologs.emplace_back(HookOf::Site, source.hooks.prolog);
   if (!start.task_prolog().empty()) common.task_prologs.emplace_back(HookOf::User, start.task_prolog());
+  common.propagate_nice = source.hooks.propagate_nice;
   common.work_dir = start.cwd().empty() ? launch.spec->work_dir : start.cwd();
   common.umask = start.umask() >= 0 ? static_cast<std::uint32_t>(start.umask()) : launch.spec->umask;
   common.message_prefix = message_prefix(plan.node);
@@ -222,7 +223,8 @@ Result<StepPlan> plan_step(const StepSource& source) {
                                         .user_name = source.identity.name,
                                         .vendor = vendor,
                                         .step = &told,
-                                        .of_node = std::move(of_node)},
+                                        .of_node = std::move(of_node),
+                                        .preserve_size = start.preserve_environment()},
                                        {start.env().begin(), start.env().end()});
 
   text::PatternValues values{.job_id = launch.run.job.value,

@@ -73,7 +73,7 @@ class StepRun {
   // input
   void on_message(std::string_view bytes);
   Status start(const v1::StepStart& start);
-  void warn_before(Duration limit, const v1::StepStart& start);
+  void limit_to(TimeLimit limit);
   Status begin_mpi(const StepPlan& plan, const v1::StepStart& start);
   Status begin_container(const StepPlan& plan, const v1::StepStart& start);
   void go(const StepPlan& plan, const v1::StepStart& start);
@@ -122,6 +122,10 @@ class StepRun {
   std::string last_words_;  // to the agent: what was used
   bool started_ = false, terminating_ = false, clearing_ = false, finished_ = false;
   Duration clearing_since_{0};
+  const Duration began_ = os::EventLoop::now();
+  os::EventLoop::TimerId limit_timer_, warn_timer_;
+  int warn_signal_ = 0;
+  Duration warn_before_{0};
 };
 
 Status StepRun::open() {
@@ -188,6 +192,8 @@ void StepRun::on_message(std::string_view bytes) {
   }
   if (input.has_stdin_data()) return on_stdin(input.stdin_data());
   if (input.has_signal() && input.signal().end()) return end_all(model::JobState::Cancelled);
+  if (input.has_signal() && input.signal().has_time_limit())
+    return limit_to(TimeLimit::from_raw(input.signal().time_limit()));
   if (input.has_signal()) return obey({.kind = os::StepOrder::Kind::Signal, .signal = input.signal().signal()});
   if (input.has_fence() && mpi_) {
     if (input.fence().number() != fences_passed_ + 1) return;
@@ -357,16 +363,22 @@ Status StepRun::start_tasks(StepPlan plan, const v1::StepStart& start) {
   meter_.start(std::to_string(step_), std::move(metered), input_.sample_every,
                os::usage_file(input_.directory, launch_.run, std::to_string(step_)));
   if (const auto limit = TimeLimit::from_raw(start.has_time_limit() ? start.time_limit() : TimeLimit().raw());
-      limit.is_finite())
-    warn_before(limit.duration(), start);
+      limit.is_set()) {
+    warn_signal_ = start.warn_signal();
+    warn_before_ = seconds(start.warn_seconds());
+    limit_to(limit);
+  }
   return {};
 }
 
-void StepRun::warn_before(Duration limit, const v1::StepStart& start) {
-  loop_.call_after(limit, [this] { end_all(model::JobState::Timeout); });
-  const Duration before = seconds(start.warn_seconds());
-  if (start.warn_signal() > 0 && before < limit)
-    loop_.call_after(limit - before, [this, signal = start.warn_signal()] { processes_.signal(signal); });
+// The first one, or a new one (scontrol update StepId=): counted from the start either way.
+void StepRun::limit_to(TimeLimit limit) {
+  for (auto* timer : {&limit_timer_, &warn_timer_}) loop_.cancel(std::exchange(*timer, {}));
+  if (!limit.is_finite()) return;
+  const Duration end = began_ + limit.duration();
+  limit_timer_ = loop_.call_at(end, [this] { end_all(model::JobState::Timeout); });
+  if (warn_signal_ > 0 && end - warn_before_ > os::EventLoop::now())
+    warn_timer_ = loop_.call_at(end - warn_before_, [this] { processes_.signal(warn_signal_); });
 }
 
 Status StepRun::start_one(TaskPlan plan, const v1::StepStart& start) {

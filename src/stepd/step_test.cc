@@ -223,6 +223,20 @@ TEST_P(Steps, SignalledTasks) {
   EXPECT_EQ(heard_.exits[1], (ExitStatus{0, SIGKILL}));
 }
 
+// scontrol update StepId= TimeLimit=: counted from the start, so that a limit that has gone by is the end.
+TEST_P(Steps, ANewLimitCounts) {
+  begin(command("echo ready; sleep 1000"));
+  hear_until([&] { return heard_.out[0] == "ready\n"; });
+  v1::StepInput input;
+  input.mutable_signal()->set_time_limit(10);
+  tell(input);
+  EXPECT_TRUE(heard_.exits.empty());
+  input.mutable_signal()->set_time_limit(0);
+  tell(input);
+  hear_all();
+  EXPECT_EQ(heard_.exits[0], (ExitStatus{0, SIGTERM}));
+}
+
 TEST_P(Steps, InputGoesToAllOrOne) {
   run(command("cat; echo -n err >&2", 2), "to all\n");
   EXPECT_EQ(heard_.out, (std::map<std::uint32_t, std::string>{{0, "to all\n"}, {1, "to all\n"}}));

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -157,6 +158,14 @@ void set_limits(const TaskPlan& plan) {
   }
 }
 
+// As the user: who submits with a lower value than the daemon's does not get it.
+void set_nice(const TaskPlan& plan) {
+  if (plan.propagate_nice == 0) return;
+  const char* given = find_entry(plan.environment, "SLURM_PRIO_PROCESS");
+  const int own = ::getpriority(PRIO_PROCESS, 0), wanted = given != nullptr ? std::atoi(given) : own;
+  (void)::setpriority(PRIO_PROCESS, 0, plan.propagate_nice == 2 ? std::max(wanted, own + 1) : wanted);
+}
+
 // The file to execute: the name itself if it holds a '/', else the first executable of that name in the task's PATH.
 std::string resolve_program(const std::string& name, const std::vector<std::string>& environment) {
   if (name.find('/') != std::string::npos) return name;
@@ -288,6 +297,7 @@ void bind_memory(const TaskPlan& plan) {
   }
   for (const std::string& note : plan.notes) say(plan, note);
   set_limits(plan);
+  set_nice(plan);
   execute(plan, environment);
 }
 

@@ -32,6 +32,7 @@ struct TaskPlan {
   std::string work_dir;                  // when it cannot be entered, /tmp is
   std::uint32_t umask = 022;
   std::vector<model::ResourceLimit> rlimits;
+  int propagate_nice = 0;  // 1: the nice value in SLURM_PRIO_PROCESS; 2: that, but more than ours
   std::uint32_t rank = 0, local_id = 0;
   std::uint32_t told_rank = 0;  // what the task is told: of steps that run as one, counted over all
   std::string message_prefix;

@@ -13,6 +13,7 @@ namespace spur::stepd {
 // The site's; empty: none.
 struct TaskHooks {
   std::string prolog{}, epilog{};
+  int propagate_nice = 0;  // PropagatePrioProcess
 };
 enum class HookOf : bool { Site, User };
 

@@ -48,6 +48,8 @@ void serve(os::StepRequest request, int template_pid, const os::CpuMap& cpus) {
       hooks.prolog = entry.substr(22);
     else if (entry.starts_with("SPURSTEPD_TASK_EPILOG="))
       hooks.epilog = entry.substr(22);
+    else if (entry.starts_with("SPURSTEPD_NICE="))
+      hooks.propagate_nice = std::atoi(entry.c_str() + 15);
     else
       of_node.push_back(std::move(entry));
   }

@@ -54,6 +54,7 @@ void add_wishes(const StepRequest& request, v1::StepStart& start) {
   start.set_warn_seconds(request.warn_seconds);
   start.set_open_append(request.open_append);
   start.set_distributed(request.distributed);
+  start.set_preserve_environment(request.preserve_environment);
   start.set_mpi(request.mpi);
   if (request.container.wanted()) to_proto(request.container, start.mutable_container());
   start.set_host(request.host);
@@ -411,6 +412,19 @@ Status signal_step(const std::string& address, const std::string& ticket, std::u
   request.set_ticket(ticket);
   request.set_step(step);
   request.set_signal(signal);
+  const auto answer = channel.call("/spur.v1.NodeAgent/SignalStep", request.SerializeAsString(), options);
+  return answer ? Status() : Status(std::unexpected(answer.error()));
+}
+
+Status limit_step(const std::string& address, const std::string& ticket, std::uint32_t step, TimeLimit limit,
+                  Duration timeout) {
+  LeanChannel channel({address}, kAgentPort);
+  CallOptions options;
+  options.timeout = timeout;
+  v1::SignalStepRequest request;
+  request.set_ticket(ticket);
+  request.set_step(step);
+  request.set_time_limit(limit.raw());
   const auto answer = channel.call("/spur.v1.NodeAgent/SignalStep", request.SerializeAsString(), options);
   return answer ? Status() : Status(std::unexpected(answer.error()));
 }

@@ -62,6 +62,7 @@ struct StepRequest {
   std::int32_t warn_signal = 0;  // so many seconds before the end of the time limit
   std::uint32_t warn_seconds = 0;
   bool open_append = false, distributed = false;
+  bool preserve_environment = false;  // tasks keep SLURM_NTASKS and the like
   std::string mpi;  // pmi2, pmix; empty: none
   model::ContainerRequest container;
   std::string host;  // of the caller
@@ -149,6 +150,9 @@ Result<std::vector<StepInfo>> list_steps(const std::string& address, Duration ti
 // `signal` 0: ends it.
 Status signal_step(const std::string& address, const std::string& ticket, std::uint32_t step, int signal,
                    Duration timeout);
+// Its time limit from now on, counted from its start.
+Status limit_step(const std::string& address, const std::string& ticket, std::uint32_t step, TimeLimit limit,
+                  Duration timeout);
 
 // Whether an agent serves at the address.
 struct AgentPing {

@@ -41,7 +41,8 @@ static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
   F(OPT, max_memory_per_cpu_mib) F(PLAIN, preempt_mode) F(PLAIN, grace_time_seconds) \
   F(OPT, max_cpus_per_socket) F(OPT, default_cpus_per_gpu) F(OPT, default_memory_per_gpu_mib) \
   F(MSGS, billing_weights) F(OPT, suspend_time_seconds) F(OPT, suspend_timeout_seconds) \
-  F(OPT, resume_timeout_seconds) F(PLAIN, power_down_on_idle) F(TEXTS, node_features)
+  F(OPT, resume_timeout_seconds) F(PLAIN, power_down_on_idle) F(TEXTS, node_features) F(PLAIN, no_root_jobs) \
+  F(PLAIN, requires_reservation) F(OPT, over_time_limit_minutes)
 // clang-format on
 void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
@@ -188,7 +189,9 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(OPT, default_memory_per_gpu_mib) F(PLAIN, block_sockets) F(PLAIN, jobs_use_spec_cores) \
   F(DEF, hold_on_prolog_fail) F(DEF, max_launch_failures) \
   F(PLAIN, is_accounted) F(PLAIN, keep_scripts) F(PLAIN, keep_environments) \
-  F(PLAIN, reboot_program) F(SECONDS, resume_timeout) F(MSG, power) F(PLAIN, max_node_count)
+  F(PLAIN, reboot_program) F(SECONDS, resume_timeout) F(MSG, power) F(PLAIN, max_node_count) \
+  F(PLAIN, no_root_jobs) F(RUNS, requeue_exits) F(RUNS, requeue_hold_exits) F(PLAIN, keep_partition_info) \
+  F(PLAIN, keep_partition_state) F(PLAIN, append_output)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

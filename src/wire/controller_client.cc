@@ -457,6 +457,13 @@ Status ControllerClient::set_debug(const std::string& level) {
   return channel_->order("SetDebug", request);
 }
 
+Status ControllerClient::set_debug_flags(const std::string& on, const std::string& off) {
+  v1::SetDebugRequest request;
+  request.set_flags_on(on);
+  request.set_flags_off(off);
+  return channel_->order("SetDebug", request);
+}
+
 Status ControllerClient::reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) {
   v1::ResetUsageRequest request;
   for (const std::uint32_t id : associations) request.add_associations(id);

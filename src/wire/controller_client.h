@@ -303,6 +303,7 @@ class ControllerClient {
   Status abort();
   Status takeover(const std::string& successor);
   Status set_debug(const std::string& level);
+  Status set_debug_flags(const std::string& on, const std::string& off);  // with commas
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos);
   Status top_jobs(const std::vector<JobId>& jobs);
   // `specs` beside the entries.

@@ -64,6 +64,7 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::InvalidNodeState:
     case ErrorCode::InvalidNodeCount:
     case ErrorCode::TooManyTasks:
+    case ErrorCode::TooManySteps:
     case ErrorCode::NodeConfigUnavailable:
     case ErrorCode::PartitionConfigUnavailable:
       return kGrpcInvalidArgument;

@@ -95,7 +95,7 @@ SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusi
             oversubscribe_count, default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
             max_memory_per_cpu_mib, max_cpus_per_socket, default_cpus_per_gpu, default_memory_per_gpu_mib,
             preempt_mode, grace_time_seconds, billing_weights, suspend_time_seconds, suspend_timeout_seconds,
-            resume_timeout_seconds, power_down_on_idle)
+            resume_timeout_seconds, power_down_on_idle, no_root_jobs, requires_reservation, over_time_limit_minutes)
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
 SPUR_STRUCT(model::TresWeight, tres, thousandths, per)
@@ -116,7 +116,8 @@ SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gre
             kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology, planned_jobs,
             promised_jobs, promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
             default_memory_per_gpu_mib, admin_uids, hold_on_prolog_fail, max_launch_failures, accept_unknown_nodes,
-            config_overrides, is_accounted, keep_scripts, keep_environments, shown)
+            config_overrides, is_accounted, keep_scripts, keep_environments, no_root_jobs, requeue_exits,
+            requeue_hold_exits, keep_partition_info, keep_partition_state, append_output, shown)
 SPUR_STRUCT(model::ReservedNode, node, cores, devices)
 SPUR_STRUCT(model::TresCount, tres, count)
 SPUR_STRUCT(model::ReservationNames, names, denied)

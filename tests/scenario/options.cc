@@ -71,6 +71,16 @@ auto list(std::vector<std::string> Target::* field) {
   };
 }
 template <class Target>
+auto numbers(std::vector<std::uint32_t> Target::* field) {
+  return [field](Target& target, const std::string& value) -> Status {
+    for (const auto part : text::split(value, ',')) {
+      SPUR_ASSIGN(const std::uint64_t number, parse_number(std::string(part)));
+      (target.*field).push_back(static_cast<std::uint32_t>(number));
+    }
+    return {};
+  };
+}
+template <class Target>
 auto limit(TimeLimit Target::* field) {
   return [field](Target& target, const std::string& value) -> Status {
     if (value == "unlimited") {
@@ -204,6 +214,8 @@ const Table<model::PartitionConfig>& partition_table() {
       {"node_features", list(&Partition::node_features)},
       {"default", flag(&Partition::is_default)},
       {"root_only", flag(&Partition::root_only)},
+      {"no_root_jobs", flag(&Partition::no_root_jobs)},
+      {"requires_reservation", flag(&Partition::requires_reservation)},
       {"lln", flag(&Partition::lln)},
       {"exclusive_user", flag(&Partition::exclusive_user)},
       {"min_nodes", number(&Partition::min_nodes)},
@@ -241,6 +253,9 @@ const Table<model::ClusterConfig>& config_table() {
       {"requeue", flag(&Config::requeue_default)},
       {"kill_invalid_dependency", flag(&Config::kill_invalid_dependency)},
       {"max_batch_requeue", number(&Config::max_batch_requeue)},
+      {"no_root_jobs", flag(&Config::no_root_jobs)},
+      {"requeue_exit", numbers(&Config::requeue_exits)},
+      {"requeue_exit_hold", numbers(&Config::requeue_hold_exits)},
       {"max_array_size", number(&Config::max_array_size)},
       {"max_job_count", number(&Config::max_job_count)},
       {"return_to_service", number(&Config::return_to_service)},

@@ -344,7 +344,6 @@ Status set_oversubscribe(Target& target, const Value& value) {
     std::uint64_t count = word.count;
     if (parts.size() == 2) count = takes_count ? text::parse_decimal(parts[1], 65533).value_or(0) : 0;
     if (parts.size() > 2 || count == 0) break;
-    if (takes_count) warn_rest(target, "OverSubscribe, Shared", {value.text});
     target.partition->partition.oversubscribe = word.how;
     target.partition->partition.oversubscribe_count = static_cast<std::uint32_t>(count);
     return {};

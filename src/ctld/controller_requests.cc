@@ -120,6 +120,19 @@ static std::shared_ptr<const model::JobSpec> with_output_mode(const model::Clust
   return appends;
 }
 
+// Where everybody shares cores, it is as if the job had asked for it; so says Slurm, too, when it shows the job.
+static std::shared_ptr<const model::JobSpec> with_sharing(const model::View& view,
+                                                          std::shared_ptr<const model::JobSpec> spec) {
+  const model::Partition* partition = spec->partitions.empty() ? model::default_partition(view)
+                                                               : model::find_partition(view, spec->partitions.front());
+  const bool forced = partition && partition->config.oversubscribe == model::OverSubscribe::Force &&
+                      partition->config.oversubscribe_count > 1 && spec->exclusive == model::Exclusive::No;
+  if (!forced || spec->oversubscribe) return spec;
+  auto settled = std::make_shared<model::JobSpec>(*spec);
+  settled->oversubscribe = true;
+  return settled;
+}
+
 void Controller::reset_usage(const model::Caller& caller, const std::vector<std::uint32_t>& associations,
                              const std::vector<std::string>& qos, DoneReply reply) {
   std::vector<state::ResetUsage> commands;
@@ -154,9 +167,9 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
                       fmt::format("no job is taken while accounting is {} records behind (at most {}): spurdbd must come back",
                                   accounting_backlog(), doors_.max_backlog)));
   const auto settle = [&](std::shared_ptr<const model::JobSpec>& one) -> Status {
-    const model::ClusterConfig& config = *cluster_->view().config;
-    one = with_output_mode(config, with_core_spec(config, std::move(one)));
-    SPUR_ASSIGN(one, with_account(cluster_->view(), std::move(one)));
+    const model::View& view = cluster_->view();
+    one = with_output_mode(*view.config, with_core_spec(*view.config, std::move(one)));
+    SPUR_ASSIGN(one, with_account(view, with_sharing(view, std::move(one))));
     return {};
   };
   if (auto ok = settle(spec); !ok) return reply(std::unexpected(ok.error()));

@@ -47,6 +47,7 @@ enum JobFlag : std::uint32_t {
   kRevoked = 1u << 10,       // RV
   kRequeueFed = 1u << 11,    // RF
   kNotAging = 1u << 16,      // as many of its account or QOS gain priority by age as may (MaxJobsAccrue)
+  kSharesCores = 1u << 19,   // of this run: others of its partition may have its cores, too (core_sharing.h)
 };
 
 constexpr bool is_final(JobState s) { return s >= JobState::Completed; }

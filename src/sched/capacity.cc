@@ -95,6 +95,16 @@ void Capacity::row_of(const model::Job& job, const model::NodeGrant& grant, std:
   row_of(job.allocation->partition, grant, is_set(job.suspended_at) ? Part::AllButCpus : Part::All, row);
 }
 
+void Capacity::row_of(const model::Job& job, const model::NodeGrant& grant, std::span<const model::CpuNumber> cpus,
+                      std::span<Amount> row) const {
+  row_of(job, grant, row);
+  if (is_set(job.suspended_at)) return;
+  const NodeLayout& layout = this->layout(grant.node.value);
+  row[Columns::kCpu] = 0;
+  for (std::uint32_t s = 0; layout.first_socket && s < layout.sockets; ++s) row[layout.first_socket + s] = 0;
+  add_cpus(layout, cpus, row.data());
+}
+
 void Capacity::row_of(std::string_view partition, const model::NodeGrant& grant, Part part,
                       std::span<Amount> row) const {
   std::ranges::fill(row, 0);

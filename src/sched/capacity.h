@@ -57,6 +57,9 @@ class Capacity {
 
   // What an active job holds by one of its grants, as a row. A suspended job holds no CPUs.
   void row_of(const model::Job& job, const model::NodeGrant& grant, std::span<Amount> row) const;
+  // The same with these of its CPUs, but for what its partition may have of the node.
+  void row_of(const model::Job& job, const model::NodeGrant& grant, std::span<const model::CpuNumber> cpus,
+              std::span<Amount> row) const;
   enum class Part : std::uint8_t { All, Cpus, AllButCpus };
   void row_of(std::string_view partition, const model::NodeGrant& grant, Part part, std::span<Amount> row) const;
   // Calls f(job, grant) for each active job that holds something of the node.

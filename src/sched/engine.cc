@@ -374,11 +374,15 @@ Result<Forecast> Engine::forecast(const model::JobSpec& spec) {
     if (reason == Reason::Reservation) error = ErrorCode::ReservationNotUsable;
     if (reason != Reason::None) return;
     std::optional<Hold> hold;
-    if (spec.begin <= now)
+    if (spec.begin <= now) {
       if (auto shares = lane.fit_now(profile); !shares.empty()) {
         const Entered inside(profile, lane.entry());
         hold = profile.make_hold(lane.chosen(), now, std::move(shares));
+      } else if (auto among = lane.fit_beside(profile, nullptr); !among.empty()) {
+        const Entered inside(profile, lane.entry());
+        hold = profile.make_hold_beside(lane.chosen(), *lane.beside(), std::move(among));
       }
+    }
     if (!hold) hold = lane.fit_after(profile, std::max(now, spec.begin));
     if (!hold || (best && hold->start >= best->start)) return;
     best = *std::move(hold);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/core_sharing.h"
 #include "sched/closures.h"
 #include "sched/eligibility.h"
 #include "sched/feasibility.h"
@@ -42,6 +43,7 @@ Lane::Lane(const model::View& view, const Capacity& capacity, const model::JobSp
     request_.limit = limit_in(partition_.config, limit);
   }
   least_cpus_ = least_cpus_in_all(request_);
+  if (!request_.exclusive) jobs_per_core_ = model::jobs_per_core(partition_.config, spec);
   fixed_reason_ = limit_reason(partition_.config, request_);
   if (fixed_reason_ == Reason::None && !request) fixed_reason_ = Reason::BadConstraints;
   if (spec.reservation.empty() && !any_magnetic(view)) return;
@@ -229,8 +231,9 @@ std::vector<Share> Lane::look(Profile& profile, const Request& request) const {
 }
 
 std::vector<Share> Lane::fit_now(Profile& profile) {
+  beside_.reset();
   if (asker_) return look_inside(profile);
-  if (is_full(profile) || !licensed_now(profile)) return {};
+  if (is_full_of_others(profile) || !licensed_now(profile)) return {};
   std::vector<Share> shares;
   if (profile.free_cpus_in_all() >= least_cpus_) shares = look_at_gains(profile);
   // Where it matters which nodes they are the choice is greedy: less to choose from can be more. So nothing is
@@ -276,6 +279,7 @@ bool Lane::base_is_full(Profile& profile) {
 }
 
 std::vector<Share> Lane::fit_now_without(Profile& profile, const Hold& own) {
+  beside_.reset();
   if (base_is_full(profile)) return {};
   profile.lift(own);
   auto shares = asker_ ? look_inside(profile) : look(profile);
@@ -288,13 +292,16 @@ bool Lane::can_use_gains(const Profile& profile, std::uint64_t since) const {
   if (!gained) return true;
   const NodeGroups& groups = profile.groups();
   return std::ranges::any_of(*gained, [&](NodeNumber n) {
-    return profile.free_cpus(n) >= reach_.cpus[groups.sort_of(n)] && groups.usable(n);
+    const std::int32_t need = reach_.cpus[groups.sort_of(n)];
+    return groups.usable(n) && (shares_cores() ? need != kNoUse : profile.free_cpus(n) >= need);
   });
 }
 
 bool Lane::stays_full(const Profile& profile) {
-  if (!full_ || can_use_gains(profile, *full_)) return false;
+  if (!full_ || (shares_cores() && !beside_full_)) return false;
+  if (can_use_gains(profile, shares_cores() ? std::min(*full_, *beside_full_) : *full_)) return false;
   full_ = profile.gains().end();
+  if (shares_cores()) beside_full_ = full_;
   return true;
 }
 

@@ -29,7 +29,7 @@ class Lane {
   const Request& request() const { return request_; }
   const Reach& reach() const { return reach_; }
   // With which the last job that fitted now did: the same, or for the shortest run that will do.
-  void choose_whole() { chosen_short_ = false, entry_ = nullptr; }
+  void choose_whole() { chosen_short_ = false, entry_ = nullptr, beside_.reset(); }
   const Request& chosen() const { return chosen_short_ ? *short_ : request_; }
   // The limit of that run, which has to be over by `until`.
   TimeLimit limit_of_run(Time now, Time until) const;
@@ -51,6 +51,12 @@ class Lane {
   std::vector<Share> fit_now(Profile& profile);
   // The same for a job that has this hold: it does not stand in its own way.
   std::vector<Share> fit_now_without(Profile& profile, const Hold& own);
+  // Beside others on cores that they share (lane_beside.cc): for one that found no room on idle ones. `own`: its hold, if
+  // it has one.
+  bool shares_cores() const { return jobs_per_core_ > 1; }
+  std::vector<Share> fit_beside(Profile& profile, const Hold* own);
+  // With whom the last job that fitted does so; null: with nobody.
+  const CoreSet* beside() const { return beside_ ? &*beside_ : nullptr; }
   // The hold for one that starts later.
   std::optional<Hold> fit_later(Profile& profile);
   // Not before that moment.
@@ -66,11 +72,13 @@ class Lane {
                             const std::function<bool(const Request&)>& licensed);
   const Request& request_of(const Fit& fit) const { return fit.is_short ? *short_ : request_; }
   // That one is the job that fitted last.
-  void choose_fit(const Fit& fit) { chosen_short_ = fit.is_short, entry_ = fit.entry; }
+  void choose_fit(const Fit& fit) { chosen_short_ = fit.is_short, entry_ = fit.entry, beside_.reset(); }
   // The next moment after `at` at which there are other licences, if it needs any.
   Time next_license_step(Profile& profile, Time at);
-  // Whether fit_now() and fit_later() are known to fail.
-  bool is_full(const Profile& profile) const { return full_ && *full_ == profile.gains().end(); }
+  // Whether fit_now() (and fit_beside()) and fit_later() are known to fail.
+  bool is_full(const Profile& profile) const {
+    return is_full_of_others(profile) && (!shares_cores() || (beside_full_ && *beside_full_ == profile.gains().end()));
+  }
   bool has_no_time(const Profile& profile) const { return no_time_ && *no_time_ == profile.gains().end(); }
   // Whether any node that gained since that place of the log may be of use. A glance, mostly enough.
   bool can_use_gains(const Profile& profile, std::uint64_t since) const;
@@ -92,6 +100,9 @@ class Lane {
   bool in_time_at_all(Time start) const;
   std::optional<Hold> search(Profile& profile, Time from, Time until);
   std::vector<Share> look_inside(Profile& profile);
+  bool is_full_of_others(const Profile& profile) const { return full_ && *full_ == profile.gains().end(); }
+  std::vector<Share> look_beside(Profile& profile);
+  std::vector<Share> look_beside(Profile& profile, const Request& request);
   std::vector<Share> look_at_gains(Profile& profile);
   const std::vector<Reservations::Open>& open(const Profile& profile);
 
@@ -102,12 +113,14 @@ class Lane {
   Amount least_cpus_ = 0;         // that a job needs in all; it may be more
   std::optional<Request> short_;  // with --time-min
   bool chosen_short_ = false;
+  std::uint32_t jobs_per_core_ = 1;  // that its jobs have
+  std::optional<CoreSet> beside_;
   model::Reason fixed_reason_ = model::Reason::None;  // by configuration alone
   model::Reason node_reason_ = model::Reason::None;
   std::uint64_t static_seen_ = 0;
   Reach reach_;
   // Positions in the profile's logs: when nothing fitted, with and without regard to holds.
-  std::optional<std::uint64_t> full_, base_full_;
+  std::optional<std::uint64_t> full_, base_full_, beside_full_;
   // ... when no hold could be made; and when the last one was, and for when.
   std::optional<std::uint64_t> no_time_;
   std::optional<std::pair<std::uint64_t, Time>> planned_;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sched/eligibility.h"
-#include "sched/naive_choice_test.h"
+#include "sched/naive_beside_test.h"
 #include "sched/plan.h"
 #include "sched/priority.h"
 #include "sched/request.h"
@@ -34,9 +34,9 @@ struct NaiveHold {
 };
 using NaiveHolds = std::map<JobId, NaiveHold>;
 
-class NaivePlace : protected NaiveChoice {
+class NaivePlace : protected NaiveBeside {
  protected:
-  NaivePlace(const model::View& view, const Params& params, Time now) : NaiveChoice(view, now), params_(params) {}
+  NaivePlace(const model::View& view, const Params& params, Time now) : NaiveBeside(view, now), params_(params) {}
 
   struct Record {
     const model::Job* job;
@@ -151,6 +151,42 @@ class NaivePlace : protected NaiveChoice {
         if (!ends_in_time(version, now_)) continue;
         if (auto parts = place_here(record, version, now_); !parts.empty()) return parts;
       }
+    for (const auto& one : open_to(*record.job))
+      for (const Request& version : versions(request)) {
+        entry_ = one.entry;
+        chosen = version;
+        if (auto parts = place_beside(record, version); !parts.empty()) return parts;
+      }
+    return {};
+  }
+  std::size_t jobs_per_core(const Record& record) const {
+    return model::jobs_per_core(record.partition->config, *record.job->spec);
+  }
+  Sharer as_sharer(const Record& record, std::uint32_t node) const {
+    return {node, record.partition->config.name, entry_ ? entry_->name : "", {}, {}};
+  }
+  // Among others, on cores with as few jobs as possible.
+  std::vector<Part> place_beside(const Record& record, const Request& request) {
+    const Time end = request.end_of_run(now_);
+    if (request.exclusive || !ends_in_time(request, now_) || !licensed(request, now_, end)) return {};
+    for (std::size_t most = 2; most <= jobs_per_core(record); ++most) {
+      std::vector<Offer> offers;
+      bool some = false;
+      for (const auto index : record.partition->nodes) {
+        const Node& node = nodes_[index.value];
+        if (!node.record->usable() || !allowed(request, index.value)) continue;
+        if (Reservations::confined(entry_) && !Reservations::reserved_part(entry_, index)) continue;
+        if (taken_by_others(request, index.value, now_, end)) continue;
+        const Sharer who = as_sharer(record, index.value);
+        const bool shared = !cores_beside(who).empty();
+        some = some || shared;
+        const Amounts free = shared ? free_beside(who, end, most) : free_during(index.value, now_, end);
+        if (const Amount tasks = most_tasks(request, node, free)) offers.push_back({index.value, tasks, free, free});
+      }
+      auto parts = some ? choose_by_weight(request, offers) : std::vector<Part>{};
+      beside_most_ = most;
+      if (!parts.empty()) return parts;
+    }
     return {};
   }
   std::vector<Reservations::Open> open_to(const model::Job& job) const {
@@ -164,6 +200,7 @@ class NaivePlace : protected NaiveChoice {
     });
   }
   std::vector<Part> place_here(const Record& record, const Request& request, Time when) {
+    beside_most_ = 0;
     const Time end = request.end_of_run(when);
     if (!licensed(request, when, end)) return {};
     std::vector<Offer> offers;
@@ -187,28 +224,52 @@ class NaivePlace : protected NaiveChoice {
     auto allocation = std::make_shared<model::Allocation>();
     allocation->partition = record.partition->config.name;
     if (entry_) allocation->reservation = entry_->name;
-    std::vector<Held> taken;
-    const auto rails = rails_of(parts, [&](std::uint32_t node) { return free_during(node, now_, end); });
+    std::vector<Held> taken, longer;
+    std::vector<std::set<model::CpuNumber>> shared;
+    const auto free_on = [&](std::uint32_t node) {
+      return beside_most_ ? free_beside(as_sharer(record, node), end, beside_most_) : free_during(node, now_, end);
+    };
+    const auto rails = rails_of(parts, free_on);
     for (const auto& part : parts) {
-      const Amounts take = amounts_of(request, part, rails, free_during(part.node, now_, end));
+      Amounts take = amounts_of(request, part, rails, free_on(part.node));
+      const auto cores = beside_most_ ? take_beside(as_sharer(record, part.node), end, beside_most_, take)
+                                      : std::map<Amount, Core>{};
       taken.push_back({part.node, now_, end, take, {}, allocation->reservation, request.user, request.user_alone});
       allocation->nodes.push_back(grant(request, part, take));
+      add_cores(part.node, cores, allocation->nodes.back(), longer);
+    }
+    for (Held& held : longer) {
+      held.reservation = allocation->reservation;
+      held.user = request.user;
+      held.user_alone = request.user_alone;
     }
     number(request, allocation->nodes);
     TimeLimit limit;
     if (request.least_limit.is_finite()) {
-      limit = request.limit == whole.limit ? whole.limit : limit_until(whole, now_, lasts(whole, taken));
+      limit = request.limit == whole.limit ? whole.limit
+              : beside_most_               ? limit_until(whole, now_, deadline_or(whole, end))
+                                           : limit_until(whole, now_, lasts(whole, taken));
       Request run = request;
       run.limit = limit;
       end = run.end_of_run(now_);
       for (auto& one : taken) one.to = end;
     }
+    for (auto& one : longer) one.to = end;
     if (!job.het_job && limits_.of(job, *allocation, limit) != model::Reason::None) {
       nodes_ = before;
       return false;
     }
     limits_.started(job, *allocation, limit);
     held_.insert(held_.end(), taken.begin(), taken.end());
+    for (const auto& one : longer)
+      if (one.from < one.to) held_.push_back(one);
+    if (jobs_per_core(record) > 1 && !request.exclusive)
+      for (const auto& grant : allocation->nodes) {
+        Sharer who = as_sharer(record, grant.node.value);
+        who.cpus.insert(grant.cpus.begin(), grant.cpus.end());
+        who.until = end;
+        sharers_.push_back(who);
+      }
     held_licenses_.push_back({now_, end, {request.licenses.begin(), request.licenses.end()}, {}});
     std::optional<std::uint32_t> task;
     if (job.is_array_rest()) {
@@ -219,6 +280,23 @@ class NaivePlace : protected NaiveChoice {
     if (!task || tasks_[job.id].empty()) gone_.insert(job.id);
     starts_.push_back({job.id, task, std::move(allocation), limit});
     return true;
+  }
+  static Time deadline_or(const Request& request, Time end) {
+    return is_set(request.deadline) ? std::min(end, request.deadline) : end;
+  }
+  // Cores that others have, too: what they would give back they do not as long as the job is there.
+  void add_cores(std::uint32_t n, const std::map<Amount, Core>& cores, model::NodeGrant& grant,
+                 std::vector<Held>& longer) const {
+    const Node& node = nodes_[n];
+    for (const auto& [first, core] : cores) {
+      Held held{n, core.until, {}, {}, {}};
+      held.what.cpu = node.unit;
+      if (node.cpus_per_socket) held.what.socket[static_cast<int>(first / node.cpus_per_socket)] = node.unit;
+      longer.push_back(held);
+      for (Amount cpu = first; cpu < first + node.unit; ++cpu)
+        grant.cpus.push_back(static_cast<model::CpuNumber>(cpu));
+    }
+    std::ranges::sort(grant.cpus);
   }
   // Until when all of that stays free.
   Time lasts(const Request& request, const std::vector<Held>& taken) const {
@@ -319,6 +397,7 @@ class NaivePlace : protected NaiveChoice {
   static constexpr JobId kTrial{0xfffffff0u};
   const Params& params_;
   NaiveHolds holds_;
+  std::size_t beside_most_ = 0;  // so many jobs on a core where the last place found was beside others; else 0
   bool quick_ = false;
   bool behind_ = false;
   std::map<JobId, IndexSet> tasks_;

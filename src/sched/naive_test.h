@@ -254,6 +254,7 @@ class Naive : NaiveGroups {
   }
   std::vector<Part> place_claim(const Request& request, const model::Allocation& claim) {
     entry_ = nullptr;
+    beside_most_ = 0;
     const Time end = request.end_of_run(now_);
     if (!licensed(request, now_, end)) return {};
     std::vector<Offer> offers;

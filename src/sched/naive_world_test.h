@@ -24,6 +24,7 @@ class NaiveWorld {
   NaiveWorld(const model::View& view, Time now) : view_(view), now_(now), limits_(view, now) {
     view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) { add_node(*node); });
     view.active.for_each([&](std::uint32_t, const model::JobPtr& job) { add_running(*job); });
+    leave_to_the_last();
     close_reserved();
   }
 
@@ -95,6 +96,37 @@ class NaiveWorld {
     JobId planned_for;
     std::string reservation{};
   };
+  // A run that shares its cores, on one node.
+  struct Sharer {
+    std::uint32_t node;
+    std::string partition, reservation;
+    std::set<model::CpuNumber> cpus;
+    Time until;
+    JobId job{};
+    std::size_t held = 0;  // position in held_
+    bool shares_with(const Sharer& other) const {
+      return node == other.node && partition == other.partition && reservation == other.reservation;
+    }
+  };
+  // ---- of a core that several have only the last one gives something back
+  void leave_to_the_last() {
+    for (const Sharer& one : sharers_) {
+      const model::Job& job = *model::find_job(view_, one.job);
+      for (const auto& grant : job.allocation->nodes) {
+        if (grant.node.value != one.node) continue;
+        model::NodeGrant rest = grant;
+        std::erase_if(rest.cpus, [&](model::CpuNumber cpu) {
+          return std::ranges::any_of(sharers_, [&](const Sharer& other) {
+            return other.shares_with(one) && other.cpus.contains(cpu) &&
+                   std::pair(other.until, other.job) > std::pair(one.until, one.job);
+          });
+        });
+        const Amounts left = of_grant(job, rest);
+        held_[one.held].what.cpu = left.cpu;
+        held_[one.held].what.socket = left.socket;
+      }
+    }
+  }
   // ---- what reservations keep from everybody
   void close_reserved() {
     const Reservations reservations(view_, now_, reservation_horizon(now_));
@@ -280,6 +312,14 @@ class NaiveWorld {
                        job.allocation->reservation,
                        job.spec->uid,
                        is_alone(job)});
+      if ((job.flags & model::kSharesCores) && !is_set(job.suspended_at))
+        sharers_.push_back({grant.node.value,
+                            job.allocation->partition,
+                            job.allocation->reservation,
+                            {grant.cpus.begin(), grant.cpus.end()},
+                            end,
+                            job.id,
+                            held_.size() - 1});
     }
     HeldLicenses licenses{now_, end, {}, {}};
     for (const auto& license : job.spec->licenses)
@@ -387,6 +427,7 @@ class NaiveWorld {
   std::vector<Node> nodes_;
   std::vector<Held> held_;
   std::vector<HeldLicenses> held_licenses_;
+  std::vector<Sharer> sharers_;
   std::map<JobId, std::uint32_t> array_running_;
   const model::Reservation* entry_ = nullptr;  // the eyes through which all this is seen
   std::set<JobId> leaving_;                    // beneficiaries of jobs that have to go and are still there

@@ -2,10 +2,12 @@
 #include "sched/node_ends.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
 #include "sched/request.h"
+#include "sched/shared_cores.h"
 
 namespace spur::sched {
 
@@ -85,6 +87,15 @@ void NodeEnds::remove(NodeNumber n, Time until, const Amount* row) {
   outdate(n);
 }
 
+void NodeEnds::forget(NodeNumber n) {
+  if (!state_[n].known) return;
+  if (state_[n].indexed)
+    for (const Time at : steps_[n].at) index_.remove(at, n);
+  steps_[n] = {};
+  state_[n].known = false;
+  outdate(n);
+}
+
 void NodeEnds::add_start(NodeNumber n, Time until, const Amount* row) {
   starts_[n].push_back({until, {row, row + capacity_.width()}});
   add(n, until, row);
@@ -103,9 +114,12 @@ void NodeEnds::forget_starts(NodeNumber n) {
 void NodeEnds::work_out(NodeNumber n) {
   state_[n].known = true;
   std::vector<Start> ends;
+  std::optional<LastLeavers> last;
   capacity_.for_each_job_on(view_, n, [&](const model::Job& job, const model::NodeGrant& grant) {
     Start& end = ends.emplace_back(raw_end(job), std::vector<Amount>(capacity_.width()));
-    capacity_.row_of(job, grant, end.row);
+    if (!(job.flags & model::kSharesCores)) return capacity_.row_of(job, grant, end.row);
+    if (!last) last.emplace(view_, capacity_, n);
+    capacity_.row_of(job, grant, last->cpus_of(job, grant), end.row);
   });
   if (const auto started = starts_.find(n); started != starts_.end())
     ends.insert(ends.end(), started->second.begin(), started->second.end());
@@ -131,6 +145,7 @@ const Amount* NodeEnds::row_at(NodeNumber n, Time at) {
 
 void NodeEnds::bring_into_index(NodeNumber n) {
   State& state = state_[n];
+  if (!state.known) work_out(n);
   const Steps& steps = steps_[n];
   state.outdated = false;
   if (state.indexed != capacity_.usable(n)) {

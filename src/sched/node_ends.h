@@ -42,9 +42,11 @@ class NodeEnds {
   // A job on the node is there, or no longer: it gives back that much then.
   void add(NodeNumber n, Time until, const Amount* row);
   void remove(NodeNumber n, Time until, const Amount* row);
+  // All jobs on the node are to be looked at anew: some share cores, and what one gives back depends on the others.
+  void forget(NodeNumber n);
   // The node's free row, or whether it can be used, changed.
   void outdate(NodeNumber n);
-  // A job that was started just now and is in no record yet.
+  // A job that was started just now and is in no record yet. Below 0: so much comes back no longer then.
   void add_start(NodeNumber n, Time until, const Amount* row);
   void forget_starts(NodeNumber n);
 

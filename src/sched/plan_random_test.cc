@@ -62,8 +62,8 @@ std::string show(const Plan& plan) {
 class RandomLife {
  public:
   // Large ones are too much for the naive scheduler; there the engine is compared with a fresh one only. Limited ones
-  // always have accounts.
-  enum class Kind : std::uint8_t { Any, Large, Limited };
+  // always have accounts; in those that share, jobs of most partitions may have the same cores.
+  enum class Kind : std::uint8_t { Any, Large, Limited, Sharing };
   explicit RandomLife(std::uint64_t seed, Kind kind = Kind::Any) : dice_(seed), large_(kind == Kind::Large) {
     const bool large = large_;
     flavour_ = {.threads = dice_.one_in(3),
@@ -85,7 +85,8 @@ class RandomLife {
                 .reservations = dice_.one_in(4),
                 .users = dice_.one_in(6),
                 .het = dice_.one_in(2),
-                .accounts = dice_.one_in(5) || kind == Kind::Limited};
+                .accounts = dice_.one_in(5) || kind == Kind::Limited,
+                .sharing = kind == Kind::Sharing};
     auto& config = *cluster_.config;
     config.memory_as = flavour_.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     config.cores_whole = !dice_.one_in(4);
@@ -99,6 +100,7 @@ class RandomLife {
     for (std::uint32_t i = 0; i < nodes; ++i) make_node(i);
     if (flavour_.topology) make_topology();
     make_partitions();
+    for (std::size_t p = 0; flavour_.sharing && p < cluster_.partition_count(); ++p) share(cluster_.partition(p));
     if (flavour_.accounts) make_accounts();
     params_.max_starts = dice_.one_in(5) ? dice_.between(1, 5) : 1000;
     params_.promises = dice_.one_in(3) ? dice_.below(4) : 100;
@@ -176,6 +178,7 @@ class RandomLife {
 
   std::size_t starts_ = 0, planned_ = 0, full_calls_ = 0, quick_calls_ = 0, quick_starts_ = 0;
   std::size_t shares_ = 0, several_devices_ = 0, cut_ = 0, in_reservations_ = 0, components_ = 0;
+  std::size_t shared_cpus() const { return cluster_.shared_cpus; }
   std::map<model::Reason, std::size_t> reasons_;
 
  private:
@@ -285,6 +288,13 @@ class RandomLife {
       if (dice_.one_in(6)) partition.default_cpus_per_gpu = dice_.between(1, 3);
       if (dice_.one_in(6)) partition.default_memory_per_gpu_mib = 80;
     }
+  }
+
+  void share(model::PartitionConfig& partition) {
+    using enum model::OverSubscribe;
+    const model::OverSubscribe how[] = {Force, Force, Yes, No};
+    partition.oversubscribe = how[dice_.below(4)];
+    partition.oversubscribe_count = dice_.between(1, 4);
   }
 
   void submit_het() {
@@ -437,6 +447,7 @@ class RandomLife {
         if (dice_.one_in(2)) node.hardware.gres.push_back({"gpu", "a", dice_.between(1, 4), ""});
       }
     }
+    if (flavour_.sharing && dice_.one_in(12)) share(cluster_.partition(0));
     if (flavour_.limits && dice_.one_in(8)) {
       auto& partition = cluster_.partition(dice_.below(static_cast<std::uint32_t>(cluster_.partition_count())));
       partition.state = dice_.one_in(3) ? model::PartitionState::Down : model::PartitionState::Up;
@@ -565,6 +576,22 @@ TEST(PlanRandom, KeepsLimitsAsTheNaiveSchedulerDoes) {
   for (const auto reason : {AssocGrpJobs, AssocGrpWall, AssocMaxJobs, AssocMaxWall, QosGrpJobs, QosGrpWall,
                             QosMaxJobsPerUser, QosMaxJobsPerAccount, QosMaxWall})
     EXPECT_GT(reasons[reason], 20u) << model::reason_name(reason);
+}
+
+TEST(PlanRandom, SharesCoresAsTheNaiveSchedulerDoes) {
+  std::size_t starts = 0, shared = 0;
+  const auto [from, to] = seeds(1500);
+  for (std::uint64_t seed = from; seed <= to; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RandomLife life(seed, RandomLife::Kind::Sharing);
+    for (int step = 0; step < 12; ++step) ASSERT_NO_FATAL_FAILURE(life.step()) << "step " << step;
+    starts += life.starts_;
+    shared += life.shared_cpus();
+  }
+  const std::uint64_t count = to - from + 1;
+  if (count < 1000) return;
+  EXPECT_GT(starts, 10 * count);
+  EXPECT_GT(shared, 2 * count);
 }
 
 TEST(PlanRandom, AnswersAsOneThatSeesItForTheFirstTime) {

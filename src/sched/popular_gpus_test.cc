@@ -8,7 +8,7 @@
 namespace spur::sched {
 namespace {
 
-using Per = model::GresRequest::Per;
+using GresPer = model::GresRequest::Per;
 
 TEST(PopularGpus, ShapesAndHowManyAskForThem) {
   TestCluster cluster;
@@ -18,11 +18,11 @@ TEST(PopularGpus, ShapesAndHowManyAskForThem) {
   auto spec = wants_tasks(2, 10);
   spec.cpus_per_task = 3;
   spec.memory_per_cpu_mib = 10;
-  spec.gres = {{"gpu", "", 1, Per::Task}};
+  spec.gres = {{"gpu", "", 1, GresPer::Task}};
   for (int i = 0; i < 3; ++i) cluster.submit(spec);
-  spec.gres = {{"shard", "", 1, Per::Node}};
+  spec.gres = {{"shard", "", 1, GresPer::Node}};
   cluster.submit(spec);
-  spec.gres = {{"gpu", "a", 1, Per::Node}, {"gpu", "b", 1, Per::Task}};
+  spec.gres = {{"gpu", "a", 1, GresPer::Node}, {"gpu", "b", 1, GresPer::Task}};
   cluster.submit(spec);  // in two ways: not counted
   cluster.submit(wants_tasks(1, 10));
   const auto view = cluster.view();

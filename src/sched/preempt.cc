@@ -279,10 +279,12 @@ Preemption Preemptor::make(const Place& place, PreemptRoom& room, const std::vec
       const auto what = victim.how == PreemptHow::Suspend ? Grants::Gone::Cpus : Grants::Gone::All;
       for (const model::NodeGrant& grant : victim.job->allocation->nodes)
         if (std::ranges::binary_search(capacity.node(grant.node.value).jobs, victim.job->id))
-          grants_.give_back(grant, what);
+          grants_.give_back(s_.profile.alone(*victim.job, grant), what);
     }
     touch(*victim.job->allocation);
   }
+  for (const NodeNumber n : touched_)
+    if (const model::NodeGrant left = room.left_by_all(n); !left.cpus.empty()) grants_.give_back(left, Grants::Gone::Cpus);
   victims_ += victims.size();
   auto allocation = std::make_shared<model::Allocation>();
   allocation->partition = (*s_.view.partitions)[record.partition].config.name;

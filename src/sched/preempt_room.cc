@@ -37,20 +37,61 @@ std::uint32_t PreemptRoom::add(const PreemptCandidate& candidate) {
     const NodeNumber n = grant.node.value;
     if (!std::ranges::binary_search(capacity.node(n).jobs, job.id) || !in_reach(n)) continue;
     const std::span<Amount> row = add_part(number, n, end);
-    if (candidate.how != model::PreemptHow::Suspend)
-      capacity.row_of(job, grant, row);
+    if (job.flags & model::kSharesCores) add_shared(number, job, grant);
+    if (candidate.how == model::PreemptHow::Suspend)
+      capacity.row_of(job.allocation->partition, profile_.alone(job, grant), Capacity::Part::Cpus, row);
+    else if (job.flags & model::kSharesCores)
+      capacity.row_of(job, grant, profile_.alone(job, grant).cpus, row);
     else
-      capacity.row_of(job.allocation->partition, grant, Capacity::Part::Cpus, row);
+      capacity.row_of(job, grant, row);
   }
   return number;
 }
 
 std::span<Amount> PreemptRoom::add_part(std::uint32_t candidate, NodeNumber n, Time end) {
   const auto [at, added] = node_at_.try_emplace(n, static_cast<std::uint32_t>(nodes_.size()));
-  if (added) nodes_.push_back({n, {}, false});
+  if (added) nodes_.push_back({n, {}, {}, false});
   nodes_[at->second].parts.push_back(static_cast<std::uint32_t>(parts_.size()));
   parts_of_[candidate].push_back(static_cast<std::uint32_t>(parts_.size()));
   return parts_.emplace_back(Part{at->second, candidate, end, std::vector<Amount>(row_.size())}).row;
+}
+
+void PreemptRoom::add_shared(std::uint32_t candidate, const model::Job& job, const model::NodeGrant& grant) {
+  const CoreSet set{job.allocation->partition, job.allocation->reservation, 0};
+  auto& here = nodes_[node_at_.at(grant.node.value)].shared;
+  for (const SharedCore& core : profile_.shared_cores(grant.node.value, set)) {
+    if (core.jobs < 2 || !std::ranges::binary_search(grant.cpus, core.first)) continue;
+    auto at = std::ranges::find(here, core.first, [](const Shared& one) { return one.core.first; });
+    if (at == here.end()) at = here.insert(at, {core, {}});
+    at->candidates.push_back(candidate);
+  }
+}
+
+template <class F>
+void PreemptRoom::for_each_left(const NodeHere& node, F&& f) const {
+  if (node.shared.empty()) return;
+  std::vector<Amount> row(row_.size());
+  for (const Shared& shared : node.shared) {
+    const auto gone = std::ranges::count_if(shared.candidates, [&](std::uint32_t one) { return gone_[one]; });
+    if (gone != shared.core.jobs) continue;
+    std::ranges::fill(row, 0);
+    const NodeLayout& layout = profile_.capacity().layout(node.number);
+    add_cpus(layout, cpus_of(layout, {&shared.core, 1}), row.data());
+    f(shared.core, row);
+  }
+}
+
+model::NodeGrant PreemptRoom::left_by_all(NodeNumber n) const {
+  model::NodeGrant left;
+  left.node = NodeIndex(n);
+  const auto at = node_at_.find(n);
+  if (at == node_at_.end()) return left;
+  for_each_left(nodes_[at->second], [&](const SharedCore& core, const std::vector<Amount>&) {
+    const auto cpus = cpus_of(profile_.capacity().layout(n), {&core, 1});
+    left.cpus.insert(left.cpus.end(), cpus.begin(), cpus.end());
+  });
+  std::ranges::sort(left.cpus);
+  return left;
 }
 
 void PreemptRoom::set_gone(std::uint32_t candidate, bool gone) {
@@ -77,6 +118,9 @@ const Amount* PreemptRoom::row(NodeNumber n) {
     Timeline timeline = profile_.timeline_of(n);
     for (const std::uint32_t p : node.parts)
       if (gone_[parts_[p].candidate]) timeline.give_back(profile_.now(), parts_[p].end, parts_[p].row.data());
+    for_each_left(node, [&](const SharedCore& core, const std::vector<Amount>& back) {
+      timeline.give_back(profile_.now(), not_before_soon(core.until, profile_.now()), back.data());
+    });
     timeline.least(profile_.now(), end_, row_.data());
     for (Amount& amount : row_) amount = std::max<Amount>(amount, 0);
   } else {
@@ -84,6 +128,9 @@ const Amount* PreemptRoom::row(NodeNumber n) {
     for (const std::uint32_t p : node.parts)
       if (gone_[parts_[p].candidate])
         for (std::size_t c = 0; c < row_.size(); ++c) row_[c] += parts_[p].row[c];
+    for_each_left(node, [&](const SharedCore&, const std::vector<Amount>& back) {
+      for (std::size_t c = 0; c < row_.size(); ++c) row_[c] += back[c];
+    });
   }
   return row_.data();
 }
@@ -95,6 +142,9 @@ std::vector<Amount> PreemptRoom::given_back(NodeNumber n) const {
   for (const std::uint32_t p : nodes_[at->second].parts)
     if (gone_[parts_[p].candidate])
       for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += parts_[p].row[c];
+  for_each_left(nodes_[at->second], [&](const SharedCore&, const std::vector<Amount>& back) {
+    for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += back[c];
+  });
   return sum;
 }
 

@@ -62,6 +62,8 @@ class PreemptRoom {
   const Amount* row(NodeNumber n);
   // All that those who are gone give back on the node.
   std::vector<Amount> given_back(NodeNumber n) const;
+  // Of that, the CPUs that several of them had.
+  model::NodeGrant left_by_all(NodeNumber n) const;
 
  private:
   struct Part {  // of a candidate on a node
@@ -69,12 +71,21 @@ class PreemptRoom {
     Time end;
     std::vector<Amount> row;
   };
+  struct Shared {  // a core of several jobs: free when all of them are gone
+    SharedCore core;
+    std::vector<std::uint32_t> candidates;
+  };
   struct NodeHere {
     NodeNumber number = 0;
     std::vector<std::uint32_t> parts;
+    std::vector<Shared> shared;
     bool changed = false;
   };
   std::span<Amount> add_part(std::uint32_t candidate, NodeNumber n, Time end);
+  void add_shared(std::uint32_t candidate, const model::Job& job, const model::NodeGrant& grant);
+  // Calls f(core, row) for cores that all who had them have left.
+  template <class F>
+  void for_each_left(const NodeHere& node, F&& f) const;
   void bring_up_to_date();
 
   const Request& request_;

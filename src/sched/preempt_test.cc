@@ -94,6 +94,26 @@ TEST_F(PreemptTest, NobodyGoesIfTheJobDoesNotStart) {
   EXPECT_TRUE(now(121).preemptions.empty());
 }
 
+TEST_F(PreemptTest, OfASharedCoreAllHaveToGo) {
+  for (const auto how : {PreemptHow::Requeue, PreemptHow::Suspend}) {
+    cluster_ = {};
+    make(1, 4, how);
+    cluster_.partition(0).oversubscribe = model::OverSubscribe::Force;
+    cluster_.partition(0).oversubscribe_count = 3;
+    run(wants_tasks(4, 600), 0);
+    run(wants_tasks(3, 600), 0);
+    wait(wants_tasks(1, 60), 10);
+    auto plan = now(10);
+    ASSERT_EQ(victims(plan), Ids{1});  // the one core that it has alone
+    EXPECT_EQ(plan.preemptions[0].allocation->nodes[0].cpus, std::vector<model::CpuNumber>{3});
+    wait(wants_tasks(2, 60), 11);
+    cluster_.cancel(JobId(3));
+    plan = now(11);
+    ASSERT_EQ(victims(plan), (Ids{1, 2}));
+    EXPECT_EQ(plan.preemptions[0].allocation->nodes[0].cpus, (std::vector<model::CpuNumber>{0, 1}));
+  }
+}
+
 TEST_F(PreemptTest, ModesAndExemptTime) {
   make(1, 4, PreemptHow::Requeue);
   run(wants_tasks(4, 600), 0);

@@ -24,6 +24,7 @@ Profile::Profile(const model::View& view)
       capacity_(view),
       groups_(view, capacity_),
       ends_(view, capacity_),
+      shared_(view, capacity_),
       free_cpus_(capacity_.size()),
       held_at_(capacity_.size(), kNotHeld),
       has_starts_(capacity_.size()),
@@ -50,20 +51,24 @@ void Profile::refresh(NodeNumber n) {
   bool more = groups_.update(n, is_held(n));
   if (more) ++static_version_;
   for (std::size_t c = 0; c < before_.size(); ++c) more |= after[c] > before_[c];
+  more |= shared_.take_changed(n);
   if (more) base_gains_.add(n);
   if (more || is_held(n)) gains_.add(n);
   ends_.forget_starts(n);
+  if (has_starts_[n]) shared_.forget_starts(n);
   has_starts_[n] = false;
   ends_.outdate(n);
   if (is_held(n)) held_[held_at_[n]].outdated = true;
 }
 
 void Profile::job_came(const model::Job& job, const model::NodeGrant& grant) {
+  if (job.flags & model::kSharesCores) return forget_shared(grant.node.value);
   capacity_.row_of(job, grant, scratch_);
   ends_.add(grant.node.value, raw_end(job), scratch_.data());
 }
 
 void Profile::job_went(const model::Job& job, const model::NodeGrant& grant) {
+  if (job.flags & model::kSharesCores) return forget_shared(grant.node.value);
   capacity_.row_of(job, grant, scratch_);
   ends_.remove(grant.node.value, raw_end(job), scratch_.data());
 }

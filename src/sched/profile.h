@@ -22,6 +22,7 @@
 #include "sched/node_ends.h"
 #include "sched/node_groups.h"
 #include "sched/request.h"
+#include "sched/shared_cores.h"
 #include "sched/timeline.h"
 
 namespace spur::sched {
@@ -98,6 +99,15 @@ class Profile {
   bool heeds_users(const Request& request) const { return users_matter_ || request.user_alone; }
   // Whether somebody on the node during [from, to) does not get along with the request.
   bool taken_by_others(const Request& request, NodeNumber n, Time from, Time to) const;
+  // What a run of the set until `to` finds on the node beside others. Where somebody was promised a part of the node
+  // before then, it may only share with those who are there for as long.
+  Beside beside(NodeNumber n, Time to, const CoreSet& set);
+  const std::vector<SharedCore>& shared_cores(NodeNumber n, const CoreSet& set) {
+    return shared_.of(n, set.partition, set.reservation);
+  }
+  bool has_jobs(NodeNumber n) const { return has_starts_[n] || !capacity_.node(n).jobs.empty(); }
+  // What a running job holds, with those of its CPUs only that nobody else has.
+  model::NodeGrant alone(const model::Job& job, const model::NodeGrant& grant);
   // A row with nothing in it.
   const Amount* nothing() const { return nothing_.data(); }
 
@@ -137,11 +147,16 @@ class Profile {
   // ---- what is decided
   // The request starts now, with these shares; `rows` is what each takes.
   void start(const Request& request, const std::vector<Share>& shares, const std::vector<Amount>& rows);
+  // Of a run that begins now and shares its cores; and those that it has beside others, whom it may outlast.
+  void share(const model::Allocation& allocation, Time until);
+  void stay_on(NodeNumber n, const std::vector<SharedCore>& cores, Time until);
   // So much of the node is taken until then.
   void occupy(NodeNumber n, Time until, const Amount* row);
   std::vector<Amount> license_row(const Request& request) const;  // of a hold; empty: none
   // Makes the hold of a request that starts then.
   Hold make_hold(const Request& request, Time start, std::vector<Share> shares);
+  // To be looked at only: of one that would start now beside others.
+  Hold make_hold_beside(const Request& request, const CoreSet& set, std::vector<Share> shares);
   // The hold must stay where it is until it is removed.
   void add(const Hold& hold);
   void remove(const Hold& hold);
@@ -185,6 +200,8 @@ class Profile {
   Timeline left_of_part(NodeNumber node, const HeldNode& held, const Hold& closure, std::vector<Amount> part);
   void confine(NodeNumber node, const HeldNode& held, Timeline& timeline);
   bool keeps_out(const Hold& closure) const;
+  bool is_promised(NodeNumber n, Time to) const;
+  void forget_shared(NodeNumber n);
   void take_on(HeldNode& held, const Hold& hold, std::size_t share, bool give_back);
   void take_off(const Hold& hold);
   void note_free_cpus(NodeNumber n);
@@ -196,6 +213,7 @@ class Profile {
   Capacity capacity_;
   NodeGroups groups_;
   NodeEnds ends_;
+  SharedCores shared_;
   std::uint64_t static_version_ = 1;
   std::vector<std::int32_t> free_cpus_;  // by node: a column of the capacity, close together
   Amount free_cpus_in_all_ = 0;          // their sum

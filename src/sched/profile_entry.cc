@@ -4,6 +4,7 @@
 // open to its jobs is what they leave of it, too. Both are worked out moment by moment.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "sched/profile.h"
 #include "sched/reservations.h"
@@ -30,14 +31,20 @@ bool Profile::keeps_out(const Hold& closure) const {
 Timeline Profile::left_of_part(NodeNumber node, const HeldNode& held, const Hold& closure, std::vector<Amount> part) {
   const std::string& name = closure.reservation;
   Timeline left(capacity_.width(), part.data(), now_);
+  std::optional<LastLeavers> last;
   capacity_.for_each_job_on(view_, node, [&](const model::Job& job, const model::NodeGrant& grant) {
     if (job.allocation->reservation != name) return;
     std::vector<Amount> row(capacity_.width());
-    capacity_.row_of(job, grant, row);
+    if (job.flags & model::kSharesCores) {
+      if (!last) last.emplace(view_, capacity_, node);
+      capacity_.row_of(job, grant, last->cpus_of(job, grant), row);
+    } else {
+      capacity_.row_of(job, grant, row);
+    }
     left.take(now_, not_before_soon(raw_end(job), now_), row.data());
   });
   for (const ReservedStart& start : reserved_starts_)
-    if (start.node == node && start.reservation == name) left.take(now_, start.use.to, start.use.row.data());
+    if (start.node == node && start.reservation == name) left.take(start.use.from, start.use.to, start.use.row.data());
   for (const auto& [hold, share] : held.holds)
     if (!hold->closes && hold != lifted_ && hold->reservation == name)
       left.take(std::max(hold->start, now_), hold->end, &hold->rows[share * capacity_.width()]);

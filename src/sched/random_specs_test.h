@@ -15,7 +15,7 @@ namespace spur::sched {
 // What a seed may use; every flavour leaves some things out so that instances stay dense in what they have.
 struct Flavour {
   bool threads, memory, gpus, links, shards, sockets, topology, features, weights, partitions, limits, exclusive,
-      arrays, licenses, failures, multi_node, reservations, users, het, accounts;
+      arrays, licenses, failures, multi_node, reservations, users, het, accounts, sharing = false;
 };
 
 class RandomSpecs {
@@ -50,6 +50,7 @@ class RandomSpecs {
       if (dice_.one_in(6)) spec.sockets_per_node = 2;
       if (dice_.one_in(6)) spec.cores_per_socket = 3;
     }
+    if (flavour_.sharing && dice_.one_in(2)) spec.oversubscribe = true;
     if (flavour_.exclusive && dice_.one_in(4)) spec.exclusive = model::Exclusive::Node;
     if (flavour_.exclusive && dice_.one_in(6)) {
       spec.core_spec = dice_.below(5);

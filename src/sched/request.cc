@@ -303,7 +303,7 @@ bool same_wish(const model::JobSpec& a, const model::JobSpec& b) {
          a.tmp_disk_mib == b.tmp_disk_mib && a.gres == b.gres && a.tasks_per_gpu == b.tasks_per_gpu &&
          a.cpus_per_gpu == b.cpus_per_gpu && a.memory_per_gpu_mib == b.memory_per_gpu_mib &&
          a.cpus_per_task_given == b.cpus_per_task_given && a.gres_flags == b.gres_flags && a.licenses == b.licenses &&
-         a.exclusive == b.exclusive && a.core_spec == b.core_spec &&
+         a.exclusive == b.exclusive && a.oversubscribe == b.oversubscribe && a.core_spec == b.core_spec &&
          a.core_spec_is_threads == b.core_spec_is_threads && a.overcommit == b.overcommit &&
          a.contiguous == b.contiguous && a.tasks_per_core == b.tasks_per_core &&
          a.tasks_per_socket == b.tasks_per_socket && a.hint == b.hint && a.sockets_per_node == b.sockets_per_node &&
@@ -337,7 +337,7 @@ std::uint64_t wish_hash(const model::JobSpec& spec) {
   number(spec.min_cpus_per_node.value_or(0));
   number(spec.memory_per_node_mib.value_or(~std::uint64_t{0}));
   number(spec.memory_per_cpu_mib.value_or(~std::uint64_t{0}));
-  number(static_cast<std::uint64_t>(spec.exclusive) << 1 | spec.overcommit);
+  number(static_cast<std::uint64_t>(spec.exclusive) << 2 | std::uint64_t{spec.oversubscribe} << 1 | spec.overcommit);
   number(std::uint64_t{spec.tasks_per_gpu} << 32 | spec.cpus_per_gpu);
   number(spec.memory_per_gpu_mib.value_or(~std::uint64_t{0}) ^ spec.gres_flags);
   for (const auto& gres : spec.gres) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/core_sharing.h"
+
 namespace spur::sched {
 namespace {
 
@@ -128,6 +130,10 @@ void TestCluster::start(const Start& start, Time now) {
   job->started = now;
   if (start.limit.is_set()) job->time_limit = start.limit;
   job->allocation = start.allocation;
+  for (const auto& partition : *partitions_)
+    if (partition.config.name == start.allocation->partition &&
+        model::jobs_per_core(partition.config, *job->spec) > 1)
+      job->flags |= model::kSharesCores;
   ASSERT_FALSE(start.allocation->nodes.empty());
   for (const auto& grant : start.allocation->nodes) {
     take(*job, grant);
@@ -156,7 +162,7 @@ void TestCluster::finish(JobId id) {
 
 void TestCluster::suspend(JobId id, Time now) {
   auto& job = *jobs_.at(id);
-  for (const auto& grant : job.allocation->nodes) mark_cpus(grant, false);
+  for (const auto& grant : job.allocation->nodes) mark_cpus(job, grant, false);
   job.state = model::JobState::Suspended;
   job.suspended_at = now;
 }
@@ -184,14 +190,34 @@ void TestCluster::flip(std::vector<std::uint64_t>& bits, std::size_t i, bool to)
   bits[i / 64] ^= std::uint64_t{1} << (i % 64);
 }
 
-void TestCluster::mark_cpus(const model::NodeGrant& grant, bool in_use) {
+// How many others have the CPU; they must all share it with the job, and may be one less than the partition allows.
+std::uint32_t TestCluster::others_on(const model::Job& job, NodeIndex at, model::CpuNumber cpu) const {
+  std::uint32_t count = 0;
+  for (const JobId id : nodes_[at.value]->jobs) {
+    const auto& other = *jobs_.at(id);
+    if (id == job.id || is_set(other.suspended_at) || !model::shares_with(other, *job.allocation)) continue;
+    for (const auto& grant : other.allocation->nodes)
+      count += grant.node == at && std::ranges::find(grant.cpus, cpu) != grant.cpus.end();
+  }
+  return count;
+}
+
+void TestCluster::mark_cpus(const model::Job& job, const model::NodeGrant& grant, bool in_use) {
   auto& node = *nodes_[grant.node.value];
   model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) {
     ASSERT_LT(cpu, node.hardware.cpus);
+    if (job.flags & model::kSharesCores)
+      if (const auto others = others_on(job, grant.node, cpu); others > 0) {
+        shared_cpus += in_use;
+        for (const auto& partition : *partitions_) {
+          if (!in_use || partition.config.name != job.allocation->partition) continue;
+          ASSERT_LT(others, model::jobs_per_core(partition.config, *job.spec));
+        }
+        return;
+      }
     flip(node.cpus_in_use, cpu, in_use);
+    in_use ? ++node.cpus_allocated : --node.cpus_allocated;
   });
-  node.cpus_allocated += in_use ? model::cpus_held(grant) : 0;
-  node.cpus_allocated -= in_use ? 0 : model::cpus_held(grant);
 }
 
 void TestCluster::mark_devices(const model::NodeGrant& grant, bool in_use) {
@@ -231,7 +257,7 @@ void TestCluster::take(const model::Job& job, const model::NodeGrant& grant) {
   auto& node = *nodes_[grant.node.value];
   ASSERT_TRUE(node.usable());
   ASSERT_FALSE(grant.cpus.empty());
-  mark_cpus(grant, true);
+  mark_cpus(job, grant, true);
   mark_devices(grant, true);
   check_shares(node);
   node.memory_allocated_mib += grant.memory_mib;
@@ -241,7 +267,7 @@ void TestCluster::take(const model::Job& job, const model::NodeGrant& grant) {
 
 void TestCluster::give_back(const model::Job& job, const model::NodeGrant& grant) {
   auto& node = *nodes_[grant.node.value];
-  if (!is_set(job.suspended_at)) mark_cpus(grant, false);
+  if (!is_set(job.suspended_at)) mark_cpus(job, grant, false);
   mark_devices(grant, false);
   node.memory_allocated_mib -= grant.memory_mib;
   std::erase(node.jobs, job.id);

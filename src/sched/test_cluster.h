@@ -67,12 +67,14 @@ class TestCluster {
   void begin_completing(JobId id);
   void finish(JobId id);
   void suspend(JobId id, Time now);
+  std::size_t shared_cpus = 0;  // so often a CPU was given to a job although others had it
 
  private:
   model::Job& split(model::Job& rest, std::uint32_t task);
 
   static void flip(std::vector<std::uint64_t>& bits, std::size_t i, bool to);
-  void mark_cpus(const model::NodeGrant& grant, bool in_use);
+  std::uint32_t others_on(const model::Job& job, NodeIndex at, model::CpuNumber cpu) const;
+  void mark_cpus(const model::Job& job, const model::NodeGrant& grant, bool in_use);
   void mark_devices(const model::NodeGrant& grant, bool in_use);
   // No device is given out whole and in shares, nor more shares than there are.
   static void check_shares(const model::Node& node);

@@ -302,7 +302,8 @@ Walk::Try Walk::try_to_start(const Item& item, PlannedStart*& planned) {
       give_back(planned);
       return limited ? Try::Limited : Try::Started;
     }
-    const auto shares = planned ? fit_without_hold(item, *planned) : lane.fit_now(s_.profile);
+    auto shares = planned ? fit_without_hold(item, *planned) : lane.fit_now(s_.profile);
+    if (shares.empty()) shares = lane.fit_beside(s_.profile, planned ? &planned->hold : nullptr);
     if (shares.empty()) return Try::NoRoom;
     if (plan_.starts.size() >= s_.params.max_starts) {
       plan_.more = true;
@@ -393,42 +394,57 @@ bool Walk::started(std::uint32_t slot) const {
   return at != done_.end() && at->second.started;
 }
 
+std::vector<model::NodeGrant> Walk::grant_all(const Request& request, const std::vector<Share>& shares) {
+  const Capacity& capacity = s_.profile.capacity();
+  const Time end = request.end_of_run(now_);
+  std::vector<model::NodeGrant> grants;
+  grants.reserve(shares.size());
+  const auto row_of = [&](const Share& share) { return s_.profile.least(share.node, now_, end); };
+  const std::uint64_t rails = common_rails(request, capacity, shares, row_of);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    Amount* take = &rows_[i * capacity.width()];
+    take_of_share(request, capacity, shares[i], rails, row_of(shares[i]), take);
+    grants.push_back(grants_->grant(request, shares[i], take));
+  }
+  return grants;
+}
+
 bool Walk::start(const Item& item, const std::vector<Share>& shares) {
   const LaneRecord& record = *s_.lanes[item.lane];
   const Request& request = record.lane.chosen();
-  const Capacity& capacity = s_.profile.capacity();
-  const std::size_t width = capacity.width();
-  if (!grants_) grants_.emplace(capacity);
+  const CoreSet* set = record.lane.beside();
+  if (!grants_) grants_.emplace(s_.profile.capacity());
   auto allocation = std::make_shared<model::Allocation>();
   allocation->partition = (*s_.view.partitions)[record.partition].config.name;
   const Entered inside(s_.profile, record.lane.entry());
   if (record.lane.entry()) allocation->reservation = record.lane.entry()->name;
-  allocation->nodes.reserve(shares.size());
-  rows_.resize(shares.size() * width);
-  const Time end = request.end_of_run(now_);
-  const auto row_of = [&](const Share& share) { return s_.profile.least(share.node, now_, end); };
-  const std::uint64_t rails = common_rails(request, capacity, shares, row_of);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    Amount* take = &rows_[i * width];
-    take_of_share(request, capacity, shares[i], rails, row_of(shares[i]), take);
-    allocation->nodes.push_back(grants_->grant(request, shares[i], take));
+  rows_.resize(shares.size() * s_.profile.capacity().width());
+  std::vector<model::NodeGrant> idle;  // of one beside others: what nobody has
+  std::vector<std::vector<SharedCore>> beside;
+  if (set) {
+    beside = grant_beside(request, *set, shares, idle);
+    allocation->nodes = with_cores(s_.profile.capacity(), idle, beside);
+  } else {
+    allocation->nodes = grant_all(request, shares);
   }
   number_tasks(request, allocation->nodes);
   const model::Job& job = *s_.backlog.slot(item.slot).job;
   TimeLimit limit;  // where it may vary
   const bool varies = request.least_limit.is_finite();
-  if (varies) limit = record.lane.limit_of_run(now_, s_.profile.lasts(request, shares, rows_));
+  if (varies) {
+    // Beside others it was only looked at for as long as it runs at least.
+    const Time until = set ? request.end_of_run(now_) : s_.profile.lasts(request, shares, rows_);
+    limit = record.lane.limit_of_run(now_, until);
+  }
   if (!count_start(job, allocation, limit)) {
-    for (const model::NodeGrant& grant : allocation->nodes) grants_->give_back(grant, Grants::Gone::All);
+    for (const model::NodeGrant& grant : set ? idle : allocation->nodes) grants_->give_back(grant, Grants::Gone::All);
     return false;
   }
-  if (varies) {
-    Request run = request;
-    run.limit = limit;
-    s_.profile.start(run, shares, rows_);
-  } else {
-    s_.profile.start(request, shares, rows_);
-  }
+  std::optional<Request> run;
+  if (varies) run.emplace(request).limit = limit;
+  const Request& runs = run ? *run : request;
+  s_.profile.start(runs, shares, rows_);
+  if (record.lane.shares_cores()) share_cores(*allocation, beside, runs.end_of_run(now_));
   Done& done = done_[item.slot];
   if (job.is_array_rest() && !done.task) done.task = job.array_pending->lowest();
   plan_.starts.push_back({job.id, done.task, std::move(allocation), limit});

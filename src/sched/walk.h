@@ -28,6 +28,10 @@ namespace spur::sched {
 // in between has gone, too.
 inline constexpr seconds kClaimPatience{120};
 
+// The grants with these cores besides, node by node.
+std::vector<model::NodeGrant> with_cores(const Capacity& capacity, std::vector<model::NodeGrant> grants,
+                                         const std::vector<std::vector<SharedCore>>& cores);
+
 class Walk {
  public:
   enum class Mode : std::uint8_t {
@@ -94,6 +98,13 @@ class Walk {
   bool started(std::uint32_t slot) const;
   // False: what it would get is more than its account or QOS allows.
   bool start(const Item& item, const std::vector<Share>& shares);
+
+  // Grants of the shares, and in rows_ what they take. Beside others (walk_beside.cc): with the cores that it shares.
+  std::vector<model::NodeGrant> grant_all(const Request& request, const std::vector<Share>& shares);
+  std::vector<std::vector<SharedCore>> grant_beside(const Request& request, const CoreSet& set,
+                                                    const std::vector<Share>& shares,
+                                                    std::vector<model::NodeGrant>& grants);
+  void share_cores(const model::Allocation& allocation, const std::vector<std::vector<SharedCore>>& beside, Time end);
 
   // ---- limits of accounts and QOS (limits.cc)
   // `in_vain`: it has been tried, and waits on.

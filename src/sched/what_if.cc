@@ -23,7 +23,7 @@ void WhatIf::remove(JobId id) {
     for (const auto& grant : job->allocation->nodes) {
       if (std::ranges::find(job->nodes_left, grant.node) == job->nodes_left.end()) continue;
       auto node = std::make_shared<model::Node>(**view_.nodes.find(grant.node.value));
-      give_back(*node, *job, grant);
+      give_back(view_, *node, *job, grant);
       view_.nodes.set(grant.node.value, std::move(node));
     }
   }

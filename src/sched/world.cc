@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "model/core_sharing.h"
 #include "model/counting.h"
 #include "sched/request.h"
 
@@ -58,10 +59,21 @@ bool ascending(const std::vector<Number>& numbers) {
   return std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
 }
 
+// Without the CPUs that others have as well.
+model::NodeGrant of_its_own(const model::View& view, const model::Node& node, const model::Job& job,
+                            const model::NodeGrant& grant) {
+  model::NodeGrant own = grant;
+  if (!(job.flags & model::kSharesCores) || !job.allocation) return own;
+  const auto others = model::sharers_by_cpu(view, node, *job.allocation, job.id);
+  std::erase_if(own.cpus, [&](model::CpuNumber cpu) { return cpu < others.size() && others[cpu] > 0; });
+  return own;
+}
+
 // Whether a record from elsewhere can be true here.
-bool can_take(const model::Node& node, const model::NodeGrant& grant) {
+bool can_take(const model::Node& node, const model::Job& job, const model::NodeGrant& has, const model::View& view) {
   constexpr std::uint32_t kMostDevices = 1u << 20;
-  if (!ascending(grant.cpus) || (!grant.cpus.empty() && grant.cpus.back() >= node.hardware.cpus)) return false;
+  if (!ascending(has.cpus) || (!has.cpus.empty() && has.cpus.back() >= node.hardware.cpus)) return false;
+  const model::NodeGrant grant = of_its_own(view, node, job, has);
   if (any_in_use(node.cpus_in_use, grant.cpus) || any_in_use(node.cpus_in_use, grant.kept_cpus)) return false;
   return std::ranges::all_of(grant.devices, [&](const model::DeviceGrant& devices) {
     if (!ascending(devices.indices) || (!devices.indices.empty() && devices.indices.back() >= kMostDevices))
@@ -85,13 +97,20 @@ void book(model::Node& node, const model::NodeGrant& grant, bool cpus, bool to) 
 
 }  // namespace
 
-void take(model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
-  book(node, grant, true, true);
+void take(const model::View& view, model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
+  if (job.flags & model::kSharesCores)
+    book(node, of_its_own(view, node, job, grant), true, true);
+  else
+    book(node, grant, true, true);
   node.jobs.insert(std::ranges::lower_bound(node.jobs, job.id), job.id);
 }
 
-void give_back(model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
-  book(node, grant, !is_set(job.suspended_at), false);
+void give_back(const model::View& view, model::Node& node, const model::Job& job, const model::NodeGrant& grant) {
+  const bool cpus = !is_set(job.suspended_at);
+  if (job.flags & model::kSharesCores)
+    book(node, of_its_own(view, node, job, grant), cpus, false);
+  else
+    book(node, grant, cpus, false);
   if (node.cpus_allocated == 0) node.exclusive = false;
   std::erase(node.jobs, job.id);
   if ((job.flags & model::kCompleting) && node.jobs_completing > 0) --node.jobs_completing;
@@ -126,7 +145,7 @@ Status World::adopt(const model::JobPtr& job) {
     if (node == nullptr || !is_left(grant.node)) continue;
     model::NodeGrant has = grant;
     if (is_set(job->suspended_at)) has.cpus = has.kept_cpus = {};  // lent to others
-    if (!can_take(**node, has))
+    if (!can_take(**node, *job, has, view_))
       return fail(ErrorCode::Corrupt, fmt::format("job {} has what another job has, or what node {} does not have",
                                                   job->id.value, (*node)->name));
     move(*job, has, false);
@@ -179,6 +198,8 @@ JobId World::start(const Start& start, Time now) {
   job->claim = nullptr;
   job->claimed_from = {};
   job->allocation = start.allocation;
+  if (const auto* partition = model::find_partition(view_, start.allocation->partition))
+    if (model::jobs_per_core(partition->config, *job->spec) > 1) job->flags |= model::kSharesCores;
   job->nodes_left.reserve(start.allocation->nodes.size());
   for (const model::NodeGrant& grant : start.allocation->nodes) {
     move(*job, grant, false);
@@ -269,7 +290,7 @@ void World::move(const model::Job& job, const model::NodeGrant& grant, bool back
   const model::NodePtr* found = view_.nodes.find(grant.node.value);
   SPUR_CHECK(found != nullptr);
   auto node = copy_of(*found);
-  back ? give_back(*node, job, grant) : take(*node, job, grant);
+  back ? give_back(view_, *node, job, grant) : take(view_, *node, job, grant);
   view_.nodes.set(grant.node.value, std::move(node));
 }
 

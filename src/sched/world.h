@@ -15,9 +15,10 @@
 
 namespace spur::sched {
 
-// The books of one node: the job comes with what it is granted there, or goes. A suspended one has lent out its CPUs.
-void take(model::Node& node, const model::Job& job, const model::NodeGrant& grant);
-void give_back(model::Node& node, const model::Job& job, const model::NodeGrant& grant);
+// The books of one node: the job comes with what it is granted there, or goes. A suspended one has lent out its CPUs; of
+// cores that it shares others in the view keep theirs.
+void take(const model::View& view, model::Node& node, const model::Job& job, const model::NodeGrant& grant);
+void give_back(const model::View& view, model::Node& node, const model::Job& job, const model::NodeGrant& grant);
 
 class World {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/core_sharing.h"
 #include "wire/command_codec.h"
 
 namespace spur::sim {
@@ -17,6 +18,14 @@ constexpr std::uint64_t kWholeEvery = 32;  // the rest costs time in proportion 
 void Checker::violate(std::string what) {
   trace_.line("VIOLATION {}", what);
   if (violation_.empty()) violation_ = std::move(what);
+}
+
+// Cores: by what the journal says of both runs.
+bool Checker::may_share(JobId a, JobId b) const {
+  const model::Job* one = model::find_job(truth_.view(), a);
+  const model::Job* other = model::find_job(truth_.view(), b);
+  return one && other && one->allocation && (one->flags & model::kSharesCores) &&
+         model::shares_with(*other, *one->allocation);
 }
 
 // ---- machines
@@ -32,6 +41,7 @@ void Checker::on_started(const std::string& node, const model::ControllerLaunch&
   const bool shares = shares_.contains(launch.run.job) || shares_.contains(launch.array_job);
   for (const auto& other : running_[node]) {
     if (shares || shares_.contains(other.run.job) || shares_.contains(other.array)) continue;
+    if (may_share(launch.run.job, other.run.job)) continue;
     for (const auto cpu : mine.cpus)
       if (std::find(other.cpus.begin(), other.cpus.end(), cpu) != other.cpus.end())
         return violate(fmt::format("capacity: cpu {} of {} runs job {} and job {}", cpu, node, other.run.job.value,

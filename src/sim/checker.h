@@ -84,6 +84,7 @@ class Checker final : public Witness {
   const state::Cluster& truth() const { return truth_; }
 
  private:
+  bool may_share(JobId a, JobId b) const;
   void check_acked(const model::View& view);
   void check_preempted(const model::View& view);
   void check_together(const model::View& view);

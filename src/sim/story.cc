@@ -50,6 +50,7 @@ constexpr NumberRow kNumbers[] = {
     {"controllers", &Story::controllers},
     {"nodes", &Story::nodes},
     {"preempts", &Story::preempts},
+    {"shares", &Story::shares},
     {"looks", &Story::looks},
     {"lost", &Story::lost},
     {"repeated", &Story::repeated},
@@ -184,6 +185,7 @@ Story make_story(std::uint64_t seed, std::uint64_t steps) {
   const std::uint64_t end = kFaultsPerStep * story.steps;
   for (std::uint64_t at = random.between(1'000, pace); at < end; at += random.between(1'000, pace))
     story.faults.push_back(draw_fault(random, story, Duration(static_cast<std::int64_t>(at))));
+  if (random.chance(250)) story.shares = random.between(2, 4);
   return story;
 }
 

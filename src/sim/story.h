@@ -53,6 +53,7 @@ struct Story {
   std::uint64_t controllers = 1;  // 1, with a journal of its own, or 3 that share one
   std::uint64_t nodes = 1;
   std::uint64_t preempts = 0;     // urgent jobs push out others
+  std::uint64_t shares = 0;       // jobs that may have a core at once; 0: one
   std::uint64_t looks = 0;        // in thousandths of what clients do: how often one looks at some controller besides
   std::uint64_t lost = 15, repeated = 15, late = 20;       // messages, in thousandths
   std::uint64_t lost_answers = 0, late_requests = 0;       // of etcd, in thousandths

@@ -55,6 +55,10 @@ model::ClusterConfig World::make_config() {
   part.name = "all";
   part.is_default = true;
   part.nodes = "ALL";
+  if (story_.shares) {
+    part.oversubscribe = model::OverSubscribe::Force;
+    part.oversubscribe_count = static_cast<std::uint32_t>(story_.shares);
+  }
   config.partitions.push_back(part);
   if (story_.preempts) {
     part.name = "urgent";

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "state/cluster.h"
+#include "state/node_books.h"
 
 namespace spur::state {
 
@@ -179,6 +180,10 @@ struct Applier {
   // How a job shares its nodes.
   enum class Sharing : std::uint8_t { WithAll, SameUser, Alone };
   Sharing sharing_of(const model::Job& job, std::string_view partition) const;
+  // CPUs that others have, and that the job may have as well if it runs there by that allocation (core_sharing.cc).
+  CpuBits shareable_cpus(const model::Node& node, const model::Job& job, const model::Allocation& allocation) const;
+  // Of those that the job has, all that others who share with it have, too.
+  static CpuBits cpus_of_others(const model::View& view, const model::Node& node, const model::Job& job);
   // Whether the others on the node let the job in.
   Status can_join(const model::Node& node, const model::Job& job, Sharing sharing) const;
 

@@ -25,16 +25,18 @@ bool runs(const Job& job) {
   return model::is_active(job.state) && !(job.flags & model::kCompleting);
 }
 
-// The node as it is when that job has gone the way that it has to.
-void without(model::Node& node, const Job& job, PreemptHow how) {
+// The node as it is when that job has gone the way that it has to; one that is suspended is not among its jobs.
+void without(const model::View& view, model::Node& node, const Job& job, PreemptHow how) {
   const auto& grants = job.allocation->nodes;
   const auto grant = std::ranges::lower_bound(grants, node.index, {}, &model::NodeGrant::node);
   if (grant == grants.end() || grant->node != node.index || !Applier::holds(job, node.index)) return;
   const bool has_cpus = !is_set(job.suspended_at);
+  const CpuBits kept = Applier::cpus_of_others(view, node, job);
   if (how != PreemptHow::Suspend)
-    give_back(node, *grant, job.id, has_cpus, job.flags & model::kCompleting);
+    give_back(node, *grant, job.id, has_cpus, job.flags & model::kCompleting, kept);
   else if (has_cpus)
-    give_back_cpus(node, *grant);
+    give_back_cpus(node, *grant, kept);
+  if (how == PreemptHow::Suspend) std::erase(node.jobs, job.id);  // it shares no cores with the next one
 }
 
 }  // namespace
@@ -72,8 +74,12 @@ Status Applier::check_claim(const Job& job, const model::Allocation& allocation,
     if (!(*found)->usable())
       return fail(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*found)->name));
     model::Node node = **found;
-    for (const PreemptJobs::Victim& victim : victims) without(node, *model::find_job(view, victim.job), victim.how);
+    for (const PreemptJobs::Victim& victim : victims)
+      without(view, node, *model::find_job(view, victim.job), victim.how);
     SPUR_TRY(can_take(node, grant, memory_counts));
+    for (const PreemptJobs::Victim& victim : victims)  // those who are suspended stay
+      if (victim.how == PreemptHow::Suspend && std::ranges::binary_search((*found)->jobs, victim.job))
+        node.jobs.insert(std::ranges::lower_bound(node.jobs, victim.job), victim.job);
     SPUR_TRY(can_join(node, job, sharing));
   }
   return {};

@@ -23,7 +23,7 @@ Status Applier::can_resume(const Job& job) const {
   for (const model::NodeGrant& grant : job.allocation->nodes) {
     if (!holds(job, grant.node)) continue;
     const model::Node node = node_copy(grant.node);
-    SPUR_TRY(can_take_cpus(node, grant));
+    SPUR_TRY(can_take_cpus(node, grant, shareable_cpus(node, job, *job.allocation)));
     SPUR_TRY(can_join(node, job, sharing));
   }
   return {};
@@ -40,7 +40,7 @@ Outcome Applier::apply(const ResumeJob& command) {
     for (const model::NodeGrant& grant : job.allocation->nodes) {
       if (!holds(job, grant.node)) continue;
       model::Node node = node_copy(grant.node);
-      take_cpus(node, grant, alone);
+      take_cpus(node, grant, alone, shareable_cpus(node, job, *job.allocation));
       put_node(std::move(node));
     }
     job.state = JobState::Running;

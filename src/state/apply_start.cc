@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "model/core_sharing.h"
 #include "model/limits.h"
 #include "state/apply.h"
 #include "state/node_books.h"
@@ -136,7 +137,7 @@ Status Applier::check_start(const StartJob& command) const {
     const model::NodePtr* node = view.nodes.find(grant.node.value);
     if (!node) return fail(ErrorCode::InvalidNode, fmt::format("there is no node number {}", grant.node.value));
     if (!(*node)->usable()) return fail(ErrorCode::NodesBusy, fmt::format("node {} is not available", (*node)->name));
-    SPUR_TRY(can_take(**node, grant, memory_counts));
+    SPUR_TRY(can_take(**node, grant, memory_counts, shareable_cpus(**node, *found, allocation)));
     SPUR_TRY(can_join(**node, *found, sharing));
   }
   return {};
@@ -193,7 +194,9 @@ Outcome Applier::start_checked(const StartJob& command) {
     put(std::move(others), true);
   }
   job.state = model::JobState::Running;
-  job.flags &= ~model::kSpecialExit;
+  job.flags &= ~(model::kSpecialExit | model::kSharesCores);
+  const model::Partition* partition = model::find_partition(view, allocation.partition);
+  if (partition && model::jobs_per_core(partition->config, *job.spec) > 1) job.flags |= model::kSharesCores;
   job.reason = model::Reason::None;
   job.reason_detail.clear();
   job.started = job.counted_from = now;
@@ -205,7 +208,7 @@ Outcome Applier::start_checked(const StartJob& command) {
   job.nodes_left.clear();
   for (const model::NodeGrant& grant : allocation.nodes) {
     model::Node node = node_copy(grant.node);
-    take(node, grant, job.id, sharing == Sharing::Alone);
+    take(node, grant, job.id, sharing == Sharing::Alone, shareable_cpus(node, job, allocation));
     node.last_busy = now;
     if (job.nodes_left.empty()) job.batch_host = node.name;
     job.nodes_left.push_back(grant.node);

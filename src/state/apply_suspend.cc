@@ -21,7 +21,7 @@ void Applier::suspend(Job job) {
     for (const model::NodeGrant& grant : job.allocation->nodes) {
       if (!holds(job, grant.node)) continue;
       model::Node node = node_copy(grant.node);
-      give_back_cpus(node, grant);
+      give_back_cpus(node, grant, cpus_of_others(view, node, job));
       put_node(std::move(node));
     }
     job.state = JobState::Suspended;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "model/core_sharing.h"
 #include "state/accounts.h"
 #include "state/cluster.h"
 #include "state/reservations.h"
@@ -153,6 +154,7 @@ Status check_jobs(const model::View& view) {
 
 struct Sum {
   std::vector<bool> cpus;
+  std::vector<const Job*> sharers;  // by CPU: one of those that share it; null: nobody does
   std::map<std::string, std::vector<bool>> devices;
   std::map<std::string, std::vector<std::uint32_t>> shares;
   std::uint64_t memory_mib = 0;
@@ -168,6 +170,16 @@ Status add_bit(std::vector<bool>& bits, std::size_t at, const Job& job) {
   return {};
 }
 
+// A CPU of several jobs counts once; all of them share, with each other.
+Status add_cpu(Sum& sum, model::CpuNumber cpu, const Job& job) {
+  if (sum.sharers.size() <= cpu) sum.sharers.resize(cpu + std::size_t{1});
+  const bool shared = sum.sharers[cpu] && (job.flags & model::kSharesCores);
+  if (shared && model::shares_with(*sum.sharers[cpu], *job.allocation)) return {};
+  ++sum.cpu_count;
+  if (job.flags & model::kSharesCores) sum.sharers[cpu] = &job;
+  return add_bit(sum.cpus, cpu, job);
+}
+
 Status add_job(std::vector<Sum>& sums, const Job& job) {
   for (const model::NodeGrant& grant : job.allocation->nodes) {
     if (std::find(job.nodes_left.begin(), job.nodes_left.end(), grant.node) == job.nodes_left.end()) continue;
@@ -179,9 +191,8 @@ Status add_job(std::vector<Sum>& sums, const Job& job) {
     if (!is_set(job.suspended_at)) {
       ++sum.holders;
       sum.alone |= job.spec->exclusive == model::Exclusive::Node;
-      sum.cpu_count += model::cpus_held(grant);
-      for (const model::CpuNumber cpu : grant.cpus) SPUR_TRY(add_bit(sum.cpus, cpu, job));
-      for (const model::CpuNumber cpu : grant.kept_cpus) SPUR_TRY(add_bit(sum.cpus, cpu, job));
+      for (const model::CpuNumber cpu : grant.cpus) SPUR_TRY(add_cpu(sum, cpu, job));
+      for (const model::CpuNumber cpu : grant.kept_cpus) SPUR_TRY(add_cpu(sum, cpu, job));
     }
     for (const model::DeviceGrant& devices : grant.devices) {
       for (std::size_t i = 0; i < devices.indices.size(); ++i) {

@@ -120,7 +120,8 @@ void Applier::leave_node(Job& job, NodeIndex at) {
   const auto grant = std::find_if(grants.begin(), grants.end(), [at](const auto& g) { return g.node == at; });
   SPUR_CHECK(grant != grants.end());
   model::Node node = node_copy(at);
-  give_back(node, *grant, job.id, !is_set(job.suspended_at), job.flags & model::kCompleting);
+  give_back(node, *grant, job.id, !is_set(job.suspended_at), job.flags & model::kCompleting,
+            cpus_of_others(view, node, job));
   node.last_busy = now;
   const model::Partition* partition = model::find_partition(view, job.allocation->partition);
   if (partition && partition->config.power_down_on_idle && node.jobs.empty() && !node.is_away() &&
@@ -164,7 +165,7 @@ void Applier::back_to_queue(Job& job) {
   }
   const bool failed = job.reason == Reason::JobLaunchFailure || job.reason == Reason::NonZeroExitCode;
   job.after_completing = AfterCompleting::Stay;
-  job.flags &= ~(model::kRequeued | model::kRequeueHold);
+  job.flags &= ~(model::kRequeued | model::kRequeueHold | model::kSharesCores);
   job.epoch = Epoch{job.epoch.value + 1};
   ++job.restarts;
   if (job.spec->time_min.is_set()) job.time_limit = limit_in_force(*job.spec);  // what it got was for that run

@@ -157,13 +157,14 @@ void fit_books(model::Node& node) {
   std::erase_if(node.devices_in_use, [](const auto& books) { return books.bits.empty() && books.shares.empty(); });
 }
 
-Status can_take_cpus(const model::Node& node, const model::NodeGrant& grant) {
+Status can_take_cpus(const model::Node& node, const model::NodeGrant& grant, const CpuBits& shareable) {
   if (grant.cpus.empty() || !ascending(grant.cpus) || !ascending(grant.kept_cpus))
     return fail(ErrorCode::InvalidArgument,
                 fmt::format("the list of CPUs on node {} is empty or not ascending", node.name));
   std::optional<model::CpuNumber> taken;
   model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) {
-    if (!taken && (cpu >= node.hardware.cpus || test(node.cpus_in_use, cpu))) taken = cpu;
+    const bool used = test(node.cpus_in_use, cpu) && !test(shareable, cpu);
+    if (!taken && (cpu >= node.hardware.cpus || used)) taken = cpu;
   });
   if (taken) return busy(node, fmt::format("CPU {}", *taken));
   for (const model::CpuNumber cpu : grant.kept_cpus)
@@ -172,8 +173,9 @@ Status can_take_cpus(const model::Node& node, const model::NodeGrant& grant) {
   return {};
 }
 
-Status can_take(const model::Node& node, const model::NodeGrant& grant, bool memory_counts) {
-  SPUR_TRY(can_take_cpus(node, grant));
+Status can_take(const model::Node& node, const model::NodeGrant& grant, bool memory_counts,
+                const CpuBits& shareable) {
+  SPUR_TRY(can_take_cpus(node, grant, shareable));
   if (memory_counts) {
     const std::uint64_t total = node.hardware.memory_mib;
     const std::uint64_t used = std::min(node.memory_allocated_mib, total);
@@ -182,20 +184,32 @@ Status can_take(const model::Node& node, const model::NodeGrant& grant, bool mem
   return can_take_devices(node, grant);
 }
 
-void take_cpus(model::Node& node, const model::NodeGrant& grant, bool alone) {
-  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) { set(node.cpus_in_use, cpu); });
-  node.cpus_allocated += model::cpus_held(grant);
+void take_cpus(model::Node& node, const model::NodeGrant& grant, bool alone, const CpuBits& shareable) {
+  std::uint32_t fresh = model::cpus_held(grant);
+  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) {
+    if (test(shareable, cpu) && test(node.cpus_in_use, cpu))
+      --fresh;
+    else
+      set(node.cpus_in_use, cpu);
+  });
+  node.cpus_allocated += fresh;
   if (alone) node.exclusive = true;
 }
 
-void give_back_cpus(model::Node& node, const model::NodeGrant& grant) {
-  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) { reset(node.cpus_in_use, cpu); });
-  node.cpus_allocated -= model::cpus_held(grant);
+void give_back_cpus(model::Node& node, const model::NodeGrant& grant, const CpuBits& kept) {
+  std::uint32_t back = model::cpus_held(grant);
+  model::for_each_cpu_held(grant, [&](model::CpuNumber cpu) {
+    if (test(kept, cpu))
+      --back;
+    else
+      reset(node.cpus_in_use, cpu);
+  });
+  node.cpus_allocated -= back;
   if (node.cpus_allocated == 0) node.exclusive = false;  // whoever was alone is the one who left
 }
 
-void take(model::Node& node, const model::NodeGrant& grant, JobId job, bool alone) {
-  take_cpus(node, grant, alone);
+void take(model::Node& node, const model::NodeGrant& grant, JobId job, bool alone, const CpuBits& shareable) {
+  take_cpus(node, grant, alone, shareable);
   node.memory_allocated_mib += grant.memory_mib;
   for (const model::DeviceGrant& devices : grant.devices) {
     if (devices.indices.empty()) continue;
@@ -214,8 +228,9 @@ void take(model::Node& node, const model::NodeGrant& grant, JobId job, bool alon
   node.jobs.insert(std::lower_bound(node.jobs.begin(), node.jobs.end(), job), job);
 }
 
-void give_back(model::Node& node, const model::NodeGrant& grant, JobId job, bool holds_cpus, bool completing) {
-  if (holds_cpus) give_back_cpus(node, grant);
+void give_back(model::Node& node, const model::NodeGrant& grant, JobId job, bool holds_cpus, bool completing,
+               const CpuBits& kept) {
+  if (holds_cpus) give_back_cpus(node, grant, kept);
   SPUR_CHECK(node.memory_allocated_mib >= grant.memory_mib);
   node.memory_allocated_mib -= grant.memory_mib;
   for (const model::DeviceGrant& devices : grant.devices) {

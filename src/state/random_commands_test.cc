@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ten thousand random commands per seed: the invariants hold after each, states only move as drawn, a refused command
 // changes nothing, a replay of the same batches and a continuation from an image give the same digest.
+#include "model/core_sharing.h"
 #include "state/random_commands.h"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ model::JobSpec RandomCommands::some_spec(const model::View& view) {
   if (chance(10)) out.requeue = chance(50);
   if (chance(30)) out.no_kill = true;
   if (chance(10)) out.exclusive = static_cast<model::Exclusive>(below(4));
+  out.oversubscribe = out.name != "name0";
   if (chance(5)) out.kind = model::JobKind::Interactive;
   if (chance(5)) out.priority = below(3);
   if (chance(5)) out.reservation = chance(50) ? "r1" : "r0,r2";
@@ -138,12 +140,14 @@ Command RandomCommands::some_start(const model::View& view) {
   else if (job && !job->spec->reservation.empty())
     allocation->reservation = job->spec->reservation.substr(0, 2);  // the first it names
   const std::uint32_t wanted = 1 + below(3);
+  const model::Partition* partition = model::find_partition(view, allocation->partition);
+  const bool shares = partition && job && model::jobs_per_core(partition->config, *job->spec) > 1;
   view.nodes.for_each([&](std::uint32_t at, const model::NodePtr& node) {
     if (allocation->nodes.size() == wanted || chance(50)) return;
     model::NodeGrant grant{NodeIndex{at}, {}, below(300), 1, {}};
     for (std::uint16_t cpu = 0; cpu < 4; ++cpu) {
       const bool used = !node->cpus_in_use.empty() && (node->cpus_in_use[0] >> cpu & 1);
-      if ((!used || chance(2)) && chance(50)) grant.cpus.push_back(cpu);
+      if ((!used || chance(shares ? 60 : 2)) && chance(50)) grant.cpus.push_back(cpu);
     }
     if (chance(20)) grant.devices.push_back({"gpu", "", {below(2)}});
     if (!grant.cpus.empty() || chance(5)) allocation->nodes.push_back(grant);
@@ -242,6 +246,10 @@ model::ClusterConfig RandomCommands::config() {
     own.power_down_on_idle = chance(20);
   }
   if (chance(20)) own.oversubscribe = model::OverSubscribe::Exclusive;
+  if (out.kill_invalid_dependency || own.exclusive_user) {
+    out.partitions.front().oversubscribe = own.qos.empty() ? model::OverSubscribe::Yes : model::OverSubscribe::Force;
+    out.partitions.front().oversubscribe_count = 1 + out.return_to_service;
+  }
   out.partitions.push_back(own);
   return out;
 }

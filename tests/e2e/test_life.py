@@ -157,6 +157,48 @@ class Life(unittest.TestCase):
         self.assertIn("JobState=CANCELLED", self.c.out("spur", "show", "job", job))
 
 
+class SharedCores(unittest.TestCase):
+    """OverSubscribe=FORCE:2 and YES: jobs have the same cores at the same time."""
+
+    def node(self, c):
+        line = c.out("scontrol", "-o", "show", "node", "n1")
+        return dict(f.split("=", 1) for f in line.split() if "=" in f)
+
+    def test_forced(self):
+        with SpurCluster(nodes=1, cpus=2, controller="kill_wait_secs = 2", partition='oversubscribe = "FORCE:2"\n') as c:
+            self.assertIn(" OverSubscribe=FORCE:2", c.out("scontrol", "show", "partition"))
+            self.assertEqual(c.out("sinfo", "-h", "-o", "%h").strip(), "FORCE:2")
+            step = "srun sh -c 'grep Cpus_allowed_list /proc/self/status; sleep 100'"
+            jobs = [c.sbatch("-n1", "-c2", "-t", "10", "-o", f"shared-{i}", "--wrap", step) for i in range(2)]
+            for job in jobs:
+                c.wait_state(job, "RUNNING")
+            waits = c.sbatch("-n1", "-c2", "-t", "10", "-o", "/dev/null", "--wrap", "sleep 100")
+            wait_until(lambda: c.out("squeue", "-h", "-j", str(waits), "-o", "%r").strip() == "Resources", 30, "it waits")
+            self.assertEqual([self.node(c)[k] for k in ("CPUAlloc", "State")], ["2", "ALLOCATED"])
+            self.assertEqual(c.job(jobs[0])["OverSubscribe"], "YES")
+            self.assertEqual(c.out("squeue", "-h", "-j", str(jobs[1]), "-o", "%h").strip(), "YES")
+            files = [c.dir / "out" / f"shared-{i}" for i in range(2)]
+            wait_until(lambda: all(f.exists() and "Cpus_allowed_list" in f.read_text() for f in files), 30, "both run")
+            self.assertEqual(files[0].read_text(), files[1].read_text(), "on the same CPUs")
+            c.run("scancel", str(jobs[0]))
+            c.wait_state(waits, "RUNNING")
+            c.run("scancel", str(jobs[1]), str(waits))
+            c.wait_idle()
+            self.assertEqual(self.node(c)["CPUAlloc"], "0")
+
+    def test_asked_for(self):
+        with SpurCluster(nodes=1, cpus=1, controller="kill_wait_secs = 2", partition='oversubscribe = "YES:2"\n') as c:
+            run = ("-n1", "-o", "/dev/null", "--wrap", "sleep 100")
+            jobs = [c.sbatch(*args, *run) for args in (("-s", "-t", "20"), ("--oversubscribe", "-t", "20"))]
+            for job in jobs:
+                c.wait_state(job, "RUNNING")
+            plain, third = c.sbatch("-t", "10", *run), c.sbatch("-s", "-t", "5", *run)
+            self.assertEqual([c.job(job)["OverSubscribe"] for job in (jobs[0], plain)], ["YES", "OK"])
+            c.run("scontrol", "update", "partitionname=" + c.job(plain)["Partition"], "oversubscribe=YES:3")
+            c.wait_state(third, "RUNNING")
+            self.assertEqual(c.job(plain)["JobState"], "PENDING")
+
+
 class TimeLimits(unittest.TestCase):
     def test_time_limit_ends_the_job(self):
         with SpurCluster(cpus=2, controller="kill_wait_secs = 1") as c:

@@ -207,6 +207,14 @@ const Table<model::NodeConfig>& node_table() {
   return table;
 }
 
+// force=N, share=N: so many jobs may have a core.
+auto shared_by(model::OverSubscribe how) {
+  return [how](model::PartitionConfig& partition, const std::string& value) -> Status {
+    partition.oversubscribe = how;
+    return number(&model::PartitionConfig::oversubscribe_count)(partition, value);
+  };
+}
+
 const Table<model::PartitionConfig>& partition_table() {
   using Partition = model::PartitionConfig;
   static const Table<Partition> table{
@@ -232,6 +240,8 @@ const Table<model::PartitionConfig>& partition_table() {
          partition.oversubscribe = model::OverSubscribe::Exclusive;
          return {};
        }},
+      {"force", shared_by(model::OverSubscribe::Force)},
+      {"share", shared_by(model::OverSubscribe::Yes)},
       {"state",
        [](Partition& partition, const std::string& value) -> Status {
          using enum model::PartitionState;
@@ -335,6 +345,7 @@ Table<model::JobSpec> job_table(const JobContext& context) {
       {"segment", number(&Spec::segment)},
       {"prefer", word(&Spec::prefer)},
       {"hold", flag(&Spec::hold)},
+      {"oversubscribe", flag(&Spec::oversubscribe)},
       {"priority", number(&Spec::priority)},
       {"depends", [&context](Spec& spec, const std::string& value) { return set_dependency(spec, context, value); }},
       {"dist",

@@ -179,14 +179,13 @@ class FakeController : public Controller {
   Status create_nodes(const std::vector<model::NodeConfig>& nodes) override {
     for (const auto& row : nodes)
       if (std::ranges::any_of(cluster_table.nodes, [&](const auto& node) { return node->name == row.name; }))
-        return fail(ErrorCode::AlreadyExists, fmt::format("Node {} already exists", row.name));
+        return fail(ErrorCode::AlreadyExists, fmt::format("Node '{}' already exists in the node table", row.name));
     created_nodes = nodes;
     calls.push_back(fmt::format("create {} nodes", nodes.size()));
     return {};
   }
   Status delete_nodes(const std::vector<std::string>& nodes) override {
-    if (nodes.front() == "nosuch") return fail(ErrorCode::InvalidNode);
-    if (nodes.front() == "n1") return fail(ErrorCode::NodesBusy, "Node 'n1' can't be deleted: jobs are on it");
+    if (nodes.front() == "nosuch") return fail(ErrorCode::InvalidNode, "failed to delete nodes nosuch");
     calls.push_back(fmt::format("delete node {}", fmt::join(nodes, ",")));
     return {};
   }

@@ -99,43 +99,40 @@ void create_partition(Scontrol& run, const Words& words_given) {
 
 // ---- nodes that no file has; the words are those of a NodeName line
 
-constexpr const char* kCreateError = "Error creating node(s)";
+constexpr const char* kCreateError = "Error creating the node(s)";
 
 // What can be said of a node that is not there yet.
 bool may_begin(const model::NodeConfig& node) {
-  return node.state.empty() || text::equal_ignoring_case(node.state, "CLOUD") ||
-         text::equal_ignoring_case(node.state, "FUTURE");
-}
-
-std::string words_of_refusal(const Error& error) {
-  // What is wrong with a line is worth more than that it is.
-  const bool says_more = error.code == ErrorCode::InvalidArgument || error.code == ErrorCode::ConfigInvalid ||
-                         error.code == ErrorCode::AlreadyExists || error.code == ErrorCode::InvalidNodeCount;
-  return says_more && !error.message.empty() ? error.message : words_of_update(error);
+  return text::equal_ignoring_case(node.state, "CLOUD") || text::equal_ignoring_case(node.state, "FUTURE");
 }
 
 void create_nodes(Scontrol& run, const Words& words_given) {
-  std::string names;
+  std::string names, line;
   config::NodeWords rest;
   for (const std::string& word : words_given) {
+    line.append(line.empty() ? "" : " ").append(word);
     const KeyValue pair = split_pair(word);
-    if (!pair.has_value) return run.fail("scontrol: error: Invalid input: {}", word);
-    if (abbreviates(pair.key, "NodeName", 5)) {
+    if (is_node(pair.key)) {
       names = pair.value;
     } else {
       rest.emplace_back(pair.key, pair.value);
     }
   }
   const auto nodes = config::read_node_words(names, rest);
-  if (!nodes) return run.fail("{}: {}", kCreateError, words_of_refusal(nodes.error()));
+  if (!nodes) {
+    run.fail("scontrol: error: Failed to parse nodeline '{}'", line);
+    return run.fail("{}: {}", kCreateError, words(nodes.error()));
+  }
   if (!std::ranges::all_of(*nodes, may_begin)) {
-    run.fail("{}: {}", kCreateError, slurm_message(ErrorCode::InvalidNodeState));
-    return run.fail("Only State=CLOUD and State=FUTURE are supported for nodes that are created");
+    run.fail("scontrol: error: Only State=FUTURE and State=CLOUD allowed for nodes created by scontrol");
+    return run.fail("{}: {}", kCreateError, slurm_message(ErrorCode::InvalidNodeState));
   }
   Controller* controller = run.controller();
   if (controller == nullptr) return;
-  if (const Status done = controller->create_nodes(*nodes); !done)
-    run.fail("{}: {}", kCreateError, words_of_refusal(done.error()));
+  const Status done = controller->create_nodes(*nodes);
+  if (done) return;
+  const bool full = done.error().code == ErrorCode::InvalidNodeCount && !done.error().message.empty();
+  run.fail("{}: {}", kCreateError, full ? done.error().message : words_of_update(done.error()));
 }
 
 void delete_nodes(Scontrol& run, const std::string& given, const std::string& list) {
@@ -143,11 +140,10 @@ void delete_nodes(Scontrol& run, const std::string& given, const std::string& li
   if (!names || names->empty()) return run.fail("delete_node {}: {}", given, slurm_message(ErrorCode::InvalidNode));
   Controller* controller = run.controller();
   if (controller == nullptr) return;
-  if (const Status done = controller->delete_nodes(*names); !done) {
-    run.fail("delete_node {}: {}", given, words_of_update(done.error()));
-    const bool says_why = done.error().code == ErrorCode::NodesBusy || done.error().code == ErrorCode::InvalidNodeState;
-    if (says_why && !done.error().message.empty()) run.fail("{}", done.error().message);
-  }
+  const Status done = controller->delete_nodes(*names);
+  if (done) return;
+  if (done.error().message.starts_with("failed to")) run.fail("scontrol: error: {}", done.error().message);
+  run.fail("delete_node {}: {}", given, words_of_update(done.error()));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ctld/authorization.h"
 #include "ctld/controller.h"
 #include "ctld/job_account.h"
+#include "state/dynamic_nodes.h"
 #include "text/hostlist.h"
 
 namespace spur::ctld {
@@ -324,11 +325,25 @@ void Controller::create_nodes(const model::Caller& caller, std::vector<model::No
 
 void Controller::delete_nodes(const model::Caller& caller, std::vector<std::string> nodes, DoneReply reply) {
   if (!caller.is_admin()) return reply(fail(ErrorCode::InvalidUser, "Invalid user id"));
+  // Those that can go do, as in Slurm; the answer names the others.
+  std::vector<std::string> kept;
+  std::optional<ErrorCode> why;
+  std::erase_if(nodes, [&](const std::string& name) {
+    const Status ok = state::may_delete(cluster_->view(), name);
+    if (ok) return false;
+    doors_.log(fmt::format("error: failed to delete node '{}': {}", name, ok.error().message));
+    if (!why) why = ok.error().code;
+    kept.push_back(name);
+    return true;
+  });
+  Status answer;
+  if (why) answer = fail(*why, "failed to delete nodes " + text::compress_hostlist(kept));
+  if (nodes.empty() && why) return reply(std::move(answer));
   propose(
       state::DeleteNodes{std::move(nodes)},
-      [this, reply = std::move(reply)](const state::Outcome& outcome) {
+      [this, answer, reply = std::move(reply)](const state::Outcome& outcome) {
         for (const std::string& note : outcome.notes) doors_.log("warning: " + note);
-        reply(outcome.status);
+        reply(outcome.status ? answer : outcome.status);
       },
       IfFull::Refuse, caller.uid);
 }

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "config/load.h"
 #include "config/node_words.h"
@@ -62,9 +64,11 @@ std::string hardware_lines(const os::Machine& machine, const std::string& node, 
 
 std::string gres_lines(const std::vector<model::NodeGres>& gres) {
   std::string out;
+  std::map<std::string, std::uint64_t> before;  // devices of the name
   for (const model::NodeGres& row : gres) {
-    out += fmt::format("Gres Name={} Type={} Count={} ID={}", row.name, row.type.empty() ? "(null)" : row.type, row.count,
-                       gres_number(row.name));
+    const std::uint64_t index = std::exchange(before[row.name], before[row.name] + row.count);
+    out += fmt::format("slurmd: Gres Name={} Type={} Count={} Index={} ID={}", row.name,
+                       row.type.empty() ? "(null)" : row.type, row.count, index, gres_number(row.name));
     if (!row.file.empty()) out += " File=" + row.file;
     if (!row.cores.empty()) out += " Cores=" + row.cores;
     if (!row.links.empty()) out += " Links=" + row.links;
@@ -199,7 +203,8 @@ int print_devices(const DaemonOptions& options, const config::Loaded& loaded) {
   for (const auto& row : loaded.cluster.nodes)
     if (row.name == node) declared = row.gres;
   const NodeDevices devices(detect_for(loaded.daemon.detect, node), declared, loaded.daemon.cdi_dirs, silent);
-  std::fputs(gres_lines(model::gres_in_force(declared, devices.report(*machine))).c_str(), stdout);
+  // Slurm logs them.
+  std::fputs(gres_lines(model::gres_in_force(declared, devices.report(*machine))).c_str(), stderr);
   return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "model/dynamic_nodes.h"
 #include "state/apply.h"
+#include "state/dynamic_nodes.h"
 #include "state/node_config.h"
 #include "text/hostlist.h"
 #include "text/words.h"
@@ -34,23 +35,6 @@ const NodeConfig* row_of(const model::ClusterConfig& config, std::string_view na
   return at == config.nodes.end() ? nullptr : &*at;
 }
 
-Status may_delete(const model::View& view, const std::string& name) {
-  const model::Node* node = model::find_node(view, name);
-  const NodeConfig* row = row_of(*view.config, name);
-  if (!node && !row) return fail(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", name));
-  if (row ? !row->created : !model::takes_anybody(*view.config))
-    return fail(ErrorCode::InvalidNodeState, fmt::format("Can't delete non-dynamic node '{}'.", name));
-  if (!node) return {};
-  const auto in_use = [&](std::string_view why) {
-    return fail(ErrorCode::NodesBusy, fmt::format("Node '{}' can't be deleted: {}", name, why));
-  };
-  if (!node->jobs.empty()) return in_use("jobs are on it");
-  for (const model::Reservation& reservation : *view.reservations)
-    if (std::ranges::find(reservation.nodes, node->index, &model::ReservedNode::node) != reservation.nodes.end())
-      return in_use(fmt::format("reservation {} has it", reservation.name));
-  return {};
-}
-
 Status check_gres(const model::ClusterConfig& config, const NodeConfig& row) {
   for (const model::NodeGres& gres : row.gres)
     if (std::ranges::find(config.gres_types, gres.name) == config.gres_types.end())
@@ -71,6 +55,23 @@ void forget_in_partitions(model::ClusterConfig& config, const std::set<std::stri
 
 }  // namespace
 
+Status may_delete(const model::View& view, const std::string& name) {
+  const model::Node* node = model::find_node(view, name);
+  const NodeConfig* row = row_of(*view.config, name);
+  if (!node && !row) return fail(ErrorCode::InvalidNode, fmt::format("Invalid node name specified: {}", name));
+  if (row ? !row->created : !model::takes_anybody(*view.config))
+    return fail(ErrorCode::InvalidNodeState, fmt::format("Can't delete non-dynamic node '{}'.", name));
+  if (!node) return {};
+  const auto in_use = [&](std::string_view why) {
+    return fail(ErrorCode::NodesBusy, fmt::format("Node '{}' can't be deleted because it's {}.", name, why));
+  };
+  if (!node->jobs.empty()) return in_use("still in use");
+  for (const model::Reservation& reservation : *view.reservations)
+    if (std::ranges::find(reservation.nodes, node->index, &model::ReservedNode::node) != reservation.nodes.end())
+      return in_use("in reservation " + reservation.name);
+  return {};
+}
+
 Outcome Applier::apply(const CreateNodes& command) {
   if (command.nodes.empty()) return refused(ErrorCode::InvalidNode, "Invalid node name specified");
   model::ClusterConfig fresh = config();
@@ -81,7 +82,7 @@ Outcome Applier::apply(const CreateNodes& command) {
     const bool again = known && at->created && command.by_agent;
     // An agent may call itself what it likes only if nobody else is called so.
     if ((known && !again) || (!known && model::find_node(view, wanted.name)))
-      return refused(ErrorCode::AlreadyExists, fmt::format("Node {} already exists", wanted.name));
+      return refused(ErrorCode::AlreadyExists, fmt::format("Node '{}' already exists in the node table", wanted.name));
     if (!text::is_node_name(wanted.name)) return refused(ErrorCode::InvalidNode, "Invalid node name specified");
     if (auto ok = check_gres(fresh, wanted); !ok) return refused(std::move(ok).error());
     if (!known) ++more;
@@ -96,7 +97,7 @@ Outcome Applier::apply(const CreateNodes& command) {
   }
   if (more > model::room_for_nodes(config(), unlisted_nodes(view)))
     return refused(ErrorCode::InvalidNodeCount,
-                   fmt::format("{} more nodes would be more than MaxNodeCount={}", more, config().max_node_count));
+                   fmt::format("Attempting to create node record past MaxNodeCount:{}", config().max_node_count));
   return take_config(std::move(fresh));
 }
 

@@ -84,11 +84,11 @@ void act(Node& node, const UpdateNode& command, Time now) {
   }
 }
 
-// Those that are switched on by somebody's hand are among the features that the node has.
+// What is active is among what is available, also what was so before: it all is when only the latter is named.
 Status check_features(const Node& node, const UpdateNode& command) {
-  if (!command.active_features) return {};
+  if (!command.active_features && !command.features) return {};
   const auto there = command.features ? split_list(*command.features) : node.features;
-  for (const std::string& feature : split_list(*command.active_features))
+  for (const std::string& feature : command.active_features ? split_list(*command.active_features) : node.active_features)
     if (std::ranges::find(there, feature) == there.end())
       return fail(ErrorCode::ActiveFeaturesUnknown, fmt::format("{} has no feature {}", node.name, feature));
   return {};

@@ -281,6 +281,8 @@ TEST(UpdateNode, ActiveFeatures) {
   both.features = "x";
   w.must(both);
   EXPECT_EQ(w.node("n1").active_features, (std::vector<std::string>{"x"})) << "what is available is active";
+  both.features = "y";
+  EXPECT_EQ(w.refusal(both), ErrorCode::ActiveFeaturesUnknown) << "x is active";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "cli/container_options.h"
 #include "cli/job_environment.h"
-#include "model/job_spec.h"
+#include "model/told_tasks.h"
 #include "text/hostlist.h"
 #include "text/repeat.h"
 
@@ -20,16 +20,18 @@ using Set = std::function<void(std::string_view name, const std::string& value)>
 void describe(const HeldJob& held, const Set& set) {
   const model::JobSpec& spec = held.request.spec;
   const std::string nodes = text::compress_hostlist(held.ticket.nodes);
-  std::vector<std::uint32_t> cpus;
+  std::vector<std::uint32_t> cpus, tasks = held.ticket.tasks_per_node;
   if (held.job.allocation)
     for (const auto& grant : held.job.allocation->nodes)
       cpus.push_back(static_cast<std::uint32_t>(grant.cpus.size()));
+  for (std::size_t i = 0; i < std::min(cpus.size(), tasks.size()); ++i)
+    tasks[i] = model::told_tasks(spec, cpus[i], tasks[i]);
   for (const char* name : {"JOB_ID", "JOBID"}) set(name, std::to_string(held.job.id.value));
   set("JOB_NAME", spec.name);
   for (const char* name : {"JOB_NODELIST", "NODELIST"}) set(name, nodes);
   for (const char* name : {"JOB_NUM_NODES", "NNODES"}) set(name, std::to_string(held.ticket.nodes.size()));
   set("JOB_CPUS_PER_NODE", text::repeat_text(cpus));
-  set("TASKS_PER_NODE", text::repeat_text(held.ticket.tasks_per_node));
+  set("TASKS_PER_NODE", text::repeat_text(tasks));
   if (held.job.allocation) set("JOB_PARTITION", held.job.allocation->partition);
   if (!spec.account.empty()) set("JOB_ACCOUNT", spec.account);
   if (!spec.qos.empty()) set("JOB_QOS", spec.qos);

@@ -297,13 +297,13 @@ void scontrol_update_step(Scontrol& run, const KeyValue& entity, const Words& pa
   }
   if (limit.empty()) return run.fail("No changes specified");
   const auto change = parse_limit_change(limit);
-  if (!change) return run.fail("Invalid TimeLimit value");
+  if (!change) return run.fail("scontrol: error: Invalid TimeLimit value");
   const auto target = parse_step_target(entity.value);
   if (!target || !target->step) return run.fail("slurm_update error: {}", slurm_message(ErrorCode::InvalidJobId));
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   const auto refused = [&](const Error& error) {
-    if (error.code == ErrorCode::ConfigInvalid) return run.fail("{}", error.message);
+    if (error.code == ErrorCode::ConfigInvalid) return run.fail("scontrol: error: {}", error.message);
     run.fail("slurm_update error: {}", words_of_update(error));
   };
   const auto ticket = controller->step_ticket(target->job);

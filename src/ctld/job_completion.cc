@@ -80,7 +80,8 @@ io::ControllerHooks::Completion completion_of(const model::View& view, const mod
       "DerivedExitCode={} ExitCode={} ",
       spec.name, model::base_name(job.state), partition, minutes_text(job.time_limit), text::format_date(job.started),
       text::format_date(job.ended), job.last_nodes.empty() ? "(null)" : job.last_nodes, nodes, job.cpus_allocated,
-      spec.work_dir, spec.reservation, held_tres(job), spec.account, spec.qos, spec.wckey, view.config->cluster_name,
+      spec.work_dir, spec.reservation, held_tres(job), spec.account, spec.qos, spec.wckey,
+      job.association != 0 ? view.config->cluster_name : "unknown",
       text::format_date(job.submitted), text::format_date(job.eligible), place_text(job), exit_text(job.derived_exit),
       exit_text(job.exit));
   return out;

@@ -91,7 +91,7 @@ Status check_partition_access(const View& view, const JobSpec& spec,
     if (partition->config.root_only && !is_admin)
       return fail(ErrorCode::PermissionDenied, fmt::format("partition {} is for root only", partition->config.name));
     if (partition->config.no_root_jobs && spec.uid == kRootUid)
-      return fail(ErrorCode::PermissionDenied, fmt::format("partition {} is not for root", partition->config.name));
+      return fail(ErrorCode::InvalidUser, fmt::format("partition {} is not for root", partition->config.name));
     if (partition->config.requires_reservation && spec.reservation.empty())
       return fail(ErrorCode::PermissionDenied,
                   fmt::format("partition {} is for jobs with a reservation only", partition->config.name));

@@ -45,11 +45,11 @@ void add_usage(Job& job, const model::Usage& usage) {
   job.usage = std::move(sum);
 }
 
-// What the site has exit codes of batch jobs mean (RequeueExit, RequeueExitHold); Stay: nothing. --no-requeue counts,
-// JobRequeue does not.
+// What the site has exit codes of batch jobs mean (RequeueExit, RequeueExitHold); Stay: nothing. As measured with Slurm
+// 22.05 neither JobRequeue nor --no-requeue counts here.
 AfterCompleting after_exit(const Job& job, model::ExitStatus exit, const model::ClusterConfig& config) {
-  const bool ends_here = job.spec->kind != model::JobKind::Batch || !job.spec->requeue.value_or(true) || job.het_job ||
-                         (job.flags & model::kCronJob) != 0;
+  const bool ends_here =
+      job.spec->kind != model::JobKind::Batch || job.het_job || (job.flags & model::kCronJob) != 0;
   if (ends_here || exit.signal != 0) return AfterCompleting::Stay;
   const auto among = [&](const std::vector<std::uint32_t>& codes) {
     return std::ranges::binary_search(codes, exit.code);

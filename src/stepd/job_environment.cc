@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "model/distribution.h"
+#include "model/told_tasks.h"
 #include "text/hostlist.h"
 #include "text/repeat.h"
 
@@ -65,7 +66,7 @@ Value cpus_per_node(const Source& s) {
 Value tasks_per_node(const Source& s) {
   if (s.step) return text::repeat_text(s.step->tasks_per_node);
   std::vector<std::uint32_t> counts;
-  for (const auto& p : s.launch.parts) counts.push_back(p.tasks);
+  for (const auto& p : s.launch.parts) counts.push_back(model::told_tasks(spec(s), p.cpus.size(), p.tasks));
   return text::repeat_text(counts);
 }
 // As measured: only with -n or --ntasks-per-node, because srun inside takes it for its own -n.

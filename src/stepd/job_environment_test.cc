@@ -292,5 +292,16 @@ TEST(JobEnvironment, NumbersOfNodesAndTasksMayBeTheUsers) {
                         {"SLURM_STEP_NUM_TASKS", "1"}});
 }
 
+// As measured with Slurm 22.05: sbatch -N2 on a node with one thread a core and one with two.
+TEST(JobEnvironment, WithoutANumberOfTasksTheCpusSay) {
+  Case c;
+  c.launch.parts = {Case::part("n1", 1), Case::part("n2", 4)};
+  expect_all(c.make(), {{"SLURM_TASKS_PER_NODE", "1,4"}, {"SLURM_NTASKS", "(unset)"}});
+  c.spec->cpus_per_task = 2;
+  expect_all(c.make(), {{"SLURM_TASKS_PER_NODE", "1,2"}});
+  c.spec->tasks = 2;
+  expect_all(c.make(), {{"SLURM_TASKS_PER_NODE", "1(x2)"}});
+}
+
 }  // namespace
 }  // namespace spur::stepd

@@ -106,8 +106,8 @@ SlurmdPidFile={dir}/slurmd-%n.pid
 SlurmdParameters=config_overrides
 GresTypes=gpu
 AcctGatherNodeFreq=30
-JobCompType=jobcomp/filetxt
-JobCompLoc=/tmp/x
+JobCompType=jobcomp/script
+JobCompHost=h
 NodeName=c1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={port2} CPUs=2 RealMemory=100 Gres=gpu:a100:2 State=UNKNOWN
 PartitionName=batch Nodes=c1 Default=YES MaxTime=60 State=UP
 """
@@ -156,7 +156,7 @@ class SlurmFiles(unittest.TestCase):
         self.check()
         # A key of Slurm's that Spur does not know yet is named, once, with its line.
         log = self.c.log("spurctld")
-        for line, key in ((11, "AcctGatherNodeFreq"), (12, "JobCompType"), (13, "JobCompLoc")):
+        for line, key in ((11, "AcctGatherNodeFreq"), (12, "JobCompType"), (13, "JobCompHost")):
             self.assertEqual(len(re.findall(rf"spurctld: warning: {self.file}:{line}: [^\n]*{key}", log)), 1, log)
             self.assertEqual(log.count(key), 1, log)
 

@@ -124,11 +124,11 @@ debug_flags = ["Reservation"]
     def test_exit_codes_send_back(self):
         script = '[ -n "$SLURM_RESTART_COUNT" ] || exit {}; echo again $SLURM_RESTART_COUNT'
         again = self.c.sbatch("-o", "again.out", "--wrap", script.format(3))
-        never = self.c.sbatch("--no-requeue", "--wrap", script.format(3))
+        other = self.c.sbatch("--wrap", script.format(4))
         held = self.c.sbatch("-o", "held.out", "--wrap", script.format(8))
         self.c.wait_state(held, "SPECIAL_EXIT")
         self.assertEqual(self.c.out("squeue", "-h", "-j", held, "-o", "%t %r").split()[0], "SE")
-        self.c.wait_state(never, "FAILED")
+        self.c.wait_state(other, "FAILED")
         self.c.wait_state(again, "COMPLETED", seconds=40)
         self.assertEqual((self.c.dir / "out" / "again.out").read_text(), "again 1\n")
         self.c.out("scontrol", "release", held)
@@ -232,7 +232,7 @@ job_log_file = "{log}"
             line = wait_until(lambda: log.exists() and log.read_text(), 10, "the line")
             self.assertRegex(line, rf"^JobId={first} UserId=root\(0\) GroupId=root\(0\) Name=first JobState=FAILED "
                              r"Partition=debug TimeLimit=UNLIMITED StartTime=\S+ EndTime=\S+ NodeList=n1 NodeCnt=1 ProcCnt=1 "
-                             r"WorkDir=\S+ ReservationName= Tres=cpu=1,\S+ Account= QOS= WcKey= Cluster=test SubmitTime=\S+ "
+                             r"WorkDir=\S+ ReservationName= Tres=cpu=1,\S+ Account= QOS= WcKey= Cluster=unknown SubmitTime=\S+ "
                              r"EligibleTime=\S+ DerivedExitCode=0:0 ExitCode=3:0 \n$")
             jobs = [first]
             for _ in range(3):  # killed while jobs end

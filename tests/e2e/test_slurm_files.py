@@ -330,7 +330,7 @@ class Translation(unittest.TestCase):
     def test_there_and_back(self):
         self.s.edit("^KillWait=2$", "KillWait=2\nMailProg=/bin/mymail\nSchedulerParameters=defer,wibble")
         r = self.s.run("spur import -o spur.conf")
-        self.assertRegex(r.stderr, r"slurm.conf:\d+: TmpFS: not in force yet: ")
+        self.assertRegex(r.stderr, r"slurm.conf:\d+: AuthType: no effect: ")
         self.assertNotIn("MailProg", r.stderr)
         self.assertIn("wibble (unknown)", r.stderr)
         spur = (self.s.dir / "spur.conf").read_text()

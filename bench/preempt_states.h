@@ -116,6 +116,10 @@ class RandomPreemption {
       partition.priority_tier = dice_.one_in(5) ? 1 : tier;
       if (dice_.one_in(2)) partition.grace_time_seconds = dice_.between(1, 300);
       if (dice_.one_in(3)) partition.preempt_mode = dice_.one_in(4) ? "OFF" : dice_.one_in(2) ? "CANCEL" : "REQUEUE";
+      if (seed % 4 == 3 && tier != seed % 3) {  // jobs that have cores together
+        partition.oversubscribe = model::OverSubscribe::Force;
+        partition.oversubscribe_count = 2 + tier % 2;
+      }
       config.partitions.push_back(partition);
     }
     world_.must(state::SetConfig{config});

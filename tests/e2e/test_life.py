@@ -183,8 +183,7 @@ class SharedCores(unittest.TestCase):
             c.run("scancel", str(jobs[0]))
             c.wait_state(waits, "RUNNING")
             c.run("scancel", str(jobs[1]), str(waits))
-            c.wait_idle()
-            self.assertEqual(self.node(c)["CPUAlloc"], "0")
+            wait_until(lambda: self.node(c)["CPUAlloc"] == "0", 30, "all cores are free")
 
     def test_asked_for(self):
         with SpurCluster(nodes=1, cpus=1, controller="kill_wait_secs = 2", partition='oversubscribe = "YES:2"\n') as c:

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -75,11 +76,13 @@ Status may_delete(const model::View& view, const std::string& name) {
 Outcome Applier::apply(const CreateNodes& command) {
   if (command.nodes.empty()) return refused(ErrorCode::InvalidNode, "Invalid node name specified");
   model::ClusterConfig fresh = config();
+  std::map<std::string, std::size_t> rows;
+  for (std::size_t i = 0; i < fresh.nodes.size(); ++i) rows.emplace(fresh.nodes[i].name, i);
   std::uint64_t more = 0;
   for (const NodeConfig& wanted : command.nodes) {
-    const auto at = std::ranges::find(fresh.nodes, wanted.name, &NodeConfig::name);
-    const bool known = at != fresh.nodes.end();
-    const bool again = known && at->created && command.by_agent;
+    const auto at = rows.find(wanted.name);
+    const bool known = at != rows.end();
+    const bool again = known && fresh.nodes[at->second].created && command.by_agent;
     // An agent may call itself what it likes only if nobody else is called so.
     if ((known && !again) || (!known && model::find_node(view, wanted.name)))
       return refused(ErrorCode::AlreadyExists, fmt::format("Node '{}' already exists in the node table", wanted.name));
@@ -90,8 +93,9 @@ Outcome Applier::apply(const CreateNodes& command) {
     row.created = true;
     row.presence = NodePresence::AsDeclared;
     if (again) {
-      *at = std::move(row);
+      fresh.nodes[at->second] = std::move(row);
     } else {
+      rows.emplace(row.name, fresh.nodes.size());
       fresh.nodes.push_back(std::move(row));
     }
   }

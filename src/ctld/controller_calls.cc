@@ -452,8 +452,10 @@ Status ControllerCalls::check_moves(const Caller& caller, const v1::UpdateJobReq
   SPUR_TRY(wire::from_proto(request.target(), &target));
   const auto picture = core_.picture();
   for (state::JobTarget& one : update_targets(picture->view, std::move(target))) {
+    const auto* job = model::find_job(picture->view, JobId{one.id.value + one.het_offset.value_or(0)});
+    if (!job || job->state != model::JobState::Pending) continue;  // for the core thread to say
     const auto update = update_request(picture->view, std::move(one), request);
-    if (!update || !update->spec) continue;  // for the core thread to say
+    if (!update || !update->spec) continue;
     SPUR_TRY(check_partition_access(picture->view, *update->spec, caller.is_admin() ? kRootUid : caller.uid,
                                     options_.groups_of));
   }

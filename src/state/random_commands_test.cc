@@ -346,7 +346,11 @@ Command RandomCommands::some_steps(const model::View& view) {
 Command RandomCommands::some_accounts(const model::View& view) {
   if (chance(15)) return OutboxAcked{below(3)};
   if (chance(30)) return DecayUsage{chance(5)};
-  if (chance(25)) return chance(80) ? ResetUsage{below(8)} : ResetUsage{0, "normal"};
+  if (chance(25)) {
+    const auto& rows = view.accounts->associations();  // mostly one that there is, or the luck of the dice may miss them all
+    if (!rows.empty() && chance(70)) return ResetUsage{rows[below(static_cast<std::uint32_t>(rows.size()))]->id};
+    return chance(80) ? ResetUsage{below(8)} : ResetUsage{0, "normal"};
+  }
   model::AccountsUpdate update;
   update.revision = view.accounts->revision() + 1;
   update.all = view.accounts->empty() || chance(30);

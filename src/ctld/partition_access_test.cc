@@ -3,18 +3,45 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace spur::ctld {
 namespace {
 
-TEST(PartitionAccess, DeniesWithSlurmsErrors) {
-  model::View view;
-  auto config = std::make_shared<model::ClusterConfig>();
-  view.config = config;
-  auto partitions = std::make_shared<std::vector<model::Partition>>();
-  const auto add = [&](const char* name) -> model::PartitionConfig& {
-    partitions->emplace_back().config.name = name;
-    return partitions->back().config;
-  };
+class PartitionAccess : public testing::Test {
+ protected:
+  PartitionAccess() {
+    view_.config = config_;
+    view_.partitions = partitions_;
+  }
+
+  model::PartitionConfig& add(const char* name) {
+    partitions_->emplace_back().config.name = name;
+    return partitions_->back().config;
+  }
+
+  // "ok", or the error of a job that wants these partitions.
+  std::string code(std::vector<std::string> names, const std::function<void(model::JobSpec&)>& change = {}) {
+    model::JobSpec spec;
+    spec.uid = Uid{1001};
+    spec.submit_host = "login3";
+    spec.partitions = std::move(names);
+    if (change) change(spec);
+    const auto groups_of = [this](Uid uid, Gid) {
+      ++asked_;
+      return uid == Uid{1000} ? std::vector<std::string>{"x", "users"} : std::vector<std::string>{"x"};
+    };
+    const Status status = check_partition_access(view_, spec, spec.uid, groups_of);
+    return status ? std::string("ok") : std::string(name_of(status.error().code));
+  }
+
+  std::shared_ptr<model::ClusterConfig> config_ = std::make_shared<model::ClusterConfig>();
+  std::shared_ptr<std::vector<model::Partition>> partitions_ = std::make_shared<std::vector<model::Partition>>();
+  model::View view_;
+  int asked_ = 0;  // for groups
+};
+
+TEST_F(PartitionAccess, DeniesWithSlurmsErrors) {
   add("open");
   add("group").allow_groups = {"wheel", "users"};
   add("acct").allow_accounts = {"a1"};
@@ -22,54 +49,30 @@ TEST(PartitionAccess, DeniesWithSlurmsErrors) {
   add("qos").allow_qos = {"high"};
   add("no_qos").deny_qos = {"low"};
   add("host").alloc_nodes = {"login[1-2]"};
-  view.partitions = partitions;
 
-  int asked = 0;
-  const GroupsOf groups = [&](Uid uid, Gid) {
-    ++asked;
-    return uid == Uid{1000} ? std::vector<std::string>{"x", "users"} : std::vector<std::string>{"x"};
-  };
-  const auto code = [&](std::vector<std::string> names, auto change) {
-    model::JobSpec spec;
-    spec.uid = Uid{1001};
-    spec.submit_host = "login3";
-    spec.partitions = std::move(names);
-    change(spec);
-    const Status status = check_partition_access(view, spec, spec.uid, groups);
-    return status ? std::string("ok") : std::string(name_of(status.error().code));
-  };
-  const auto plain = [](auto&) {};
-  EXPECT_EQ(code({"open"}, plain), "ok");
-  EXPECT_EQ(asked, 0);
-  EXPECT_EQ(code({"group"}, plain), "PartitionGroupDenied");
+  EXPECT_EQ(code({"open"}), "ok");
+  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(code({"group"}), "PartitionGroupDenied");
   EXPECT_EQ(code({"group"}, [](auto& s) { s.uid = Uid{1000}; }), "ok");
-  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(asked_, 2);
   EXPECT_EQ(code({"group"}, [](auto& s) { s.uid = kRootUid; }), "ok");
-  EXPECT_EQ(code({"acct"}, plain), "InvalidAccount");
+  EXPECT_EQ(code({"acct"}), "InvalidAccount");
   EXPECT_EQ(code({"acct"}, [](auto& s) { s.account = "a1"; }), "ok");
   EXPECT_EQ(code({"no_acct"}, [](auto& s) { s.account = "bad"; }), "InvalidAccount");
-  EXPECT_EQ(code({"no_acct"}, plain), "ok");
-  EXPECT_EQ(code({"qos"}, plain), "InvalidQos");
+  EXPECT_EQ(code({"no_acct"}), "ok");
+  EXPECT_EQ(code({"qos"}), "InvalidQos");
   EXPECT_EQ(code({"qos"}, [](auto& s) { s.qos = "high"; }), "ok");
   EXPECT_EQ(code({"no_qos"}, [](auto& s) { s.qos = "low"; }), "InvalidQos");
-  EXPECT_EQ(code({"host"}, plain), "PermissionDenied");
+  EXPECT_EQ(code({"host"}), "PermissionDenied");
   EXPECT_EQ(code({"host"}, [](auto& s) { s.submit_host = "login2"; }), "ok");
-  EXPECT_EQ(code({"group", "open"}, plain), "ok");  // one is enough
-  EXPECT_EQ(code({"nosuch"}, plain), "ok");         // not for this check to say
-  config->enforce_partition_limits = model::EnforcePartitionLimits::All;
-  EXPECT_EQ(code({"group", "open"}, plain), "PartitionGroupDenied");
+  EXPECT_EQ(code({"group", "open"}), "ok");  // one is enough
+  EXPECT_EQ(code({"nosuch"}), "ok");         // not for this check to say
+  config_->enforce_partition_limits = model::EnforcePartitionLimits::All;
+  EXPECT_EQ(code({"group", "open"}), "PartitionGroupDenied");
 }
 
 // A user of one account, which is below another: what a list of accounts or QOS is compared with is what the job gets.
-TEST(PartitionAccess, CountsDefaultsAndAccountsBelow) {
-  model::View view;
-  auto config = std::make_shared<model::ClusterConfig>();
-  view.config = config;
-  auto partitions = std::make_shared<std::vector<model::Partition>>();
-  const auto add = [&](const char* name) -> model::PartitionConfig& {
-    partitions->emplace_back().config.name = name;
-    return partitions->back().config;
-  };
+TEST_F(PartitionAccess, CountsDefaultsAndAccountsBelow) {
   add("mine").allow_accounts = {"lab"};
   add("above").allow_accounts = {"dept"};
   add("others").allow_accounts = {"other"};
@@ -79,7 +82,6 @@ TEST(PartitionAccess, CountsDefaultsAndAccountsBelow) {
   both.deny_accounts = {"lab"};  // not looked at beside the other
   add("quick").allow_qos = {"quick"};
   add("slow").deny_qos = {"quick"};
-  view.partitions = partitions;
   const auto row = [](std::uint32_t id, const char* account, std::optional<std::uint32_t> uid) {
     auto made = std::make_shared<model::Association>();
     made->id = id;
@@ -95,27 +97,21 @@ TEST(PartitionAccess, CountsDefaultsAndAccountsBelow) {
   };
   model::AccountUser ann;
   ann.name = "ann";
-  ann.uid = 1000;
+  ann.uid = 1001;
   ann.default_account = "lab";
-  view.accounts = *model::AccountBook::make(1, {row(1, "root", {}), row(2, "dept", {}), row(3, "lab", {}), row(4, "lab", 1000)}, {ann});
+  view_.accounts = *model::AccountBook::make(
+      1, {row(1, "root", {}), row(2, "dept", {}), row(3, "lab", {}), row(4, "lab", 1001)}, {ann});
   auto qos = std::make_shared<std::vector<model::Qos>>();
   qos->emplace_back().name = "quick";
-  view.qos = qos;
+  view_.qos = qos;
 
-  const auto code = [&](const char* name) {
-    model::JobSpec spec;
-    spec.uid = Uid{1000};
-    spec.partitions = {name};
-    const Status status = check_partition_access(view, spec, spec.uid, {});
-    return status ? std::string("ok") : std::string(name_of(status.error().code));
-  };
-  EXPECT_EQ(code("mine"), "ok");
-  EXPECT_EQ(code("above"), "ok");
-  EXPECT_EQ(code("others"), "InvalidAccount");
-  EXPECT_EQ(code("not_above"), "InvalidAccount");
-  EXPECT_EQ(code("both"), "ok");
-  EXPECT_EQ(code("quick"), "ok");
-  EXPECT_EQ(code("slow"), "InvalidQos");
+  EXPECT_EQ(code({"mine"}), "ok");
+  EXPECT_EQ(code({"above"}), "ok");
+  EXPECT_EQ(code({"others"}), "InvalidAccount");
+  EXPECT_EQ(code({"not_above"}), "InvalidAccount");
+  EXPECT_EQ(code({"both"}), "ok");
+  EXPECT_EQ(code({"quick"}), "ok");
+  EXPECT_EQ(code({"slow"}), "InvalidQos");
 }
 
 }  // namespace

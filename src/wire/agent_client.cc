@@ -403,30 +403,30 @@ Result<std::vector<StepInfo>> list_steps(const std::string& address, Duration ti
   return out;
 }
 
-Status signal_step(const std::string& address, const std::string& ticket, std::uint32_t step, int signal,
-                   Duration timeout) {
+static Status ask_of_step(const std::string& address, const v1::SignalStepRequest& request, Duration timeout) {
   LeanChannel channel({address}, kAgentPort);
   CallOptions options;
   options.timeout = timeout;
-  v1::SignalStepRequest request;
-  request.set_ticket(ticket);
-  request.set_step(step);
-  request.set_signal(signal);
   const auto answer = channel.call("/spur.v1.NodeAgent/SignalStep", request.SerializeAsString(), options);
   return answer ? Status() : Status(std::unexpected(answer.error()));
 }
 
+Status signal_step(const std::string& address, const std::string& ticket, std::uint32_t step, int signal,
+                   Duration timeout) {
+  v1::SignalStepRequest request;
+  request.set_ticket(ticket);
+  request.set_step(step);
+  request.set_signal(signal);
+  return ask_of_step(address, request, timeout);
+}
+
 Status limit_step(const std::string& address, const std::string& ticket, std::uint32_t step, TimeLimit limit,
                   Duration timeout) {
-  LeanChannel channel({address}, kAgentPort);
-  CallOptions options;
-  options.timeout = timeout;
   v1::SignalStepRequest request;
   request.set_ticket(ticket);
   request.set_step(step);
   request.set_time_limit(limit.raw());
-  const auto answer = channel.call("/spur.v1.NodeAgent/SignalStep", request.SerializeAsString(), options);
-  return answer ? Status() : Status(std::unexpected(answer.error()));
+  return ask_of_step(address, request, timeout);
 }
 
 Result<AgentPing> ping_agent(const std::string& address, Duration timeout) {

@@ -143,8 +143,15 @@ Result<v1::ExplainJobReply> explained(const model::View& view, const Sight& sigh
   return reply;
 }
 
+bool names_root_only(const model::View& view, const model::JobSpec& spec) {
+  return std::ranges::any_of(spec.partitions, [&](const std::string& name) {
+    const model::Partition* partition = model::find_partition(view, name);
+    return partition && partition->config.root_only;
+  });
+}
+
 Status check_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of) {
-  SPUR_TRY(check_partition_access(view, spec, spec.uid, groups_of));
+  SPUR_TRY(check_partition_access(view, spec, groups_of));
   return sched::check_reservation_access(view, spec);
 }
 
@@ -444,7 +451,8 @@ void ControllerCalls::suspend_job(const Caller& caller, const v1::SuspendJobRequ
              });
 }
 
-// A job goes only where it could have been submitted. Asked before the core thread is, as groups may take time.
+// A job goes only where its user could have submitted it, whoever moves it; as in Slurm, one sentence is for all partitions
+// that are not for the user. Asked before the core thread is, as groups may take time.
 Status ControllerCalls::check_moves(const Caller& caller, const v1::UpdateJobRequest& request) const {
   const auto moves = [](std::string_view name) { return name == "partitions" || name == "account" || name == "qos"; };
   if (std::ranges::none_of(request.changed(), moves)) return {};
@@ -456,8 +464,11 @@ Status ControllerCalls::check_moves(const Caller& caller, const v1::UpdateJobReq
     if (!job || job->state != model::JobState::Pending) continue;  // for the core thread to say
     const auto update = update_request(picture->view, std::move(one), request);
     if (!update || !update->spec) continue;
-    SPUR_TRY(check_partition_access(picture->view, *update->spec, caller.is_admin() ? kRootUid : caller.uid,
-                                    options_.groups_of));
+    const Status ok = check_partition_access(picture->view, *update->spec, options_.groups_of);
+    const bool closed = !ok && ok.error().code == ErrorCode::PartitionGroupDenied;
+    if (!ok && !closed) return ok;
+    if (closed || (!caller.is_admin() && names_root_only(picture->view, *update->spec)))
+      return fail(ErrorCode::PartitionConfigUnavailable, "a partition is not for this user");
   }
   return {};
 }

@@ -35,11 +35,11 @@ bool names_host(const std::vector<std::string>& list, const std::string& host) {
 
 class Access {
  public:
-  Access(const model::View& view, const model::JobSpec& spec, Uid who, const GroupsOf& groups_of)
-      : view_(view), spec_(spec), who_(who), groups_of_(groups_of) {}
+  Access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of)
+      : view_(view), spec_(spec), groups_of_(groups_of) {}
 
   Status check(const model::PartitionConfig& partition) {
-    if (!partition.allow_groups.empty() && who_ != kRootUid && !in_group(partition.allow_groups))
+    if (!partition.allow_groups.empty() && spec_.uid != kRootUid && !in_group(partition.allow_groups))
       return fail(ErrorCode::PartitionGroupDenied,
                   fmt::format("partition {} is not for this user's groups", partition.name));
     SPUR_TRY(check_account(partition));
@@ -51,7 +51,7 @@ class Access {
 
  private:
   bool in_group(const std::vector<std::string>& allowed) {
-    if (!asked_ && groups_of_) groups_ = groups_of_(who_, spec_.gid);
+    if (!asked_ && groups_of_) groups_ = groups_of_(spec_.uid, spec_.gid);
     asked_ = true;
     return std::ranges::any_of(groups_, [&](const std::string& group) { return has(allowed, group); });
   }
@@ -77,7 +77,6 @@ class Access {
 
   const model::View& view_;
   const model::JobSpec& spec_;
-  const Uid who_;
   const GroupsOf& groups_of_;
   SpecPtr settled_;
   std::vector<std::string> groups_;
@@ -86,9 +85,9 @@ class Access {
 
 }  // namespace
 
-Status check_partition_access(const model::View& view, const model::JobSpec& spec, Uid who, const GroupsOf& groups_of) {
+Status check_partition_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of) {
   const bool all = view.config->enforce_partition_limits == model::EnforcePartitionLimits::All;
-  Access access(view, spec, who, groups_of);
+  Access access(view, spec, groups_of);
   Status first_error;
   bool open = false;
   for (const std::string& name : spec.partitions) {

@@ -15,9 +15,9 @@ namespace spur::ctld {
 // Names of the groups of a user. May be slow; only asked where a partition cares.
 using GroupsOf = std::function<std::vector<std::string>(Uid, Gid)>;
 
-// For a job that is submitted, or moved, by `who`. Of several partitions one is enough, unless EnforcePartLimits=ALL. Root
+// For a job that is submitted, or moved. Of several partitions one is enough, unless EnforcePartLimits=ALL. Root
 // passes AllowGroups, as in Slurm. Accounts and QOS are those that the job will have (ctld/job_account.h).
-Status check_partition_access(const model::View& view, const model::JobSpec& spec, Uid who, const GroupsOf& groups_of);
+Status check_partition_access(const model::View& view, const model::JobSpec& spec, const GroupsOf& groups_of);
 
 // Partitions that are not shown to a user unless he asks for all: hidden ones, and those not for his groups.
 std::vector<std::string> hidden_partitions(const model::View& view, Uid uid, Gid gid, const GroupsOf& groups_of);

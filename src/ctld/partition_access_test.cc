@@ -31,7 +31,7 @@ class PartitionAccess : public testing::Test {
       ++asked_;
       return uid == Uid{1000} ? std::vector<std::string>{"x", "users"} : std::vector<std::string>{"x"};
     };
-    const Status status = check_partition_access(view_, spec, spec.uid, groups_of);
+    const Status status = check_partition_access(view_, spec, groups_of);
     return status ? std::string("ok") : std::string(name_of(status.error().code));
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // spurctld: picks the real doors, wires the controller's parts, and waits for signals.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -663,5 +664,8 @@ int run(int argc, char** argv) {
 }  // namespace spur::main
 
 int main(int argc, char** argv) {
+  // Calls come in on many threads, and what they bring is kept by one: with a heap for each thread a sixth of the memory was
+  // room that nobody had any use for.
+  ::mallopt(M_ARENA_MAX, 4);
   return spur::main::run(argc, argv);
 }

@@ -74,7 +74,13 @@ class CowMap {
   // Calls f(key, value) in ascending order of keys; f may return void, or bool where false ends the walk.
   template <class F>
   void for_each(F&& f) const {
-    if (root_) walk(*root_, 0, top_, f);
+    if (root_) walk(*root_, 0, top_, 0, f);
+  }
+
+  // The same from the first key on that is not below `from`: a long walk can be made in pieces.
+  template <class F>
+  void for_each_from(Key from, F&& f) const {
+    if (root_ && top_of(from) <= top_) walk(*root_, 0, top_, from, f);
   }
 
   // Calls f(key, before, after) in ascending order of keys for every key whose values differ (by ==); null where the
@@ -198,11 +204,15 @@ class CowMap {
     }
   }
 
+  // What is below `node`, the keys below `from` left out.
   template <class F>
-  static bool walk(const Node& node, std::uint64_t prefix, int level, F& f) {
+  static bool walk(const Node& node, std::uint64_t prefix, int level, Key from, F& f) {
+    // The slots before that of `from` hold only keys that are left out, if anything below this node is.
+    const bool cut = from != 0 && (static_cast<std::uint64_t>(from) >> ((level + 1) * kBits)) == prefix;
+    const std::uint64_t before = cut ? (std::uint64_t{1} << slot(from, level)) - 1 : 0;
     auto visit = [&](std::uint64_t present, auto&& each) {
-      std::size_t at = 0;
-      for (std::uint64_t left = present; left != 0; left &= left - 1, ++at) {
+      std::size_t at = static_cast<std::size_t>(std::popcount(present & before));
+      for (std::uint64_t left = present & ~before; left != 0; left &= left - 1, ++at) {
         const auto s = static_cast<unsigned>(std::countr_zero(left));
         if (!each((prefix << kBits) | s, at)) return false;
       }
@@ -211,7 +221,7 @@ class CowMap {
     if (level > 0) {
       const auto& branch = static_cast<const Branch&>(node);
       return visit(branch.present,
-                   [&](std::uint64_t key, std::size_t at) { return walk(*branch.children[at], key, level - 1, f); });
+                   [&](std::uint64_t key, std::size_t at) { return walk(*branch.children[at], key, level - 1, from, f); });
     }
     const auto& leaf = static_cast<const Leaf&>(node);
     return visit(leaf.present, [&](std::uint64_t key, std::size_t at) {

@@ -194,6 +194,31 @@ TEST(CowMap, AMovedFromMapCanBeUsedAgain) {
   EXPECT_EQ(map.size(), 1u);
 }
 
+TEST(CowMap, AWalkCanBeTakenUpAnywhere) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    Map map;
+    Model model;
+    const std::uint32_t most = std::uint32_t{1} << (1 + random() % 31);
+    for (std::uint32_t k = random() % 300; k > 0; --k) {
+      const std::uint32_t key = random() % 4 == 0 ? k : static_cast<std::uint32_t>(random() % most);
+      map.set(key, "x");
+      model[key] = "x";
+    }
+    for (const std::uint32_t from : {0u, 1u, static_cast<std::uint32_t>(random() % most), most - 1, most, 0xffffffffu}) {
+      std::vector<std::uint32_t> seen, expected;
+      const std::size_t pause = random() % 5;  // false ends the walk, in the middle of a leaf too
+      map.for_each_from(from, [&](std::uint32_t key, const std::string&) {
+        seen.push_back(key);
+        return seen.size() != pause;
+      });
+      for (auto at = model.lower_bound(from); at != model.end() && (pause == 0 || expected.size() < pause); ++at)
+        expected.push_back(at->first);
+      ASSERT_EQ(seen, expected) << from << " of " << model.size();
+    }
+  }
+}
+
 // One writer publishes copies, readers walk them: what the core thread and the query threads do.
 TEST(CowMap, ReadersOfCopiesDoNotDisturbTheWriter) {
   CowMap<std::uint32_t> map;

@@ -73,6 +73,20 @@ void add_target(const model::View& view, const state::JobTarget& target,
     });
 }
 
+// *unknown: none of those that are asked for exists.
+std::vector<model::JobPtr> jobs_of_targets(const model::View& view, const JobPick& pick, bool* unknown) {
+  const wire::JobFilter& filter = pick.filter();
+  std::map<std::uint32_t, model::JobPtr> wanted;
+  for (const auto& target : filter.jobs) add_target(view, target, wanted);
+  // What he may not know of is not there.
+  if (filter.may_see) std::erase_if(wanted, [&](const auto& row) { return !filter.may_see(*row.second); });
+  *unknown = wanted.empty();
+  std::vector<model::JobPtr> out;
+  for (const auto& [id, job] : wanted)
+    if (pick.matches(*job)) out.push_back(job);
+  return out;
+}
+
 }  // namespace
 
 JobPick::JobPick(const model::View& view, wire::JobFilter filter) : filter_(std::move(filter)) {
@@ -91,29 +105,6 @@ bool JobPick::matches(const model::Job& job) const {
          ctld::matches(filter_.users, job.spec->uid) && partition_matches(job, filter_.partitions) &&
          ctld::matches(filter_.accounts, job.spec->account) && ctld::matches(filter_.names, job.spec->name) &&
          node_matches(job, nodes_, !filter_.nodes.empty());
-}
-
-std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown,
-                                       UserJobs* users) {
-  const JobPick pick(view, filter);
-  std::vector<model::JobPtr> out;
-  const auto consider = [&](std::uint32_t, const model::JobPtr& job) {
-    if (pick.matches(*job)) out.push_back(job);
-  };
-  *unknown = false;
-  if (!filter.jobs.empty()) {
-    std::map<std::uint32_t, model::JobPtr> wanted;
-    for (const auto& target : filter.jobs) add_target(view, target, wanted);
-    // What he may not know of is not there.
-    if (filter.may_see) std::erase_if(wanted, [&](const auto& row) { return !filter.may_see(*row.second); });
-    *unknown = wanted.empty();
-    for (const auto& [id, job] : wanted) consider(id, job);
-  } else if (users && filter.users.size() == 1) {
-    users->of(view, filter.users.front()).for_each(consider);
-  } else {
-    view.jobs.for_each(consider);
-  }
-  return out;
 }
 
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script,
@@ -141,7 +132,12 @@ std::uint32_t JobChunks::number_of(const wire::SpecPtr& spec, v1::JobChunk* chun
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
                      Time now, UserJobs* users)
     : JobChunks(std::move(picture), std::move(caller), now, filter.with_script, filter.fields) {
-  jobs_ = select_jobs(picture_->view, filter, &unknown_, users);
+  const model::View& view = picture_->view;
+  JobPick pick(view, filter);
+  if (!filter.jobs.empty())
+    jobs_ = jobs_of_targets(view, pick, &unknown_);
+  else
+    walk_.emplace(users && filter.users.size() == 1 ? users->of(view, filter.users.front()) : view.jobs, std::move(pick));
 }
 
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, std::vector<model::JobPtr> jobs, model::Caller caller,
@@ -197,22 +193,40 @@ void JobChunks::add_preemption(const model::Job& job, v1::JobChunk* chunk) {
 }
 
 bool JobChunks::next(v1::JobChunk* chunk) {
-  if (at_ == jobs_.size() && !first_) return false;
+  if (at_end()) return false;
   if (std::exchange(first_, false)) {
     chunk->set_as_of_us(to_micros(now_));  // what runs has run until now
     chunk->set_cluster_name(picture_->view.config->cluster_name);
     chunk->set_unknown_job(unknown_);
   }
-  const std::size_t end = std::min(jobs_.size(), at_ + kJobsPerChunk);
   const bool preempts = picture_->view.config->preempt.by != model::PreemptBy::Nothing &&
                         fields_.has(wire::JobField::preemptable);
-  for (; at_ < end; ++at_) {
-    const model::Job& job = *jobs_[at_];
+  for_next([&](const model::Job& job) {
     add(job, chunk);
     add_plan(job, chunk);
     if (preempts) add_preemption(job, chunk);
-  }
+  });
   return true;
+}
+
+template <class F>
+void JobChunks::for_next(F&& f) {
+  const std::size_t end = std::min(jobs_.size(), at_ + kJobsPerChunk);
+  for (; at_ < end; ++at_) f(*jobs_[at_]);
+  if (!walk_) return;
+  std::size_t count = 0;
+  bool more = false;
+  walk_->jobs.for_each_from(walk_->from, [&](std::uint32_t id, const model::JobPtr& job) {
+    if (!walk_->pick.matches(*job)) return true;
+    if (count == kJobsPerChunk) {
+      walk_->from = id;
+      return !(more = true);
+    }
+    f(*job);
+    ++count;
+    return true;
+  });
+  if (!more) walk_.reset();
 }
 
 }  // namespace spur::ctld

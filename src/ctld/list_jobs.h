@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -32,21 +33,19 @@ class JobPick {
   std::set<std::uint32_t> nodes_;
 };
 
-// In ascending order of ids. *unknown: ids were asked for and none of them exists. `users`, where given, has the jobs
-// of the filter's users; else all jobs are looked at.
-std::vector<model::JobPtr> select_jobs(const model::View& view, const wire::JobFilter& filter, bool* unknown,
-                                       UserJobs* users = nullptr);
-
+// In ascending order of ids.
 class JobChunks {
  public:
+  // `users`, where given, has the jobs of the filter's users; else all jobs are looked at.
   JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
             Time now = {},  // for ages; not set: the picture's stamp
             UserJobs* users = nullptr);
   // Of these jobs, as they are in the picture.
   JobChunks(std::shared_ptr<const Picture> picture, std::vector<model::JobPtr> jobs, model::Caller caller, Time now);
-  // Fills the next chunk; false when there is none. The first call always fills one.
+  // Fills the next chunk; false when there is none. The first call always fills one. Which jobs the filter means is found
+  // on the way: who asks for many has the first ones at once, and a record is read once, while it is near.
   bool next(v1::JobChunk* chunk);
-  bool at_end() const { return at_ == jobs_.size() && !first_; }
+  bool at_end() const { return at_ == jobs_.size() && !walk_ && !first_; }
 
  private:
   JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script,
@@ -61,8 +60,17 @@ class JobChunks {
   model::Caller caller_;
   bool with_script_, unknown_ = false, first_ = true;
   wire::JobFields fields_;
+  // Those that are listed: these, or those of a map that the filter picks, from an id on.
   std::vector<model::JobPtr> jobs_;
   std::size_t at_ = 0;
+  struct Walk {
+    CowMap<model::JobPtr> jobs;
+    JobPick pick;
+    std::uint32_t from = 0;
+  };
+  std::optional<Walk> walk_;
+  template <class F>
+  void for_next(F&& f);
   std::set<std::uint32_t> named_;
   // Specifications that were sent, by what they say: most jobs of a long queue say the same as others.
   std::uint32_t number_of(const wire::SpecPtr& spec, v1::JobChunk* chunk);

@@ -41,10 +41,13 @@ class ListJobsTest : public testing::Test {
     world_.submit(std::move(spec));
   }
   Ids selected(const JobFilter& filter, bool* unknown = nullptr) const {
-    bool ignored = false;
+    JobChunks chunks(picture(), filter, {});
     Ids out;
-    for (const auto& job : select_jobs(world_.view(), filter, unknown ? unknown : &ignored))
-      out.push_back(job->id.value);
+    for (v1::JobChunk chunk; chunks.next(&chunk); chunk.Clear()) {
+      for (const auto& job : chunk.jobs()) out.push_back(job.id());
+      if (unknown && chunk.as_of_us()) *unknown = chunk.unknown_job();
+    }
+    EXPECT_TRUE(chunks.at_end());
     return out;
   }
   std::shared_ptr<const Picture> picture() const {
@@ -153,6 +156,21 @@ TEST_F(ListJobsTest, ManyChunksAreOneTable) {
   EXPECT_EQ(table.planned_nodes.at(1), "");
   EXPECT_EQ(table.node_names.at(0), "n1");
   EXPECT_EQ(table.as_of, world_.view().as_of);
+}
+
+TEST_F(ListJobsTest, ThePickedOnesAreFoundOnTheWay) {
+  for (std::uint32_t i = 0; i < 1500; ++i) submit([&](auto& s) { s.account = i % 3 == 2 ? "green" : "blue"; });
+  Ids expected;
+  world_.view().jobs.for_each([&](std::uint32_t id, const auto& job) {
+    if (job->spec->account == "green") expected.push_back(id);
+  });
+  JobFilter filter;
+  filter.accounts = {"green"};
+  EXPECT_EQ(selected(filter), expected);
+  JobChunks chunks(picture(), filter, {});
+  v1::JobChunk chunk;
+  EXPECT_TRUE(chunks.next(&chunk) && chunk.jobs_size() == 500);
+  EXPECT_TRUE(chunks.at_end()) << "what follows the last picked one was looked at";
 }
 
 TEST_F(ListJobsTest, WhatIsNotAskedForIsLeftOut) {

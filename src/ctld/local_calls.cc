@@ -38,7 +38,7 @@ void handle(ControllerCalls& calls, std::string_view method, const model::Caller
   const auto answer = [request = std::move(*request), reply, note = calls.follower_note()](Result<Reply> result) {
     if (!result) return end(*reply, std::unexpected(std::move(result.error())));
     std::string bytes;
-    wire::append_local_message(result->SerializeAsString(), &bytes);
+    wire::append_local_message(*result, &bytes);
     wire::append_local_end({}, &bytes, note);
     reply->send_last(bytes);
   };
@@ -113,7 +113,7 @@ class LocalWatch final : public WatchSink {
   bool drained() const override { return reply_->drained(); }
   void send(const v1::JobChanges& changes) override {
     std::string bytes;
-    wire::append_local_message(changes.SerializeAsString(), &bytes);
+    wire::append_local_message(changes, &bytes);
     reply_->send(bytes);
   }
   void end(const Status& status) override { ctld::end(*reply_, status); }
@@ -121,6 +121,15 @@ class LocalWatch final : public WatchSink {
  private:
   ReplyPtr reply_;
 };
+
+// A thread uses one message again for all that it puts together: half the cost of a short list is its memory.
+void append_next(JobChunks* chunks, std::string* out) {
+  constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
+  thread_local v1::JobChunk chunk;
+  if (chunks->next(&chunk)) wire::append_local_message(chunk, out);
+  chunk.Clear();
+  if (out->size() > kKeptBytes) chunk = v1::JobChunk();
+}
 
 }  // namespace
 
@@ -154,12 +163,12 @@ void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message
   if (!request) return end(*reply, std::unexpected(request.error()));
   calls_.list_jobs(caller, **request, [reply = std::move(reply), note = calls_.follower_note()](Result<std::shared_ptr<JobChunks>> chunks) {
     if (!chunks) return end(*reply, std::unexpected(chunks.error()));
-    auto chunk = std::make_shared<v1::JobChunk>();  // kept: its memory is used again for the next
-    reply->stream([chunks = std::move(*chunks), chunk, note](std::string* out) {
-      chunk->Clear();
-      const bool more = chunks->next(chunk.get());
-      more ? wire::append_local_message(chunk->SerializeAsString(), out) : wire::append_local_end({}, out, note);
-      return more;
+    reply->stream([chunks = std::move(*chunks), note](std::string* out) {
+      append_next(chunks.get(), out);
+      // The end goes with the last piece: a short answer is one.
+      if (!chunks->at_end()) return true;
+      wire::append_local_end({}, out, note);
+      return false;
     });
   });
 }

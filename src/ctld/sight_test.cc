@@ -80,16 +80,21 @@ TEST(Sight, Jobs) {
 
 TEST(Sight, WhatIsNotSeenIsNotThere) {
   const Private w("jobs");
+  const auto picture = std::make_shared<const Picture>(Picture{w.view(), std::make_shared<ExpectedStarts>()});
+  const auto listed = [&](const wire::JobFilter& filter) {
+    v1::JobChunk chunk;
+    EXPECT_TRUE(JobChunks(picture, filter, {}).next(&chunk));
+    return chunk;
+  };
   wire::JobFilter filter;
   filter.may_see = w.of(kStranger).of_jobs();
-  bool unknown = false;
-  EXPECT_TRUE(select_jobs(w.view(), filter, &unknown).empty());
-  EXPECT_FALSE(unknown);
+  EXPECT_EQ(listed(filter).jobs_size(), 0);
+  EXPECT_FALSE(listed(filter).unknown_job());
   filter.jobs = {state::target(1)};
-  EXPECT_TRUE(select_jobs(w.view(), filter, &unknown).empty());
-  EXPECT_TRUE(unknown);
+  EXPECT_EQ(listed(filter).jobs_size(), 0);
+  EXPECT_TRUE(listed(filter).unknown_job());
   filter.may_see = w.of(kOwner).of_jobs();
-  EXPECT_EQ(select_jobs(w.view(), filter, &unknown).size(), 1u);
+  EXPECT_EQ(listed(filter).jobs_size(), 1);
 }
 
 TEST(Sight, UsageOfOnesOwn) {

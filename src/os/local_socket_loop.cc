@@ -196,12 +196,12 @@ void LocalSocket::Loop::admit(UniqueFd fd) {
   const int number = fd.get();
   const Uid uid(peer.uid);
   if (!socket_.shares_.enter(uid, socket_.options_.max_connections_per_user)) return;
-  if (!watch(epoll_.get(), number, EPOLL_CTL_ADD, EPOLLIN)) return socket_.shares_.leave(uid, 0);
   Connection& connection = connections_[number];
   connection.fd = number;
   connection.line = std::make_shared<Line>(std::move(fd), epoll_.get(), Peer{uid, Gid(peer.gid)}, socket_.clock_,
                                            socket_.options_.stall_limit);
   connection.deadline = socket_.clock_.monotonic() + socket_.options_.request_limit;
+  look_at_ = std::min(look_at_, connection.deadline);
   // The request is usually there already.
   if (!read_request(connection)) close_connection(number);
 }
@@ -212,6 +212,11 @@ void LocalSocket::Loop::set_accepting(bool accepting) {
   SPUR_CHECK(watch(epoll_.get(), socket_.listener_.get(), accepting ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
                    EPOLLIN | EPOLLEXCLUSIVE));
   accepting_ = accepting;
+}
+
+bool LocalSocket::Loop::watch_for(Connection& connection, std::uint32_t events) {
+  const int operation = std::exchange(connection.watched, true) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  return watch(epoll_.get(), connection.fd, operation, events);
 }
 
 bool LocalSocket::Loop::on_event(Connection& connection, std::uint32_t events) {
@@ -232,7 +237,7 @@ bool LocalSocket::Loop::read_request(Connection& connection) {
   for (;;) {
     const ssize_t n = ::recv(connection.fd, buffer, sizeof buffer, 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno == EAGAIN;
+    if (n < 0) return errno == EAGAIN && (connection.watched || watch_for(connection, EPOLLIN));
     if (n == 0) return false;
     const auto got = static_cast<std::size_t>(n);
     if (!socket_.shares_.grow(connection.line->peer().uid, got, options.max_user_request_bytes)) return false;
@@ -245,7 +250,7 @@ bool LocalSocket::Loop::read_request(Connection& connection) {
     connection.asked = true;
     connection.deadline = Duration::max();
     // From here on only a hang-up wakes us, or an answer that did not fit.
-    if (!watch(epoll_.get(), connection.fd, EPOLL_CTL_MOD, 0)) return false;
+    if (!watch_for(connection, 0)) return false;
     std::string request = connection.in.substr(kLengthBytes, length);
     connection.in = {};
     socket_.handler_(std::move(request), connection.line);
@@ -262,13 +267,17 @@ void LocalSocket::Loop::close_connection(int fd) {
   connections_.erase(at);
 }
 
+// A line may begin to stall at any moment, so there is a look in time for that as well.
 void LocalSocket::Loop::close_late() {
   if (connections_.empty()) return;
   const Duration now = socket_.clock_.monotonic();
+  if (now < look_at_) return;
+  look_at_ = now + std::min<Duration>(socket_.options_.stall_limit, seconds(10));
   std::vector<int> late;
   for (const auto& [fd, connection] : connections_) {
     const std::lock_guard lock(connection.line->mutex_);
-    if (connection.deadline <= now || connection.line->stalled_until_ <= now) late.push_back(fd);
+    const Duration until = std::min(connection.deadline, connection.line->stalled_until_);
+    until <= now ? late.push_back(fd) : static_cast<void>(look_at_ = std::min(look_at_, until));
   }
   for (const int fd : late) close_connection(fd);
 }
@@ -276,9 +285,7 @@ void LocalSocket::Loop::close_late() {
 int LocalSocket::Loop::wait_milliseconds() const {
   if (connections_.empty() && accepting_) return -1;
   const Duration now = socket_.clock_.monotonic();
-  // A line may begin to stall while we sleep; we look again in time.
-  Duration next = now + std::min<Duration>(socket_.options_.stall_limit, seconds(10));
-  for (const auto& [fd, connection] : connections_) next = std::min(next, connection.deadline);
+  Duration next = connections_.empty() ? Duration::max() : look_at_;
   if (!accepting_ && paused_until_ > now) next = std::min(next, paused_until_);
   return static_cast<int>(std::clamp<std::int64_t>(std::chrono::ceil<milliseconds>(next - now).count(), 0, 10'000));
 }

@@ -23,12 +23,14 @@ class LocalSocket::Loop {
     Duration deadline{0};
     std::string in;
     std::size_t charged = 0;  // bytes on the user's account
+    bool watched = false;     // by epoll
     bool asked = false;       // the request is with the handler
   };
   void run();
   void accept_some();
   void admit(UniqueFd fd);
   void set_accepting(bool accepting);
+  bool watch_for(Connection& connection, std::uint32_t events);
   bool on_event(Connection& connection, std::uint32_t events);  // false: close it
   bool read_request(Connection& connection);
   void close_connection(int fd);
@@ -39,6 +41,7 @@ class LocalSocket::Loop {
   UniqueFd epoll_, stop_;
   bool accepting_ = true;
   Duration paused_until_{0};  // after the process ran out of descriptors
+  Duration look_at_{0};       // when somebody may be late: a look costs as much as there are connections
   std::unordered_map<int, Connection> connections_;
   std::thread thread_;
 };

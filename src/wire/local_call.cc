@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/local_call.h"
 
+#include <google/protobuf/message_lite.h>
+
 #include "base/check.h"
 #include "wire/envelope.h"
 #include "wire/error_map.h"
@@ -45,6 +47,15 @@ void append_local_message(std::string_view message, std::string* to) {
   append_u32(1 + message.size(), to);
   to->push_back(kMessage);
   *to += message;
+}
+
+void append_local_message(const google::protobuf::MessageLite& message, std::string* to) {
+  const std::size_t size = message.ByteSizeLong();
+  append_u32(1 + size, to);
+  to->push_back(kMessage);
+  const std::size_t at = to->size();
+  to->resize(at + size);
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(to->data() + at));
 }
 
 void append_local_end(const Status& status, std::string* to, std::string_view note) {

@@ -18,6 +18,10 @@
 
 #include "base/result.h"
 
+namespace google::protobuf {
+class MessageLite;
+}  // namespace google::protobuf
+
 namespace spur::wire {
 
 inline constexpr std::size_t kLocalLengthBytes = 4;
@@ -33,6 +37,7 @@ struct LocalRequest {
 Result<LocalRequest> parse_local_request(std::string_view frame);
 
 void append_local_message(std::string_view message, std::string* to);
+void append_local_message(const google::protobuf::MessageLite& message, std::string* to);
 void append_local_end(const Status& status, std::string* to, std::string_view note = {});
 
 // Takes an answer as its bytes arrive.

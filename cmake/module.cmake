@@ -15,8 +15,8 @@ set(SPUR_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 # clone (CMake's own UNITY_BUILD names them in full).
 option(SPUR_JOIN "compile several sources of a folder at once: a clean build in half the time, a small change in more" OFF)
 # Joined with others, g++-12 takes a Result in history_calls.cc and in cmd_image.cc for uninitialised; the functions of
-# sacct's columns are called like those of squeue's and sstat's; a key that is not in force is Later in keys.cc, too.
-set(SPUR_ALONE ctld/history_calls.cc cli/cmd_image.cc cli/sacct_columns.cc config/slurm_keys.cc)
+# sacct's and sinfo's columns are called like those of squeue's and sstat's; a key that is not in force is Later in keys.cc, too.
+set(SPUR_ALONE ctld/history_calls.cc cli/cmd_image.cc cli/sacct_columns.cc cli/sinfo_columns.cc config/slurm_keys.cc)
 function(spur_join variable name each)
   if(NOT SPUR_JOIN)
     set(${variable} ${ARGN} PARENT_SCOPE)

@@ -10,40 +10,31 @@ set(SPUR_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 
 # spur_join(<variable> <name> <each> <source>...): what to compile for the sources: themselves, or, with SPUR_JOIN, files that
 # include about <each> of them, because most of what a compiler does for a file here it does for headers that its neighbours
-# include, too. They are dealt out like cards: files of one kind, such as cli/cmd_*.cc, stand side by side in the list and
-# come into different heaps, so each can call its table kOptions. Includes are relative, so ccache knows the heaps of every
-# clone (CMake's own UNITY_BUILD names them in full).
+# include, too. cmake/join_sources.py deals them out. Includes are relative, so ccache knows the heaps of every clone (CMake's own
+# UNITY_BUILD names them in full).
 option(SPUR_JOIN "compile several sources of a folder at once: a clean build in half the time, a small change in more" OFF)
-# Joined with others, g++-12 takes a Result in history_calls.cc and in cmd_image.cc for uninitialised; the functions of
-# sacct's and sinfo's columns are called like those of squeue's and sstat's; a key that is not in force is Later in keys.cc, too.
-set(SPUR_ALONE ctld/history_calls.cc cli/cmd_image.cc cli/sacct_columns.cc cli/sinfo_columns.cc config/slurm_keys.cc)
+# Joined with others, g++-12 takes a Result in history_calls.cc and in cmd_image.cc for uninitialised; a key that is not in force
+# is Later in keys.cc, too; and who uses what is beside postgres_sql.cc must not need libpq.
+set(SPUR_ALONE ctld/history_calls.cc cli/cmd_image.cc config/slurm_keys.cc os/postgres_sql.cc)
+list(TRANSFORM SPUR_ALONE PREPEND ${CMAKE_SOURCE_DIR}/src/)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 function(spur_join variable name each)
   if(NOT SPUR_JOIN)
     set(${variable} ${ARGN} PARENT_SCOPE)
     return()
   endif()
-  list(LENGTH ARGN count)
-  math(EXPR heaps "(${count} + ${each} - 1) / ${each}")
-  set(out)
-  set(next 0)
-  foreach(source IN LISTS ARGN)
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src OUTPUT_VARIABLE path)
-    math(EXPR heap "${next} % ${heaps}")
-    math(EXPR next "${next} + 1")
-    if(path IN_LIST SPUR_ALONE)
-      list(APPEND out ${source})
-    else()
-      string(APPEND text_${heap} "#include \"${path}\"\n")
+  set(alone)
+  foreach(source IN LISTS SPUR_ALONE)
+    if(source IN_LIST ARGN)
+      list(APPEND alone ${source})
+      list(REMOVE_ITEM ARGN ${source})
     endif()
   endforeach()
-  math(EXPR last "${heaps} - 1")
-  foreach(heap RANGE ${last})
-    if(text_${heap})
-      file(CONFIGURE OUTPUT joined/${name}_${heap}.cc CONTENT "${text_${heap}}")
-      list(APPEND out ${CMAKE_BINARY_DIR}/joined/${name}_${heap}.cc)
-    endif()
-  endforeach()
-  set(${variable} ${out} PARENT_SCOPE)
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/join_sources.py ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/joined
+      ${name} ${each} ${ARGN}
+    OUTPUT_VARIABLE joined COMMAND_ERROR_IS_FATAL ANY)
+  set(${variable} ${joined} ${alone} PARENT_SCOPE)
 endfunction()
 
 function(spur_module ring)
@@ -56,7 +47,7 @@ function(spur_module ring)
   list(FILTER testing EXCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$|/test_[^/]*\\.cc$")
   if(sources)
-    # Commands have names in common (kOptions, kUsage), so no heap may have two of them.
+    # Commands have much in common and include little.
     set(each 8)
     if(ring STREQUAL "cli")
       set(each 4)

@@ -26,13 +26,13 @@ constexpr std::string_view kHeading =
     "# User - 'name':DefaultAccount='account':AdminLevel='None':Fairshare=1:Partition='name'\n";
 
 std::string limits(const AssociationRecord& r) {
-  static constexpr std::string_view kFields[] = {
+  static constexpr std::string_view kLimitFields[] = {
       "FairShare",        "GrpJobs",        "GrpJobsAccrue",  "GrpSubmitJobs",     "GrpTRES",
       "GrpTRESMins",      "GrpTRESRunMins", "GrpWall",        "MaxJobs",           "MaxJobsAccrue",
       "MaxSubmitJobs",    "MaxTRES",        "MaxTRESPerNode", "MaxTRESMinsPerJob", "MaxWallDurationPerJob",
       "MinPrioThreshold", "Priority",       "DefaultQOS",     "QOSLevel"};
   std::string out;
-  for (const std::string_view field : kFields) {
+  for (const std::string_view field : kLimitFields) {
     const auto cell = association_cell(field, r.row);
     if (!cell || cell->text.empty()) continue;
     const std::string_view name = field == "QOSLevel" ? "QOS" : field == "FairShare" ? "Fairshare" : field;

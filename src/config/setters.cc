@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/setter_parts.h"
 #include "text/decimal.h"
 #include "text/gres.h"

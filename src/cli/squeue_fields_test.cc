@@ -4,9 +4,11 @@
 // of them for that column alone: random jobs, in which each field may have any value or its default.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "cli/fake_controller.h"
+#include "cli/squeue_alike.h"
 #include "cli/squeue_columns.h"
 #include "cli/squeue_sort.h"
 #include "wire/model_fields.h"
@@ -126,6 +128,53 @@ TEST(SqueueFields, EveryFieldThatIsNamedIsMissed) {
     for (std::uint8_t i = 0; i < static_cast<std::uint8_t>(wire::SpecField::Count); ++i)
       check(column, static_cast<wire::SpecField>(i));
   }
+}
+
+// What is taken for the same without a look is the same: two jobs that differ by their numbers and in some fields.
+TEST(SqueueFields, WhatIsAlikeShowsTheSame) {
+  Random random(815);
+  const Tables tables(400, random);
+  std::map<char, int> alike;
+  for (const JobLine& one : Tables::lines(tables.whole)) {
+    model::Job changed = *one.job;
+    changed.id = JobId{changed.id.value + 1};
+    const auto other = random_job(random);
+    // Each differs in about one of many fields, or in none.
+    switch (random() % 20) {
+      case 0: changed.state = other->state; break;
+      case 1: changed.flags = other->flags; break;
+      case 2: changed.reason = other->reason; break;
+      case 3: changed.reason_detail = other->reason_detail; break;
+      case 4: changed.priority = other->priority; break;
+      case 5: changed.time_limit = other->time_limit; break;
+      case 6: changed.started = other->started; break;
+      case 7: changed.ended = other->ended; break;
+      case 8: changed.suspended_at = other->suspended_at; break;
+      case 9: changed.suspended_total = other->suspended_total; break;
+      case 10: changed.cpus_allocated = other->cpus_allocated; break;
+      case 11: changed.batch_host = other->batch_host; break;
+      case 12: changed.allocation = other->allocation; break;
+      case 13: changed.nodes_left = other->nodes_left; break;
+      case 14: changed.last_nodes = other->last_nodes; break;
+      case 15: changed.spec = other->spec; break;
+      default: break;
+    }
+    model::Job above = *one.job;
+    for (model::Job* job : {&above, &changed})
+      job->array_job = {}, job->array_task = {}, job->array_pending = {}, job->het_job = {};
+    JobLine first = one, second = one;
+    first.job = &above, second.job = &changed;
+    const wire::JobFields in_common = fields_in_common(first, second);
+    for (const JobColumn& column : job_columns())
+      if (is_alike(column, in_common)) {
+        ++alike[column.letter];
+        EXPECT_NE(column.reads, wire::JobFields{}) << column.name << " would be alike above the first line";
+        ASSERT_EQ(column.value(first), column.value(second)) << column.name;
+      }
+    EXPECT_EQ(fields_in_common(one, one) == wire::JobFields{},
+              one.job->array_job || one.job->array_pending || one.job->het_job);
+  }
+  for (const char letter : std::string_view("PutMDR")) EXPECT_GT(alike[letter], 20) << letter;
 }
 
 TEST(SqueueFields, EveryKeySaysWhatItReads) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/squeue_alike.h"
 #include "cli/terminal.h"
 
 namespace spur::cli {
@@ -75,13 +76,16 @@ void show_progress(std::vector<JobLine>& lines, const std::map<std::uint32_t, Ar
 }
 
 // Most cells say what the one above says.
-void QueueReport::append(const JobLine& line) {
+void QueueReport::append(const JobLine& line, const wire::JobFields& in_common) {
   if (style_.colors) return append_line(format_, line, style_, line_);
-  above_.resize(format_.pieces.size());
+  if (above_.empty())
+    for (const text::FormatPiece& piece : format_.pieces)
+      above_.push_back({piece.column == text::FormatPiece::kText ? nullptr : &job_columns()[piece.column], {}, {}});
   for (std::size_t i = 0; i < above_.size(); ++i) {
     const text::FormatPiece& piece = format_.pieces[i];
     Cell& above = above_[i];
-    if (std::string value = cell_value(piece, line); value != above.value || above.text.empty()) {
+    const bool alike = above.column && is_alike(*above.column, in_common);
+    if (std::string value; !alike && ((value = cell_value(piece, line)) != above.value || above.text.empty())) {
       above.text.clear();
       append_cell(piece, value, line, style_, above.text);
       above.value = std::move(value);
@@ -92,10 +96,13 @@ void QueueReport::append(const JobLine& line) {
 
 void QueueReport::take(const std::vector<JobLine>& lines) {
   if (order_ == nullptr) return;
+  const JobLine* above = nullptr;
   for (const JobLine& line : lines) {
-    order_->add(line);
+    const wire::JobFields in_common = above ? fields_in_common(*above, line) : wire::JobFields{};
+    above = &line;
+    order_->add(line, in_common);
     line_.clear();
-    append(line);
+    append(line, in_common);
     line_.push_back('\n');
     if (blocks_.empty() || blocks_.back().size() + line_.size() > blocks_.back().capacity())
       blocks_.emplace_back().reserve(std::max(kBlock, line_.size()));

@@ -38,9 +38,10 @@ class QueueReport {
   const text::Format& format_;
   Style style_;
   LineOrder* order_;
-  void append(const JobLine& line);
+  void append(const JobLine& line, const wire::JobFields& in_common);
   struct Cell {
-    std::string value, text;  // as the column gives it, and as it is printed
+    const JobColumn* column = nullptr;  // null: the format's own text
+    std::string value, text;            // as the column gives it, and as it is printed
   };
   std::vector<Cell> above_;
   static constexpr std::size_t kBlock = 64 * 1024;

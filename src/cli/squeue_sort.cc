@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cli/squeue_alike.h"
+
 namespace spur::cli {
 namespace {
 
@@ -97,10 +99,14 @@ std::expected<LineOrder, char> LineOrder::parse(std::string_view text) {
   return order;
 }
 
-void LineOrder::add(const JobLine& line) {
+void LineOrder::add(const JobLine& line, const wire::JobFields& in_common) {
   for (Key& key : keys_) {
     if (key.number != nullptr) {
       places_.push_back(key.number(line));
+      continue;
+    }
+    if (key.last != nullptr && is_alike(*key.column, in_common)) {
+      places_.push_back(key.last->second);
       continue;
     }
     std::string text = key.column->value(line);

@@ -22,7 +22,8 @@ class LineOrder {
   using Number = std::int64_t (*)(const JobLine& line);
   // Or the letter that names no column to sort by.
   static std::expected<LineOrder, char> parse(std::string_view keys);
-  void add(const JobLine& line);
+  // `in_common`: with the line that was added before (squeue_alike.h).
+  void add(const JobLine& line, const wire::JobFields& in_common = {});
   // The lines, counted as they were added, in their order. Once: what they are sorted by is gone then.
   std::vector<std::size_t> order();
   // What `add` looks at, besides kLineFields.

@@ -52,6 +52,12 @@ const StateName& names_of(JobState state) {
 }
 
 const FlagName* shown_flag(std::uint32_t flags) {
+  static constexpr std::uint32_t kShown = [] {
+    std::uint32_t all = 0;
+    for (const FlagName& row : kFlagNames) all |= row.flag;
+    return all;
+  }();
+  if ((flags & kShown) == 0) return nullptr;
   for (const FlagName& row : kFlagNames)
     if (flags & row.flag) return &row;
   return nullptr;

@@ -43,6 +43,11 @@ class JobFields {
   }
   constexpr bool has(JobField field) const { return has(static_cast<std::size_t>(field)); }
   constexpr bool has(SpecField field) const { return has(kSpec + static_cast<std::size_t>(field)); }
+  constexpr bool has_all(const JobFields& fields) const {
+    for (std::size_t i = 0; i < bits_.size(); ++i)
+      if (fields.bits_[i] & ~bits_[i]) return false;
+    return true;
+  }
   constexpr void add(JobField field) { set(static_cast<std::size_t>(field)); }
   constexpr void add(SpecField field) { set(kSpec + static_cast<std::size_t>(field)); }
   constexpr void add(const JobFields& more) {

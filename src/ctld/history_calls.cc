@@ -43,6 +43,18 @@ v1::JobEventsReply told(const History::JobEvents& found) {
   return reply;
 }
 
+// Nobody has to be asked who takes his time, and the jobs are named or a user's.
+bool is_quickly_listed(const model::View& view, const wire::JobFilter& filter) {
+  constexpr std::size_t kFewTargets = 16;
+  const auto asks_for_groups = [](const model::Partition& p) { return !p.config.allow_groups.empty(); };
+  if (filter.hide && std::ranges::any_of(*view.partitions, asks_for_groups)) return false;
+  if (filter.jobs.empty()) return filter.users.size() == 1;
+  return filter.jobs.size() <= kFewTargets && std::ranges::all_of(filter.jobs, [&](const state::JobTarget& target) {
+           const auto* tasks = view.arrays.find(target.id.value);
+           return !tasks || tasks->size() <= JobChunks::kShort / kFewTargets;
+         });
+}
+
 }  // namespace
 
 void ControllerCalls::look(std::int64_t at_us, std::function<void(const Error&)> refuse, Look use) {
@@ -64,20 +76,32 @@ void ControllerCalls::list_jobs(const Caller& caller, const v1::ListJobsRequest&
   auto filter = std::make_shared<wire::JobFilter>();
   if (auto ok = wire::from_proto(request, filter.get()); !ok) return answer(std::unexpected(std::move(ok.error())));
   // What is known of each user's jobs is of the present.
-  UserJobs* const user_jobs = request.at_us() == 0 ? options_.user_jobs : nullptr;
-  const auto list = [this, caller, filter, answer, user_jobs](std::shared_ptr<const Picture> picture, Time at) {
+  const bool present = request.at_us() == 0;
+  const bool of_user = present && options_.user_jobs && filter->users.size() == 1 && filter->jobs.empty();
+  const auto list = [this, caller, filter, answer, of_user](std::shared_ptr<const Picture> picture, Time at,
+                                                           std::optional<UserJobs::Jobs> among) {
     if (filter->hide && !caller.is_admin()) {
       filter->hidden = hidden_partitions(picture->view, caller.uid, caller.gid, options_.groups_of);
       // What is hidden now stays hidden, whatever it was then.
-      const auto present = core_.picture();
-      if (present != picture)
-        std::ranges::move(hidden_partitions(present->view, caller.uid, caller.gid, options_.groups_of),
+      const auto current = core_.picture();
+      if (current != picture)
+        std::ranges::move(hidden_partitions(current->view, caller.uid, caller.gid, options_.groups_of),
                           std::back_inserter(filter->hidden));
     }
     filter->may_see = Sight(core_.picture()->view, caller).of_jobs();
-    answer(std::make_shared<JobChunks>(std::move(picture), *filter, caller, at, user_jobs));
+    if (of_user && !among) among = options_.user_jobs->of(picture->view, filter->users.front());
+    answer(std::make_shared<JobChunks>(std::move(picture), *filter, caller, at, std::move(among)));
   };
-  look(request.at_us(), refusal(answer), list);
+  // Who asks for a few is answered on the spot: to wake a reader would cost more than the answer.
+  if (auto picture = core_.picture(); present && is_quickly_listed(picture->view, *filter)) {
+    auto among = of_user ? options_.user_jobs->of_now(picture->view, filter->users.front()) : std::nullopt;
+    if (!filter->jobs.empty() || (among && among->size() <= JobChunks::kShort)) {
+      const Time at = now(picture->view);
+      return list(std::move(picture), at, std::move(among));
+    }
+  }
+  look(request.at_us(), refusal(answer),
+       [list](std::shared_ptr<const Picture> picture, Time at) { list(std::move(picture), at, {}); });
 }
 
 void ControllerCalls::job_events(const Caller& caller, const v1::JobEventsRequest& request,

@@ -295,5 +295,32 @@ TEST(UserJobs, FollowWhatChanges) {
   EXPECT_EQ(ids(2), (IdSet{2, 4}));
 }
 
+TEST(UserJobs, OfNowIsNoLongWork) {
+  World world{2};
+  UserJobs users;
+  const auto submit = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      model::JobSpec spec = state::spec();
+      spec.uid = Uid{static_cast<std::uint32_t>(i % 10)};
+      world.submit(std::move(spec));
+    }
+  };
+  const auto count = [&]() -> std::optional<std::size_t> {
+    const auto found = users.of_now(world.view(), Uid{1});
+    return found ? std::optional(found->size()) : std::nullopt;
+  };
+  submit(100);
+  EXPECT_EQ(count(), 10u) << "there are few";
+  world.now += minutes(1);
+  submit(1900);
+  EXPECT_EQ(count(), std::nullopt) << "too much has happened, perhaps";
+  EXPECT_EQ(users.of(world.view(), Uid{1}).size(), 200u);
+  submit(10);
+  EXPECT_EQ(count(), 201u);
+  world.now += minutes(2);
+  submit(1);
+  EXPECT_EQ(count(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace spur::ctld

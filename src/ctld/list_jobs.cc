@@ -130,14 +130,14 @@ std::uint32_t JobChunks::number_of(const wire::SpecPtr& spec, v1::JobChunk* chun
 }
 
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
-                     Time now, UserJobs* users)
+                     Time now, std::optional<UserJobs::Jobs> among)
     : JobChunks(std::move(picture), std::move(caller), now, filter.with_script, filter.fields) {
   const model::View& view = picture_->view;
   JobPick pick(view, filter);
   if (!filter.jobs.empty())
     jobs_ = jobs_of_targets(view, pick, &unknown_);
   else
-    walk_.emplace(users && filter.users.size() == 1 ? users->of(view, filter.users.front()) : view.jobs, std::move(pick));
+    walk_.emplace(among ? *std::move(among) : view.jobs, std::move(pick));
 }
 
 JobChunks::JobChunks(std::shared_ptr<const Picture> picture, std::vector<model::JobPtr> jobs, model::Caller caller,

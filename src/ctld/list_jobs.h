@@ -36,16 +36,19 @@ class JobPick {
 // In ascending order of ids.
 class JobChunks {
  public:
-  // `users`, where given, has the jobs of the filter's users; else all jobs are looked at.
+  // `among`, where given, has all of the picture's jobs that the filter may mean; else all jobs are looked at.
   JobChunks(std::shared_ptr<const Picture> picture, const wire::JobFilter& filter, model::Caller caller,
             Time now = {},  // for ages; not set: the picture's stamp
-            UserJobs* users = nullptr);
+            std::optional<UserJobs::Jobs> among = {});
   // Of these jobs, as they are in the picture.
   JobChunks(std::shared_ptr<const Picture> picture, std::vector<model::JobPtr> jobs, model::Caller caller, Time now);
   // Fills the next chunk; false when there is none. The first call always fills one. Which jobs the filter means is found
   // on the way: who asks for many has the first ones at once, and a record is read once, while it is near.
   bool next(v1::JobChunk* chunk);
   bool at_end() const { return at_ == jobs_.size() && !walk_ && !first_; }
+  // What is still to be looked at fits into one small chunk: less work than to hand it to another thread.
+  bool is_short() const { return jobs_.size() - at_ + (walk_ ? walk_->jobs.size() : 0) <= kShort; }
+  static constexpr std::size_t kShort = 256;  // jobs
 
  private:
   JobChunks(std::shared_ptr<const Picture> picture, model::Caller caller, Time now, bool with_script,

@@ -163,6 +163,12 @@ void LocalCalls::list_jobs(const model::Caller& caller, std::string_view message
   if (!request) return end(*reply, std::unexpected(request.error()));
   calls_.list_jobs(caller, **request, [reply = std::move(reply), note = calls_.follower_note()](Result<std::shared_ptr<JobChunks>> chunks) {
     if (!chunks) return end(*reply, std::unexpected(chunks.error()));
+    if ((*chunks)->is_short()) {
+      std::string bytes;
+      append_next(chunks->get(), &bytes);
+      wire::append_local_end({}, &bytes, note);
+      return reply->send_last(bytes);
+    }
     reply->stream([chunks = std::move(*chunks), note](std::string* out) {
       append_next(chunks.get(), out);
       // The end goes with the last piece: a short answer is one.

@@ -50,8 +50,9 @@ class LocalSocket {
 
    private:
     friend class LocalSocket;
-    void push();     // with the mutex held
-    void hang_up();  // with the mutex held
+    void push();            // with the mutex held
+    void hang_up();         // with the mutex held
+    bool wait_for_room();  // with the mutex held
     void drop();
     void pull();
     const Peer peer_;
@@ -64,6 +65,9 @@ class LocalSocket {
     std::size_t sent_ = 0;
     bool finished_ = false;  // nothing more will be sent
     bool over_ = false;      // and all of it is out, or he is gone
+    // The loop is with this line's request, looks at it again afterwards, and does not watch its descriptor yet.
+    bool at_hand_ = false;
+    bool wants_room_ = false;  // what was sent did not fit meanwhile
     std::function<bool(std::string*)> more_;
     Run run_;               // who calls more_; empty: whoever is here
     bool pulling_ = false;  // he has been asked to

@@ -91,7 +91,7 @@ void LocalSocket::Line::push() {
         continue;
       }
       if (errno == EINTR) continue;
-      if (errno == EAGAIN && watch(epoll_, fd_.get(), EPOLL_CTL_MOD, EPOLLOUT)) {
+      if (errno == EAGAIN && wait_for_room()) {
         if (stalled_until_ == Duration::max()) stalled_until_ = clock_.monotonic() + stall_limit_;
         return;
       }
@@ -108,7 +108,7 @@ void LocalSocket::Line::push() {
     }
     // One piece at a time: a long answer must not hold up the other callers of this thread.
     if (pulled) {
-      if (!watch(epoll_, fd_.get(), EPOLL_CTL_MOD, EPOLLOUT)) hang_up();
+      if (!wait_for_room()) hang_up();
       return;
     }
     if (!more_(&out_)) {
@@ -119,10 +119,15 @@ void LocalSocket::Line::push() {
   if (finished_) hang_up();
 }
 
+bool LocalSocket::Line::wait_for_room() {
+  if (at_hand_) return wants_room_ = true;
+  return watch(epoll_, fd_.get(), EPOLL_CTL_MOD, EPOLLOUT);
+}
+
 // The loop closes the descriptor, which it knows by number.
 void LocalSocket::Line::hang_up() {
   over_ = true;
-  ::shutdown(fd_.get(), SHUT_RDWR);
+  if (!at_hand_) ::shutdown(fd_.get(), SHUT_RDWR);
 }
 
 void LocalSocket::Line::drop() {
@@ -249,14 +254,25 @@ bool LocalSocket::Loop::read_request(Connection& connection) {
     if (connection.in.size() < kLengthBytes + length) continue;
     connection.asked = true;
     connection.deadline = Duration::max();
-    // From here on only a hang-up wakes us, or an answer that did not fit.
-    if (!watch_for(connection, 0)) return false;
-    std::string request = connection.in.substr(kLengthBytes, length);
-    connection.in = {};
-    socket_.handler_(std::move(request), connection.line);
-    const std::lock_guard lock(connection.line->mutex_);
-    return !connection.line->over_;  // answered already: no need to wait for the hang-up
+    return hand_over(connection, length);
   }
+}
+
+// Most are answered at once, and then there is nothing to watch, and nobody to be told of the end but the caller.
+bool LocalSocket::Loop::hand_over(Connection& connection, std::size_t length) {
+  Line& line = *connection.line;
+  std::string request = connection.in.substr(kLengthBytes, length);
+  connection.in = {};
+  {
+    const std::lock_guard lock(line.mutex_);
+    line.at_hand_ = true;
+  }
+  socket_.handler_(std::move(request), connection.line);
+  const std::lock_guard lock(line.mutex_);
+  line.at_hand_ = false;
+  if (line.over_) return false;
+  // From here on only a hang-up wakes us, or an answer that did not fit.
+  return watch_for(connection, line.wants_room_ ? static_cast<std::uint32_t>(EPOLLOUT) : 0);
 }
 
 void LocalSocket::Loop::close_connection(int fd) {

@@ -33,6 +33,7 @@ class LocalSocket::Loop {
   bool watch_for(Connection& connection, std::uint32_t events);
   bool on_event(Connection& connection, std::uint32_t events);  // false: close it
   bool read_request(Connection& connection);
+  bool hand_over(Connection& connection, std::size_t length);
   void close_connection(int fd);
   void close_late();
   int wait_milliseconds() const;

@@ -307,7 +307,7 @@ Status ControllerGroup::reserve_lead() {
   identity.reserved_for = membership_.member;
   SPUR_ASSIGN(const auto commit,
               etcd->commit({.unchanged = {{keys.identity(), identity.revision}},
-                            .puts = {{keys.identity(), os::encode_identity(identity)}, {keys.term(), "\n"}},
+                            .puts = {{keys.identity(), os::encode_etcd_identity(identity)}, {keys.term(), "\n"}},
                             .deletes = {{keys.tick(), keys.tick() + '\0'}}}));
   if (!commit.done) return fail(ErrorCode::Busy, "the set of controllers is being changed; try again");
   return {};

@@ -35,7 +35,7 @@ Status begin_cluster(EtcdClient& client, const EtcdKeys& keys, const EtcdMembers
   fresh.id = beginning.id.empty() ? new_id() : beginning.id;
   fresh.controllers = membership.members;
   EtcdTransaction first{
-      .unchanged = {{keys.identity(), 0}}, .puts = {{keys.identity(), encode_identity(fresh)}}, .deletes = {}};
+      .unchanged = {{keys.identity(), 0}}, .puts = {{keys.identity(), encode_etcd_identity(fresh)}}, .deletes = {}};
   if (!beginning.id.empty()) {
     // Says where the log begins.
     EtcdEntry start;
@@ -61,7 +61,7 @@ std::string EtcdIdentity::names() const {
   return names_of(controllers);
 }
 
-std::string encode_identity(const EtcdIdentity& identity) {
+std::string encode_etcd_identity(const EtcdIdentity& identity) {
   auto sorted = identity.controllers;
   std::ranges::sort(sorted, {}, &EtcdController::name);
   std::string out = identity.id + "\n";
@@ -70,7 +70,7 @@ std::string encode_identity(const EtcdIdentity& identity) {
   return out + "\n" + (identity.reserved_for.empty() ? "" : identity.reserved_for + "\n");
 }
 
-EtcdIdentity decode_identity(const std::string& value) {
+EtcdIdentity decode_etcd_identity(const std::string& value) {
   const std::size_t line = value.find('\n');
   EtcdIdentity out;
   out.id = value.substr(0, line);
@@ -106,14 +106,14 @@ Status check_etcd_version(EtcdClient& client) {
 Result<EtcdIdentity> read_identity(io::KvStore& client, const EtcdKeys& keys, bool local) {
   SPUR_ASSIGN(const EtcdRange found, client.range(keys.identity(), "", 1, local));
   if (found.values.empty()) return fail(ErrorCode::NotFound, "this etcd knows of no such cluster");
-  EtcdIdentity out = decode_identity(found.values.front().value);
+  EtcdIdentity out = decode_etcd_identity(found.values.front().value);
   out.revision = found.values.front().changed;
   return out;
 }
 
 Status write_identity(EtcdClient& client, const EtcdKeys& keys, const EtcdIdentity& changed) {
   SPUR_ASSIGN(const auto commit, client.commit({.unchanged = {{keys.identity(), changed.revision}},
-                                                .puts = {{keys.identity(), encode_identity(changed)}},
+                                                .puts = {{keys.identity(), encode_etcd_identity(changed)}},
                                                 .deletes = {}}));
   if (!commit.done) return fail(ErrorCode::Busy, "the set of controllers is being changed by somebody else");
   return {};

@@ -30,8 +30,8 @@ struct EtcdIdentity {
   bool may_lead(const std::string& name) const;
   std::string names() const;  // "a, b, c"
 };
-std::string encode_identity(const EtcdIdentity& identity);
-EtcdIdentity decode_identity(const std::string& value);
+std::string encode_etcd_identity(const EtcdIdentity& identity);
+EtcdIdentity decode_etcd_identity(const std::string& value);
 
 struct EtcdMembership {
   std::string cluster, member;          // names

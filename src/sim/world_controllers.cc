@@ -74,7 +74,7 @@ void World::begin_etcd() {
   os::EtcdIdentity identity;
   identity.id = kCluster;
   for (std::size_t i = 0; i < hosts_.size(); ++i) identity.controllers.push_back({controller_name(i), {}});
-  etcd_->begin_with(os::EtcdKeys(kCluster).identity(), os::encode_identity(identity));
+  etcd_->begin_with(os::EtcdKeys(kCluster).identity(), os::encode_etcd_identity(identity));
 }
 
 std::unique_ptr<io::Journal> World::make_journal(std::size_t i) {

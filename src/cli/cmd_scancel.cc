@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "cli/clusters.h"
 #include "cli/commands.h"
@@ -213,16 +214,8 @@ bool confirmed(Context& context, const Victim& victim) {
   }
 }
 
-// 0, or the exit status for this one.
-int cancel_one(Context& context, Controller& controller, const Scancel& options, const Victim& victim) {
-  if (options.verbose > 0) {
-    if (options.signal == 0) {
-      context.info("Terminating job {}", victim.shown);
-    } else {
-      context.info("Signal {} to job {}", options.signal, victim.shown);
-    }
-  }
-  const Status done = controller.cancel(victim.target, options.signal, options.batch, options.full, options.cron);
+// Says what came of it. 0, or the exit status for this one.
+int tell(Context& context, const Scancel& options, const Victim& victim, const Status& done) {
   if (done) return 0;
   const ErrorCode code = done.error().code;
   const bool gone = code == ErrorCode::InvalidJobId || code == ErrorCode::JobAlreadyDone;
@@ -232,6 +225,34 @@ int cancel_one(Context& context, Controller& controller, const Scancel& options,
                 gone && !plain ? std::string(slurm_message(ErrorCode::InvalidJobId)) : words(done.error()));
   if (gone) return plain ? 0 : 1;
   return slurm_errno(code) & 0xff;
+}
+
+// One after another, where somebody reads along.
+int cancel_each(Context& context, Controller& controller, const Scancel& options, const std::vector<Victim>& victims) {
+  int status = 0;
+  for (const Victim& victim : victims) {
+    if (options.interactive && !confirmed(context, victim)) continue;
+    if (options.verbose > 0 && options.signal == 0) context.info("Terminating job {}", victim.shown);
+    if (options.verbose > 0 && options.signal != 0) context.info("Signal {} to job {}", options.signal, victim.shown);
+    status = std::max(status, tell(context, options, victim,
+                                   controller.cancel(victim.target, options.signal, options.batch, options.full, options.cron)));
+  }
+  return status;
+}
+
+// A user's whole queue is a few calls, each made durable at once.
+int cancel_together(Context& context, Controller& controller, const Scancel& options, std::span<const Victim> victims) {
+  constexpr std::size_t kAtOnce = 1000;
+  int status = 0;
+  for (; !victims.empty(); victims = victims.subspan(std::min(kAtOnce, victims.size()))) {
+    const auto some = victims.first(std::min(kAtOnce, victims.size()));
+    std::vector<state::JobTarget> targets;
+    for (const Victim& victim : some) targets.push_back(victim.target);
+    const auto done = controller.cancel_all(targets, options.signal, options.batch, options.full, options.cron);
+    for (std::size_t i = 0; i < some.size(); ++i)
+      status = std::max(status, tell(context, options, some[i], done ? (*done)[i] : std::unexpected(done.error())));
+  }
+  return status;
 }
 
 // Through the agent that manages the job's steps. 0, or the exit status.
@@ -340,11 +361,9 @@ int cmd_scancel(Context& context) {
   } else {
     for (const state::JobTarget& id : *ids) victims.push_back({id, target_text(id), {}, {}});
   }
-  for (const Victim& victim : victims) {
-    if (options.interactive && !confirmed(context, victim)) continue;
-    status = std::max(status, cancel_one(context, **controller, options, victim));
-  }
-  return status;
+  const bool each = victims.size() == 1 || options.interactive || options.verbose > 0;
+  return std::max(status, each ? cancel_each(context, **controller, options, victims)
+                               : cancel_together(context, **controller, options, victims));
 }
 
 }  // namespace spur::cli

@@ -40,6 +40,9 @@ class Controller {
   virtual Status remove_controller(const std::string& name) = 0;
   virtual Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full,
                         bool cron = false) = 0;
+  // What came of each of them. At most 10,000.
+  virtual Result<std::vector<Status>> cancel_all(const std::vector<state::JobTarget>& targets, int signal,
+                                                 bool batch_only, bool full, bool cron) = 0;
   virtual Status hold(const state::JobTarget& target, model::Hold hold) = 0;
   virtual Status release(const state::JobTarget& target) = 0;
   virtual Status requeue(const state::JobTarget& target, model::AfterCompleting how) = 0;

@@ -149,6 +149,13 @@ class FakeController : public Controller {
                            full ? " full" : "", cron ? " cron" : ""),
                target);
   }
+  Result<std::vector<Status>> cancel_all(const std::vector<state::JobTarget>& targets, int signal, bool batch_only,
+                                         bool full, bool cron) override {
+    if (down) return unreachable();
+    std::vector<Status> out;
+    for (const state::JobTarget& target : targets) out.push_back(cancel(target, signal, batch_only, full, cron));
+    return out;
+  }
   Status hold(const state::JobTarget& target, model::Hold hold) override {
     return act(fmt::format("hold {} {}", text(target), hold == model::Hold::Admin ? "admin" : "user"), target);
   }

@@ -44,6 +44,10 @@ class WireController final : public Controller {
   Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full, bool cron) override {
     return client_.cancel(target, signal, batch_only, full, cron);
   }
+  Result<std::vector<Status>> cancel_all(const std::vector<state::JobTarget>& targets, int signal, bool batch_only,
+                                         bool full, bool cron) override {
+    return client_.cancel_all(targets, signal, batch_only, full, cron);
+  }
   Status hold(const state::JobTarget& target, model::Hold hold) override { return client_.hold(target, hold); }
   Status release(const state::JobTarget& target) override { return client_.release(target); }
   Status requeue(const state::JobTarget& target, model::AfterCompleting how) override {

@@ -19,6 +19,7 @@ constexpr std::array kTable = {
     // As ListJobs; of the leader, which hears of everything first.
     Row{"WatchJobs", Rule::Authenticated},
     Row{"CancelJob", Rule::OwnerOrAdmin},
+    Row{"CancelJobs", Rule::OwnerOrAdmin},
     Row{"HoldJob", Rule::OwnerOrAdmin},
     Row{"ReleaseJob", Rule::OwnerOrAdmin},
     Row{"RequeueJob", Rule::OwnerOrAdmin},

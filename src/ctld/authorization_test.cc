@@ -56,6 +56,7 @@ TEST(Authorization, EveryMethodAndEveryRole) {
       {"GetConfig", "UR"},
       {"WaitJob", "UR"},
       {"CancelJob", "UR"},
+      {"CancelJobs", "UR"},
       {"HoldJob", "UR"},
       {"ReleaseJob", "UR"},
       {"RequeueJob", "UR"},

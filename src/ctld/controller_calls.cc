@@ -416,6 +416,46 @@ void ControllerCalls::cancel_job(const Caller& caller, const v1::CancelJobReques
              });
 }
 
+void ControllerCalls::cancel_jobs(const Caller& caller, const v1::CancelJobsRequest& request,
+                                  Answer<v1::CancelJobsReply> answer) {
+  constexpr int kMost = 10000;
+  if (request.targets_size() > kMost)
+    return answer(fail(ErrorCode::InvalidArgument, fmt::format("at most {} jobs can be cancelled at once", kMost)));
+  std::vector<state::JobTarget> targets(static_cast<std::size_t>(request.targets_size()));
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (auto ok = wire::from_proto(request.targets(static_cast<int>(i)), &targets[i]); !ok)
+      return answer(std::unexpected(std::move(ok.error())));
+  // What was said of them, and of how many nothing yet.
+  struct Said {
+    v1::CancelJobsReply reply;
+    std::size_t open;
+    Answer<v1::CancelJobsReply> answer;
+    void done() {
+      if (--open == 0) answer(std::move(reply));
+    }
+  };
+  auto said = std::make_shared<Said>(v1::CancelJobsReply(), targets.size() + 1, std::move(answer));
+  core_.request([caller, said, targets = std::move(targets), signal = request.signal(),
+                 batch_only = request.batch_only(), full = request.full(), cron = request.cron()](Controller& c) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const auto note = [said, i](const Status& status) {
+        if (!status) {
+          auto* refusal = said->reply.add_refusals();
+          refusal->set_target(static_cast<std::uint32_t>(i));
+          refusal->set_code(static_cast<std::uint32_t>(status.error().code));
+          refusal->set_message(status.error().message);
+        }
+        said->done();
+      };
+      if (auto ok = c.check_cron_cancel(caller, targets[i]); !cron && !ok)
+        note(ok);
+      else
+        c.cancel(caller, targets[i], signal, batch_only, full, note);
+    }
+    said->done();
+  });
+}
+
 void ControllerCalls::hold_job(const Caller& caller, const v1::HoldJobRequest& request, Answer<v1::Done> answer) {
   const auto hold = request.hold() == v1::HOLD_ADMIN ? model::Hold::Admin : model::Hold::User;
   change_job(caller, request.target(), std::move(answer),

@@ -94,6 +94,7 @@ class ControllerCalls {
   void get_config(const Caller&, const v1::GetConfigRequest&, Answer<v1::GetConfigReply>);
   void ping(const Caller&, const v1::PingRequest&, Answer<v1::PingReply>);
   void cancel_job(const Caller&, const v1::CancelJobRequest&, Answer<v1::Done>);
+  void cancel_jobs(const Caller&, const v1::CancelJobsRequest&, Answer<v1::CancelJobsReply>);
   void hold_job(const Caller&, const v1::HoldJobRequest&, Answer<v1::Done>);
   void release_job(const Caller&, const v1::ReleaseJobRequest&, Answer<v1::Done>);
   void requeue_job(const Caller&, const v1::RequeueJobRequest&, Answer<v1::Done>);

@@ -181,6 +181,11 @@ Unary* ControllerService::CancelJob(Context* context, const v1::CancelJobRequest
   return unary(context, "CancelJob", request, reply, &ControllerCalls::cancel_job);
 }
 
+Unary* ControllerService::CancelJobs(Context* context, const v1::CancelJobsRequest* request,
+                                     v1::CancelJobsReply* reply) {
+  return unary(context, "CancelJobs", request, reply, &ControllerCalls::cancel_jobs);
+}
+
 Unary* ControllerService::HoldJob(Context* context, const v1::HoldJobRequest* request, v1::Done* reply) {
   return unary(context, "HoldJob", request, reply, &ControllerCalls::hold_job);
 }

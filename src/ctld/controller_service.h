@@ -26,6 +26,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   Unary* GetConfig(Context*, const v1::GetConfigRequest*, v1::GetConfigReply*) override;
   Unary* Ping(Context*, const v1::PingRequest*, v1::PingReply*) override;
   Unary* CancelJob(Context*, const v1::CancelJobRequest*, v1::Done*) override;
+  Unary* CancelJobs(Context*, const v1::CancelJobsRequest*, v1::CancelJobsReply*) override;
   Unary* HoldJob(Context*, const v1::HoldJobRequest*, v1::Done*) override;
   Unary* ReleaseJob(Context*, const v1::ReleaseJobRequest*, v1::Done*) override;
   Unary* RequeueJob(Context*, const v1::RequeueJobRequest*, v1::Done*) override;

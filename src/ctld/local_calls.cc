@@ -64,6 +64,7 @@ constexpr std::array kRows{
     row<v1::GetConfigRequest, v1::GetConfigReply, &ControllerCalls::get_config>("GetConfig"),
     row<v1::PingRequest, v1::PingReply, &ControllerCalls::ping>("Ping"),
     row<v1::CancelJobRequest, v1::Done, &ControllerCalls::cancel_job>("CancelJob"),
+    row<v1::CancelJobsRequest, v1::CancelJobsReply, &ControllerCalls::cancel_jobs>("CancelJobs"),
     row<v1::HoldJobRequest, v1::Done, &ControllerCalls::hold_job>("HoldJob"),
     row<v1::ReleaseJobRequest, v1::Done, &ControllerCalls::release_job>("ReleaseJob"),
     row<v1::RequeueJobRequest, v1::Done, &ControllerCalls::requeue_job>("RequeueJob"),

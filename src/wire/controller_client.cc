@@ -269,6 +269,25 @@ Status ControllerClient::cancel(const state::JobTarget& target, int signal, bool
   return channel_->order("CancelJob", request);
 }
 
+Result<std::vector<Status>> ControllerClient::cancel_all(const std::vector<state::JobTarget>& targets, int signal,
+                                                         bool batch_only, bool full, bool cron) {
+  v1::CancelJobsRequest request;
+  for (const state::JobTarget& target : targets) to_proto(target, request.add_targets());
+  request.set_signal(signal);
+  request.set_batch_only(batch_only);
+  request.set_full(full);
+  request.set_cron(cron);
+  v1::CancelJobsReply reply;
+  SPUR_TRY(channel_->ask("CancelJobs", request, &reply));
+  std::vector<Status> out(targets.size());
+  for (const auto& refusal : reply.refusals()) {
+    const auto code = parse_error_number(std::to_string(refusal.code()));
+    if (refusal.target() < out.size())
+      out[refusal.target()] = fail(code.value_or(ErrorCode::Internal), refusal.message());
+  }
+  return out;
+}
+
 Status ControllerClient::hold(const state::JobTarget& target, model::Hold hold) {
   v1::HoldJobRequest request;
   to_proto(target, request.mutable_target());

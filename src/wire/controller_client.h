@@ -271,6 +271,9 @@ class ControllerClient {
   // signal 0: cancel (TERM, wait, KILL).
   // `cron`: also jobs of scrontab, where that has to be said.
   Status cancel(const state::JobTarget& target, int signal, bool batch_only, bool full, bool cron = false);
+  // As cancel() for each of them, and what came of it, in their order. At most 10,000.
+  Result<std::vector<Status>> cancel_all(const std::vector<state::JobTarget>& targets, int signal, bool batch_only,
+                                         bool full, bool cron);
   Status hold(const state::JobTarget& target, model::Hold hold);
   Status release(const state::JobTarget& target);
   Status requeue(const state::JobTarget& target, model::AfterCompleting how);

@@ -121,6 +121,16 @@ LINES = [
     Line("skypilot", "squeue -h -p debug --states=pending -o \"%i\"", every(r"\d+(_\S+)?")),
     Line("skypilot", "srun --immediate=10 --time=00:00:30 hostname", lines(1)),
     Line("skypilot", "scontrol show node=n1", finds("NodeName=n1 ")),
+    Line("skypilot", "srun --help 2>&1 | grep -q '\\[pyxis\\]'", nothing),
+    Line("skypilot", "sinfo", finds(r"^PARTITION +AVAIL +TIMELIMIT +NODES +STATE NODELIST$")),
+    Line("skypilot", "squeue -h --nodelist n1 -o \"%b\"", every("N/A")),
+    Line("skypilot", "sbatch --partition=debug << EOF\n#!/bin/sh\n#SBATCH --wait-all-nodes=1 --no-requeue --cpus-per-task=1 --mem=10M --output=%j.out --error %j.err -H\nEOF", submitted),
+    Line("torchx", "printf '#!/bin/sh\\n#SBATCH --job-name=role-0 --requeue --ntasks-per-node=1 --cpus-per-task=1 --mem=10 -H\\n#SBATCH hetjob\\n#SBATCH --job-name=role-1"
+         " --requeue --ntasks-per-node=1 --cpus-per-task=1 --mem=10 -H\\ntrue\\n' > het.sh && sbatch --parsable --comment=c --mail-user=x@example.org --mail-type=NONE"
+         " --chdir=$PWD het.sh", submitted),
+    Line("torchx", "srun --output=slurm-\"$SLURM_JOB_ID\"-role-0.out --error=role-0.err --wait=60 --kill-on-bad-exit=1 --export=ALL,K=V true", nothing),
+    Line("nemo-run", "scontrol show hostnames=n[1-2]", is_text("n1\nn2")),
+    Line("nemo-run", "srun --output log_%j_${{SLURM_RESTART_COUNT:-0}}.out --wait=60 --kill-on-bad-exit=1 true", nothing),
     Line("skypilot", "scontrol show config | grep -i ^ProctrackType", every(r"ProctrackType\s*=\s*proctrack/(\w+)")),
     Line("areal", "sacct -j {done} --format=State -X -n", is_text("COMPLETED")),
     Line("areal", "srun --unbuffered --mpi=pmi2 -K --chdir $PWD true", nothing),
@@ -143,6 +153,8 @@ LINES = [
          "elapsed,suspended,account", header(["JobID", "User", "AllocCPUS", "AllocTRES", "ReqNodes", "ReqTRES"])),
     Line("gcm", "scontrol show node | awk /State=/", lines(2)),
     Line("gcm", "sinfo -V", every(r"slurm \d+\.\d+\.\d+")),
+    Line("gcm", "sacctmgr show runaway", finds("No runaway jobs")),
+    Line("gcm", "scontrol show partition -a -o", every(r"PartitionName=debug .*")),
     Line("milatools", "sbatch --parsable -H --wrap 'srun sleep 7d'", submitted),
     Line("milatools", "srun --overlap --jobid {running} echo here", is_text("here")),
     # workflow managers
@@ -225,6 +237,8 @@ LINES = [
         "jobid", "name", "state", "username", "timeused", "tres-alloc", "partition", "nodelist", "stdout", "stderr", "command", "statecompact", "reason",
         "ArrayJobID", "ArrayTaskID", "NodeList", "WorkDir")) + "\"", cells("###turm###", 18)),
     Line("turm", "scontrol update JobId={held} TimeLimit=30", nothing),
+    Line("turm", "squeue --account=science --all --federation --job={running} --local --clusters=test --me --name=running --noconvert --partition=debug --qos=normal --sibling"
+         " --sort=i --states=running --user={user} --nodelist=n1 --array --noheader --Format jobid:###turm###", finds(r"^{running}###turm###$")),
     Line("stui", "sinfo '--format=\"%R\"' --noheader --all", every(r'"\w+"')),
     Line("stui", "squeue --noheader --all '--format=\"%A|%i|%F|%K|%C|%j|%P|%r|%u|%y|%T|%M|%b|%N\"'", cells("|", 14)),
     Line("stui", "squeue -u {user} --sort=-V -h --format=\"%A\"", every(r"\d+")),
@@ -248,11 +262,12 @@ LINES = [
          "uid,submit,eligible,start,end,elapsed,exitcode,state,nnodes,ncpus,reqcpus,reqmem,reqtres,alloctres,timelimit,nodelist,jobname --starttime {today}T00:00:00 "
          "--endtime {today}T23:59:59", cells("|", 26)),
     Line("simple_slurm", "squeue --me -o '\"%i\",\"%j\",\"%t\",\"%M\",\"%L\",\"%D\",\"%C\",\"%m\",\"%b\",\"%R\"'", header(['"JOBID"', '"NAME"', '"ST"'], ",")),
-    Line("simple_slurm", "SQUEUE_FORMAT='%i;%T' squeue -h", every(r"\d+(_\S+)?;[A-Z]+")),
+    Line("simple_slurm", "SQUEUE_FORMAT='%i;%T' squeue -h", every(r"\d+([_+]\S+)?;[A-Z]+")),
     Line("simple_slurm", "sbatch << EOF\n#!/bin/sh\n#SBATCH -H\nEOF", submitted),
     Line("ole-tools", "sinfo -h -N -O NodeList:30,Partition:30,CPUsState:30,CPUsLoad:30,Memory:30,FreeMem:30,StateCompact:30,Threads:30,Gres:30,GresUsed:30",
          lambda text, _: all(len(line) == 300 for line in rows_of(text))),
     Line("ole-tools", "scontrol show hostlistsorted n2,n1,n10", is_text("n[1-2,10]")),
+    Line("ole-tools", "scontrol -o show assoc_mgr users={user} flags=assoc", finds(r"Account=science UserName={user}\(\d+\)", r"GrpTRESMins=\S+")),
     # test suites of a site: whether accounting is up, and what became of a job
     Line("suite", "sacctmgr show cluster", finds(r"^ *test ")),
     Line("suite", "sacct --json -X", is_json("jobs.0.job_id", "jobs.0.state.current.0")),
@@ -269,6 +284,7 @@ LINES = [
     Line("slurm-gcp", "printf 'n1\\nn2\\n' > hosts; scontrol show hostlist $PWD/hosts", is_text("n[1-2]")),
     Line("slurm-gcp", "scontrol --yaml show node n1", finds(r'^"nodes":', r'"name": "n1"')),
     Line("slurm-gcp", "scontrol show jobs --json", is_json("jobs.0.job_id")),
+    Line("slurm-gcp", "scontrol show topo n1", nothing, stderr=r"scontrol: error: No topology information available\n"),
     Line("slurm-gcp", "scontrol update jobid={held} admincomment='a word'", nothing),
     Line("slurm-gcp", "scontrol hold jobid={held}", nothing),
     Line("slurm-gcp", "squeue -h -o %f -j {held}", is_text("(null)")),

@@ -121,6 +121,10 @@ constexpr Row row_of(ErrorCode code) {
       return {2057, "Invalid wckey specification", "InvalidWckey"};
     case TooManySteps:
       return {2076, "Step limit reached for this job", "TooManySteps"};
+    case InvalidGroup:
+      return {2113, "Invalid group id", "InvalidGroup"};
+    case ReservationNoSkip:
+      return {2128, "Reservation given is not skipable, try deleting instead", "ReservationNoSkip"};
     case InvalidAccount:
       return {2045, "Invalid account or account/partition combination specified", "InvalidAccount"};
     case InvalidNice:

@@ -88,8 +88,10 @@ enum class ErrorCode : std::uint16_t {
   ActiveFeaturesUnknown,  // ESLURM_ACTIVE_FEATURE_NOT_SUBSET
   InvalidWckey,           // ESLURM_INVALID_WCKEY
   TooManySteps,           // ESLURM_STEP_LIMIT
+  InvalidGroup,           // ESLURM_GROUP_ID_MISSING
+  ReservationNoSkip,      // ESLURM_RESERVATION_NO_SKIP
 };
-constexpr ErrorCode kLastErrorCode = ErrorCode::TooManySteps;
+constexpr ErrorCode kLastErrorCode = ErrorCode::ReservationNoSkip;
 
 // Slurm's number (25.05) for the code; 0 where Slurm has none.
 int slurm_errno(ErrorCode code);

@@ -61,8 +61,8 @@ constexpr Word kWords[] = {
     {"power_up", has_flag<model::kNodePowerUp>},
     {"reboot", has_flag<model::kNodeRebootRequested>},
     {"reboot^", has_flag<model::kNodeRebootIssued>},
-    {"reserved", never},
-    {"resv", never},
+    {"reserved", has_flag<model::kNodeReserved>},
+    {"resv", has_flag<model::kNodeReserved>},
     {"unk", is_base<NodeState::Unknown>},
 };
 

@@ -141,19 +141,19 @@ bool set_licenses(Input& in, ReservationChange& change, Value value) {
   return true;
 }
 
-// One word of Flags=: the flag, with NO_ in front to take it away, or PURGE_COMP=TIME.
+// One word of Flags=: the flag, with - in front to take it away, or PURGE_COMP=TIME.
 bool take_flag(ReservationChange& change, std::string_view word, EditKind how) {
-  if (text::starts_with_ignoring_case(word, "PURGE_COMP=")) {
-    const auto time = text::parse_time_seconds(word.substr(11));
-    if (!time || !*time) return false;
-    change.purge_after = **time;
-    word = "PURGE_COMP";
-  }
-  std::uint64_t flag = model::parse_reservation_flag(word);
   bool off = how == EditKind::Remove;
-  if (flag == 0 && text::starts_with_ignoring_case(word, "NO_")) {
-    flag = model::parse_reservation_flag(word.substr(3));
-    off = true;
+  if (word.starts_with('-') || word.starts_with('+')) {
+    off = word.front() == '-';
+    word.remove_prefix(1);
+  }
+  const std::size_t equals = word.find('=');
+  const std::uint64_t flag = model::parse_reservation_flag(word.substr(0, equals));
+  if (equals != std::string_view::npos) {
+    const auto time = text::parse_time_seconds(word.substr(equals + 1));
+    if (flag != model::kResvPurgeComp || !time || !*time) return false;
+    change.purge_after = **time;
   }
   (off ? change.flags_off : change.flags_on) |= flag;
   return flag != 0;
@@ -197,7 +197,7 @@ constexpr Key kKeys[] = {
     {"NodeCnt", 5, set_node_count},
     {"NodeCount", 5, set_node_count},
     {"CoreCnt", 5, set_core_count},
-    {"Nodes", 1, set_nodes, true},
+    {"Nodes", 5, set_nodes, true},
     {"Features", 2, set_text<&ReservationChange::features>},
     {"Licenses", 1, set_licenses},
     {"PartitionName", 1, set_text<&ReservationChange::partition>},
@@ -242,6 +242,11 @@ bool take_word(Scontrol& run, const std::string& word, std::string_view aborted,
 bool take_words(Scontrol& run, const Words& words, std::string_view aborted, ReservationChange& change) {
   for (const std::string& word : words)
     if (!take_word(run, word, aborted, change)) return false;
+  if ((change.flags_on & model::kResvPartNodes) && change.nodes &&
+      !(change.partition && text::equal_ignoring_case(*change.nodes, "ALL"))) {
+    run.fail("scontrol: error: PART_NODES flag requires specifying a Partition and ALL nodes.  {}.", aborted);
+    return false;
+  }
   if (is_set(change.start) && is_set(change.end) && change.start >= change.end) {
     run.fail("scontrol: error: Start time cannot be after end time.  {}.", aborted);
     return false;
@@ -292,11 +297,14 @@ std::string record_of(const wire::ReservationRow& row, Time now, const RecordSty
   record.line("Nodes={} NodeCnt={} CoreCnt={} Features={} PartitionName={} Flags={}", or_null(row.nodes),
               row.node_count, row.core_count, or_null(text::printable(r.features)),
               or_null(text::printable(r.partition)), model::flags_text(r));
-  for (const auto& [node, cores] : row.partial) record.line("  NodeName={} CoreIDs={}", node, cores);
+  const bool runs = at.start <= now && now < at.end;
+  // As Slurm: of one that runs, and whose nodes were not named.
+  if (runs && !r.has(model::kResvSpecNodes))
+    for (const auto& [node, cores] : row.partial) record.line("  NodeName={} CoreIDs={}", node, cores);
   record.line("TRES={}", or_null(reservation_tres(row)));
   record.line("Users={} Groups={} Accounts={} Licenses={} State={} BurstBuffer={}", names_text(r.users),
               names_text(r.groups), names_text(r.accounts), licenses_text(r.licenses),
-              at.start <= now && now < at.end ? "ACTIVE" : "INACTIVE", or_null(text::printable(r.burst_buffer)));
+              runs ? "ACTIVE" : "INACTIVE", or_null(text::printable(r.burst_buffer)));
   if (!r.qos.names.empty()) record.line("QOS={}", names_text(r.qos));
   record.line("MaxStartDelay={}",
               r.max_start_delay > seconds(0) ? text::format_clock(r.max_start_delay) : std::string("(null)"));
@@ -338,7 +346,10 @@ void scontrol_create_reservation(Scontrol& run, const Words& words_given) {
 void scontrol_update_reservation(Scontrol& run, const KeyValue& entity, const Words& pairs) {
   ReservationChange change;
   change.name = std::string(entity.value);
-  if (!take_words(run, pairs, "No reservation update", change)) return run.fail("slurm_update error: No error");
+  Words with_values = pairs;
+  if (std::erase_if(with_values, [](const std::string& word) { return text::equal_ignoring_case(word, "skip"); }) > 0)
+    change.flags_on |= model::kResvSkip;
+  if (!take_words(run, with_values, "No reservation update", change)) return run.fail("slurm_update error: No error");
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   const Status done = controller->update_reservation(change);

@@ -133,7 +133,7 @@ TEST(SqueueFields, EveryFieldThatIsNamedIsMissed) {
 // What is taken for the same without a look is the same: two jobs that differ by their numbers and in some fields.
 TEST(SqueueFields, WhatIsAlikeShowsTheSame) {
   Random random(815);
-  const Tables tables(400, random);
+  const Tables tables(1200, random);
   std::map<char, int> alike;
   for (const JobLine& one : Tables::lines(tables.whole)) {
     model::Job changed = *one.job;

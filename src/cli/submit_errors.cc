@@ -11,6 +11,7 @@ constexpr std::string_view kMemoryMessage =
     "Memory specification can not be satisfied";  // as in sched/submit_check.cc
 
 constexpr std::string_view kDiskMessage = "Temporary disk specification can not be satisfied";  // likewise
+constexpr std::string_view kReservationMessage = "Problem using reservation";  // as in sched/reservations.cc
 constexpr std::string_view kPartitionMessage = "invalid partition specified: ";
 
 // As Slurm says it: of a heterogeneous job those of the last component.
@@ -36,8 +37,9 @@ int report_refusal(Context& context, std::string_view failed, const std::vector<
       report_partition(context, components, error);
       break;
     case ErrorCode::NodeConfigUnavailable:
-      // Slurm says it first when it is the memory or the disk; nothing else has a line of its own.
-      if (error.message == kMemoryMessage || error.message == kDiskMessage) context.error("{}", error.message);
+      // Slurm says it first when it is the memory, the disk or the reservation; nothing else has a line of its own.
+      if (error.message == kMemoryMessage || error.message == kDiskMessage || error.message == kReservationMessage)
+        context.error("{}", error.message);
       break;
     case ErrorCode::InvalidMemory:
       context.error("{}", kMemoryMessage);

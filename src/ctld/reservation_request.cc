@@ -62,7 +62,7 @@ Status edit(ReservationNames& list, const std::optional<NamesEdit>& edit, ErrorC
 
 Status take_people(const ReservationChange& change, const KnownIds& ids, Reservation& r) {
   SPUR_TRY(edit(r.users, change.users, ErrorCode::InvalidUser));
-  SPUR_TRY(edit(r.groups, change.groups, ErrorCode::InvalidUser));
+  SPUR_TRY(edit(r.groups, change.groups, ErrorCode::InvalidGroup));
   SPUR_TRY(edit(r.accounts, change.accounts, ErrorCode::InvalidAccount));
   SPUR_TRY(edit(r.qos, change.qos, ErrorCode::InvalidQos));
   r.user_ids.clear();
@@ -90,10 +90,14 @@ Status take_times(const ReservationChange& change, Time now, Reservation& r) {
   if (is_set(change.start)) {
     if (change.start < now - kLatestStart) return fail(ErrorCode::InvalidTime, "the start is in the past");
     r.start = change.start;
-    if (existed) r.end = r.start + old_length;
+    if (existed && !r.has(model::kResvNamedEnd)) r.end = r.start + old_length;
   }
-  if (is_set(change.end)) r.end = change.end;
+  if (is_set(change.end)) {
+    r.end = change.end;
+    r.flags |= model::kResvNamedEnd;
+  }
   if (change.duration) {
+    r.flags &= ~std::uint64_t{model::kResvNamedEnd};
     seconds length = *change.duration;
     if (change.duration_how == EditKind::Add) length = old_length + length;
     if (change.duration_how == EditKind::Remove) length = old_length - length;
@@ -108,7 +112,7 @@ Status take_times(const ReservationChange& change, Time now, Reservation& r) {
 }
 
 void take_plain(const ReservationChange& change, Reservation& r) {
-  r.flags = (r.flags | change.flags_on) & ~change.flags_off;
+  r.flags = (r.flags | (change.flags_on & ~std::uint64_t{model::kResvSkip})) & ~change.flags_off;
   if (change.features) r.features = *change.features;
   if (change.partition) r.partition = *change.partition;
   if (change.burst_buffer) r.burst_buffer = *change.burst_buffer;
@@ -176,14 +180,23 @@ Result<Reservation> change_reservation(const model::View& view, const Reservatio
     return fail(ErrorCode::ReservationStarted, fmt::format("reservation {} has begun", change.name));
   if (!change.core_counts.empty())
     return fail(ErrorCode::CoreReservationUpdate, "the cores of a reservation cannot be changed");
-  if (change.features) return fail(ErrorCode::NotSupported, "the features of a reservation cannot be changed");
+  if (change.features) return fail(ErrorCode::NotSupported);
   if (change.partition && !change.partition->empty() && !model::find_partition(view, *change.partition))
     return fail(ErrorCode::InvalidPartition, fmt::format("there is no partition {}", *change.partition));
   Reservation r = *old;
   take_plain(change, r);
   SPUR_TRY(take_times(change, now, r));
   SPUR_TRY(take_people(change, ids, r));
-  if (change.nodes || !change.node_counts.empty() || !change.tres.empty()) {
+  if (change.flags_on & model::kResvSkip) {
+    if (!old->has(model::kResvRecurring)) return fail(ErrorCode::ReservationNoSkip);
+    const model::Occurrence next = model::next_occurrence(*old, model::occurrence(*old, now));
+    r.start = next.start, r.end = next.end;
+  }
+  const bool other_number = !change.node_counts.empty() && !change.nodes && change.tres.empty();
+  if (other_number && !r.nodes.empty() && std::ranges::all_of(r.nodes, &model::ReservedNode::whole)) {
+    r.node_counts = change.node_counts;
+    SPUR_TRY(sched::resize_reservation(view, now, r));
+  } else if (change.nodes || other_number || !change.tres.empty()) {
     r.node_counts = change.node_counts;
     r.core_counts.clear();
     r.tres = change.tres;

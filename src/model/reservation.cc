@@ -14,33 +14,35 @@ namespace {
 
 struct FlagWord {
   std::uint64_t flag;
-  std::string_view shown;      // empty: not shown under this row
-  std::string_view also = {};  // another way to write it
+  std::string_view shown;
+  std::string_view typed;  // empty: nobody may ask for it
+  std::size_t least = 1;   // so many letters of it will do
+  std::string_view also = {};
 };
-// In the order in which Slurm shows them.
+// In the order in which Slurm shows them, and in which it looks what the beginning of a word means.
 constexpr std::array<FlagWord, 22> kWords{{
-    {kResvMaint, "MAINT"},
-    {kResvFlex, "FLEX"},
-    {kResvOverlap, "OVERLAP"},
-    {kResvIgnoreJobs, "IGNORE_JOBS"},
-    {kResvHourly, "HOURLY"},
-    {kResvDaily, "DAILY"},
-    {kResvWeekday, "WEEKDAY"},
-    {kResvWeekend, "WEEKEND"},
-    {kResvWeekly, "WEEKLY"},
-    {kResvSpecNodes, "SPEC_NODES"},
-    {kResvAllNodes, "ALL_NODES"},
-    {kResvAnyNodes, "ANY_NODES", "LICENSE_ONLY"},
+    {kResvMaint, "MAINT", "MAINTENANCE", 3},
+    {kResvFlex, "FLEX", "FLEX"},
+    {kResvOverlap, "OVERLAP", "OVERLAP"},
+    {kResvIgnoreJobs, "IGNORE_JOBS", "IGNORE_JOBS"},
+    {kResvHourly, "HOURLY", "HOURLY"},
+    {kResvDaily, "DAILY", "DAILY"},
+    {kResvWeekday, "WEEKDAY", "WEEKDAY"},
+    {kResvWeekend, "WEEKEND", "WEEKEND"},
+    {kResvWeekly, "WEEKLY", "WEEKLY"},
+    {kResvSpecNodes, "SPEC_NODES", ""},
+    {kResvAllNodes, "ALL_NODES", ""},
+    {kResvAnyNodes, "ANY_NODES", "ANY_NODES", 1, "LICENSE_ONLY"},
     {kResvStaticAlloc, "STATIC", "STATIC_ALLOC"},
-    {kResvPartNodes, "PART_NODES"},
-    {kResvFirstCores, "FIRST_CORES"},
-    {kResvTimeFloat, "TIME_FLOAT"},
-    {kResvReplace, "REPLACE"},
-    {kResvReplaceDown, "REPLACE_DOWN"},
-    {kResvPurgeComp, "PURGE_COMP"},
-    {kResvNoHoldJobs, "NO_HOLD_JOBS_AFTER_END", "NO_HOLD_JOBS"},
-    {kResvMagnetic, "MAGNETIC"},
-    {kResvUserDelete, "USER_DELETE"},
+    {kResvPartNodes, "PART_NODES", "PART_NODES", 2},
+    {kResvFirstCores, "FIRST_CORES", "FIRST_CORES"},
+    {kResvTimeFloat, "TIME_FLOAT", "TIME_FLOAT"},
+    {kResvReplace, "REPLACE", "REPLACE"},
+    {kResvReplaceDown, "REPLACE_DOWN", "REPLACE_DOWN"},
+    {kResvPurgeComp, "PURGE_COMP", "PURGE_COMP", 2},
+    {kResvNoHoldJobs, "NO_HOLD_JOBS_AFTER_END", "NO_HOLD_JOBS_AFTER_END"},
+    {kResvMagnetic, "MAGNETIC", "MAGNETIC", 3},
+    {kResvUserDelete, "USER_DELETE", "USER_DELETE"},
 }};
 
 constexpr auto kDay = hours(24);
@@ -96,10 +98,11 @@ std::string flags_text(const Reservation& reservation) {
 }
 
 std::uint64_t parse_reservation_flag(std::string_view word) {
+  const auto begins = [word](std::string_view typed, std::size_t least) {
+    return word.size() >= least && text::starts_with_ignoring_case(typed, word);
+  };
   for (const FlagWord& row : kWords)
-    if (text::equal_ignoring_case(word, row.shown) ||
-        (!row.also.empty() && text::equal_ignoring_case(word, row.also)))
-      return row.flag;
+    if (begins(row.typed, row.least) || begins(row.also, row.least)) return row.flag;
   return 0;
 }
 

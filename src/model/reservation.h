@@ -47,6 +47,8 @@ enum ReservationFlag : std::uint64_t {
   kResvNoHoldJobs = 1u << 19,  // when it goes, its waiting jobs go on without it
   kResvMagnetic = 1u << 20,    // jobs that may use it need not ask
   kResvUserDelete = 1u << 21,  // its users may delete it
+  kResvSkip = 1u << 22,        // of a change: on to the next occurrence; no reservation has it
+  kResvNamedEnd = 1u << 23,    // not its length but its end was given: another start does not move it
 };
 inline constexpr std::uint64_t kResvRecurring = kResvHourly | kResvDaily | kResvWeekday | kResvWeekend | kResvWeekly;
 
@@ -98,7 +100,7 @@ struct Reservation {
 
 // "DAILY,SPEC_NODES": as scontrol shows them, PURGE_COMP with its time.
 std::string flags_text(const Reservation& reservation);
-// One flag of scontrol's list, any case; 0: no such flag. `purge_comp=TIME` is the caller's to take apart.
+// One flag of scontrol's list, or its beginning, any case; 0: no such flag. `purge_comp=TIME` is the caller's to take apart.
 std::uint64_t parse_reservation_flag(std::string_view word);
 
 // Whether `list` ("a" or "a,b", as --reservation takes it) names the reservation.

@@ -19,15 +19,21 @@ Reservation daily(Time start, Duration length, std::uint64_t flags, std::vector<
 
 TEST(Reservation, FlagsReadAsSlurmShowsThem) {
   Reservation r;
-  for (const char* word : {"purge_comp", "no_hold_jobs", "MAGNETIC", "static_alloc", "first_cores", "maint",
-                           "ignore_jobs", "overlap", "Daily", "flex", "spec_nodes"}) {
+  for (const char* word : {"purge_comp", "no_hold_jobs", "mai", "MAGNETIC", "static_alloc", "first_cores", "maint",
+                           "ignore_jobs", "overlap", "Daily", "flex", "part"}) {
     const std::uint64_t flag = parse_reservation_flag(word);
     EXPECT_NE(flag, 0u) << word;
     r.flags |= flag;
   }
   EXPECT_EQ(flags_text(r),
-            "MAINT,FLEX,OVERLAP,IGNORE_JOBS,DAILY,SPEC_NODES,STATIC,FIRST_CORES,PURGE_COMP=00:05:00,"
+            "MAINT,FLEX,OVERLAP,IGNORE_JOBS,DAILY,STATIC,PART_NODES,FIRST_CORES,PURGE_COMP=00:05:00,"
             "NO_HOLD_JOBS_AFTER_END,MAGNETIC");
+  // By their beginnings, as far as Slurm knows them by these.
+  for (const auto& [word, flag] : std::initializer_list<std::pair<const char*, std::uint64_t>>{
+           {"f", kResvFlex}, {"fi", kResvFirstCores}, {"w", kResvWeekday}, {"weeke", kResvWeekend}, {"weekl", kResvWeekly},
+           {"a", kResvAnyNodes}, {"l", kResvAnyNodes}, {"replace", kResvReplace}, {"replace_", kResvReplaceDown},
+           {"mag", kResvMagnetic}, {"ma", 0}, {"p", 0}, {"spec_nodes", 0}, {"all_nodes", 0}, {"no_flex", 0}})
+    EXPECT_EQ(parse_reservation_flag(word), flag) << word;
   EXPECT_EQ(parse_reservation_flag("bogus"), 0u);
   EXPECT_EQ(parse_reservation_flag(""), 0u);
 }

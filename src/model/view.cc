@@ -51,8 +51,8 @@ const Partition* default_partition(const View& view) {
 }
 
 const Reservation* find_reservation(const View& view, std::string_view name) {
-  const auto at = std::ranges::lower_bound(*view.reservations, name, {}, &Reservation::name);
-  return at != view.reservations->end() && at->name == name ? &*at : nullptr;
+  const auto at = std::ranges::find(*view.reservations, name, &Reservation::name);
+  return at != view.reservations->end() ? &*at : nullptr;
 }
 
 const Qos* find_qos(const View& view, std::string_view name) {

@@ -44,7 +44,7 @@ struct View {
   // Never null.
   template <class T>
   using List = std::shared_ptr<const std::vector<T>>;
-  List<Reservation> reservations = std::make_shared<const std::vector<Reservation>>();  // by name
+  List<Reservation> reservations = std::make_shared<const std::vector<Reservation>>();  // as they were made
   List<Qos> qos = std::make_shared<const std::vector<Qos>>();                           // by name
   List<Qos> qos_in_force;  // with Relative limits as amounts; null: as they are (relative_qos.h)
   List<FairShare> shares = std::make_shared<const std::vector<FairShare>>();            // by account, user, partition

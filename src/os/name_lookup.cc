@@ -48,7 +48,7 @@ Result<std::vector<Uid>> members_of_group(const std::string& name) {
   std::vector<char> buffer;
   SPUR_ASSIGN(const group* found, look_up(entry, buffer, "group " + name,
                                           [&](auto... rest) { return ::getgrnam_r(name.c_str(), rest...); }));
-  if (!found) return fail(ErrorCode::InvalidUser, fmt::format("there is no group {}", name));
+  if (!found) return fail(ErrorCode::InvalidGroup, fmt::format("there is no group {}", name));
   std::vector<Uid> out;
   for (char** member = found->gr_mem; *member; ++member)
     if (const auto uid = user_by_name(*member)) out.push_back(*uid);

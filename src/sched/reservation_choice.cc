@@ -176,6 +176,8 @@ Status choose_named(const model::View& view, const std::string& names, Time now,
     return fail(ErrorCode::InvalidNode, "nodes that are named are not replaced");
   SPUR_ASSIGN(const auto nodes, named_nodes(view, names, r));
   r.flags |= model::kResvSpecNodes;
+  if (const auto* partition = model::default_partition(view); partition && r.partition.empty() && !r.core_counts.empty())
+    r.partition = partition->config.name;  // as Slurm
   SPUR_ASSIGN(const auto shares, core_shares(r, nodes.size()));
   const Chooser chooser(view, r, now);
   std::vector<ReservedNode> rows;
@@ -318,15 +320,45 @@ Status choose_reserved_nodes(const model::View& view, const NodeWish& wish, Time
   draft.flags &= ~std::uint64_t{model::kResvSpecNodes | model::kResvAllNodes};
   if (!draft.partition.empty() && !model::find_partition(view, draft.partition))
     return fail(ErrorCode::InvalidPartition, fmt::format("there is no partition {}", draft.partition));
+  // Licenses, or burst buffers, alone: whatever number of nodes is named with them does not count.
+  const bool any = draft.has(model::kResvAnyNodes);
+  if (any && !wish.names && draft.licenses.empty() && draft.burst_buffer.empty())
+    return fail(ErrorCode::InvalidReservation, "ANY_NODES needs licenses or burst buffers");
   const bool counted = counts.nodes > 0 || counts.cores > 0 || counts.cpus > 0 || !counts.devices.empty();
   if (wish.names) {
     SPUR_TRY(choose_named(view, *wish.names, now, draft));
-  } else if (counted) {
+  } else if (counted && !any) {
     SPUR_TRY(choose_by_count(view, counts, {}, now, draft));
-  } else if (!draft.has(model::kResvAnyNodes)) {
+  } else if (!any) {
     return fail(ErrorCode::InvalidNode, "neither nodes nor a number of them was given");
   }
   reservation = std::move(draft);
+  return {};
+}
+
+Status resize_reservation(const model::View& view, Time now, Reservation& reservation) {
+  const std::uint64_t wanted = sum(reservation.node_counts), has = reservation.nodes.size();
+  if (wanted == 0) return fail(ErrorCode::InvalidNodeCount, "a reservation of no nodes");
+  auto& nodes = reservation.nodes;
+  if (wanted > has) {
+    std::set<NodeIndex> without;
+    for (const ReservedNode& row : nodes) without.insert(row.node);
+    Reservation others = reservation;
+    others.core_counts.clear();
+    others.tres.clear();
+    SPUR_TRY(choose_by_count(view, {.nodes = wanted - has}, without, now, others));
+    nodes.insert(nodes.end(), others.nodes.begin(), others.nodes.end());
+    std::ranges::sort(nodes, {}, &ReservedNode::node);
+    reservation.partition = others.partition;
+    return {};
+  }
+  // Those go first on which nothing runs.
+  std::ranges::stable_sort(nodes, [&view](const ReservedNode& a, const ReservedNode& b) {
+    const auto runs = [&view](const ReservedNode& row) { return !(*view.nodes.find(row.node.value))->jobs.empty(); };
+    return runs(a) < runs(b);
+  });
+  nodes.erase(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(has - wanted));
+  std::ranges::sort(nodes, {}, &ReservedNode::node);
   return {};
 }
 

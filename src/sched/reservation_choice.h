@@ -26,6 +26,9 @@ struct NodeWish {
 Status choose_reserved_nodes(const model::View& view, const NodeWish& wish, Time now,
                              model::Reservation& reservation);
 
+// As many nodes as its `node_counts` say, of those that it has and others, or without some of those. All must be whole.
+Status resize_reservation(const model::View& view, Time now, model::Reservation& reservation);
+
 // The reservation with others in place of nodes that went down, or got busy (REPLACE); none: nothing is to be
 // replaced, or nothing can be.
 std::optional<model::Reservation> with_replacements(const model::View& view, const model::Reservation& reservation,

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
+#include "text/hostlist.h"
 #include "text/words.h"
 
 namespace spur::sched {
@@ -143,6 +146,30 @@ Status check_reservation_access(const model::View& view, const model::JobSpec& s
     if (!lets_in(*r, spec))
       return fail(ErrorCode::ReservationDenied, fmt::format("reservation {} is not for this user and account", name));
   }
+  return {};
+}
+
+Status check_reservation_room(const model::View& view, const model::JobSpec& spec,
+                              const std::vector<const model::Partition*>& partitions) {
+  const Reservation* r = spec.reservation.empty() ? nullptr : model::find_reservation(view, spec.reservation);
+  if (!r || !r->active || r->nodes.empty() || r->has(model::kResvFlex | model::kResvAnyNodes)) return {};
+  const auto index_of = [&](const std::string& name) -> std::optional<NodeIndex> {
+    const model::Node* node = model::find_node(view, name);
+    return node ? std::optional(node->index) : std::nullopt;
+  };
+  if (const auto wanted = text::expand_hostlist(spec.required_nodes))
+    for (const std::string& name : *wanted)
+      if (const auto node = index_of(name); node && std::ranges::find(r->nodes, *node, &model::ReservedNode::node) == r->nodes.end())
+        return fail(ErrorCode::NodeConfigUnavailable, "Problem using reservation");
+  std::set<NodeIndex> left;
+  for (const model::ReservedNode& row : r->nodes)
+    if (std::ranges::any_of(partitions, [&](const model::Partition* p) { return std::ranges::binary_search(p->nodes, row.node); }))
+      left.insert(row.node);
+  if (const auto excluded = text::expand_hostlist(spec.excluded_nodes))
+    for (const std::string& name : *excluded)
+      if (const auto node = index_of(name)) left.erase(*node);
+  if (left.size() < std::max(1u, spec.min_nodes))
+    return fail(ErrorCode::NodeConfigUnavailable, fmt::format("reservation {} has only {} such nodes", r->name, left.size()));
   return {};
 }
 

@@ -101,5 +101,9 @@ bool any_magnetic(const model::View& view);
 
 // What a submit is refused for: a reservation that does not exist, or is not for this user.
 Status check_reservation_access(const model::View& view, const model::JobSpec& spec);
+// Also one that has begun and has not the nodes that the job names, or too few of its partitions' nodes. Of a list of reservations
+// nothing is known yet.
+Status check_reservation_room(const model::View& view, const model::JobSpec& spec,
+                              const std::vector<const model::Partition*>& partitions);
 
 }  // namespace spur::sched

@@ -250,6 +250,9 @@ Status SubmitChecker::check(const View& view, const JobSpec& spec) {
   SPUR_TRY(check_form(view, spec));
   SPUR_TRY(check_names(view, spec));
   SPUR_TRY(check_reservation_access(view, spec));
+  // Whether anything can run a held job is looked at when it is released, as in Slurm: until then it may be changed.
+  const bool held = spec.hold || spec.priority == 0;
+  if (!held) SPUR_TRY(check_reservation_room(view, spec, partitions));
   for (const Partition* partition : partitions) SPUR_TRY(check_max_memory(*view.config, *partition, spec));
 
   // One partition that can run it is enough, unless all have to.
@@ -274,8 +277,6 @@ Status SubmitChecker::check(const View& view, const JobSpec& spec) {
     if (!status && first_error) first_error = std::move(status);
     if (!first_error && all) break;
   }
-  // Whether anything can run a held job is looked at when it is released, as in Slurm: until then it may be changed.
-  const bool held = spec.hold || spec.priority == 0;
   if (!first_error && held && first_error.error().code == ErrorCode::NodeConfigUnavailable) return {};
   if (first_error) remember(spec);
   return first_error;

@@ -11,11 +11,13 @@ Outcome Applier::apply(const UpdateReservation& command) {
   const model::Reservation* old = model::find_reservation(view, reservation.name);
   if (!old)
     return refused(ErrorCode::InvalidReservation, fmt::format("there is no reservation {}", reservation.name));
-  if (old->active && reservation.start != old->start)
+  const bool skips = reservation.start > now && old->has(model::kResvRecurring) &&
+                     reservation.start == model::next_occurrence(*old, {old->start, old->end}).start;
+  if (old->active && reservation.start != old->start && !skips)
     return refused(ErrorCode::ReservationStarted, fmt::format("reservation {} has begun", reservation.name));
   if (auto ok = check_reservation(reservation); !ok) return refused(ok.error());
-  reservation.active = old->active;
-  reservation.idle_since = old->idle_since;
+  reservation.active = old->active && !skips;
+  reservation.idle_since = skips ? Time{} : old->idle_since;
   reservation.created_by = old->created_by;
   put_reservation(std::move(reservation));
   (void)apply(ReservationsDue{});

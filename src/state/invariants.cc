@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -294,10 +295,9 @@ Status check_nodes(const model::View& view) {
 // ---- reservations against the nodes
 
 Status check_reservations(const model::View& view) {
-  const model::Reservation* last = nullptr;
+  std::set<std::string_view> names;
   for (const model::Reservation& r : *view.reservations) {
-    if (last && last->name >= r.name) return broken("reservation {} is not where it should be", r.name);
-    last = &r;
+    if (!names.insert(r.name).second) return broken("there are two reservations {}", r.name);
     if (r.end <= r.start) return broken("reservation {} ends before it starts", r.name);
     if (r.active && r.start > view.as_of) return broken("reservation {} has begun before its time", r.name);
     for (std::size_t i = 0; i < r.nodes.size(); ++i)

@@ -120,11 +120,11 @@ Status Applier::check_reservation(const Reservation& r) const {
 void Applier::put_reservation(Reservation reservation) {
   note_reservation(reservation, false);
   ReservationList list = *view.reservations;
-  const auto at = std::ranges::lower_bound(list, reservation.name, {}, &Reservation::name);
-  if (at != list.end() && at->name == reservation.name) {
+  const auto at = std::ranges::find(list, reservation.name, &Reservation::name);
+  if (at != list.end()) {
     *at = std::move(reservation);
   } else {
-    list.insert(at, std::move(reservation));
+    list.push_back(std::move(reservation));
   }
   view.reservations = std::make_shared<const ReservationList>(std::move(list));
   cluster.changes_.reservations = true;

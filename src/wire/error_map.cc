@@ -19,6 +19,7 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::PermissionDenied:
       return kGrpcPermissionDenied;
     case ErrorCode::InvalidUser:
+    case ErrorCode::InvalidGroup:
       return kGrpcPermissionDenied;
     case ErrorCode::Unauthenticated:
       return kGrpcUnauthenticated;
@@ -106,6 +107,7 @@ int grpc_status_of(ErrorCode code) {
     case ErrorCode::ReservationNotUsable:
     case ErrorCode::ReservationOverlap:
     case ErrorCode::ReservationStarted:
+    case ErrorCode::ReservationNoSkip:
     case ErrorCode::CoreReservationUpdate:
     case ErrorCode::PartitionInUse:
     case ErrorCode::NotHetJobLeader:

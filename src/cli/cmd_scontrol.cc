@@ -330,6 +330,12 @@ bool abbreviates(std::string_view word, std::string_view keyword, std::size_t le
   return word.size() >= least && text::starts_with_ignoring_case(keyword, word);
 }
 
+std::string refusal_of(std::string_view job, std::string_view why) {
+  const std::size_t task = job.find('_');
+  const bool one_task = task != std::string_view::npos && task + 1 < job.size() && job[task + 1] != '[';
+  return one_task ? fmt::format("{}: {}", job, why) : fmt::format("{} for job {}", why, job);
+}
+
 int cmd_scontrol(Context& context) {
   Flags flags;
   // Behind this word "-name" is no option.

@@ -16,6 +16,7 @@
 #include "cli/look_back.h"
 #include "cli/options.h"
 #include "cli/squeue_columns.h"
+#include "cli/squeue_combine.h"
 #include "cli/squeue_report.h"
 #include "cli/squeue_sort.h"
 #include "cli/squeue_steps.h"
@@ -409,7 +410,7 @@ void print_header(Context& context, const Squeue& options, const text::Format& f
   if (!options.no_header) context.out.write(header_text(format) + "\n");
 }
 
-// --json and --yaml, and for people, who see how far arrays are.
+// --json and --yaml; where tasks of arrays have records of their own; and for people, who see how far arrays are.
 int show_whole(Context& context, Controller& controller, const Squeue& options, const text::Format& format) {
   wire::JobTable table;
   if (!asks_for_nobody(options)) {
@@ -418,6 +419,7 @@ int show_whole(Context& context, Controller& controller, const Squeue& options, 
     if (const auto status = refused(context, options, got, answer && answer->unknown_job)) return *status;
     if (answer) table = *std::move(answer);
   }
+  if (!options.document && !options.expand_arrays) table = with_tasks_combined(std::move(table));
   std::vector<JobLine> lines = lines_of(table, options, longest_array(context));
   if (options.document) {
     context.out.write(jobs_document(lines, table, *options.document, context));
@@ -428,7 +430,7 @@ int show_whole(Context& context, Controller& controller, const Squeue& options, 
     context.error("Invalid sort specification: {}", bad);
     return 1;
   }
-  const auto arrays = progress_of(table);
+  const auto arrays = context.style.people ? progress_of(table) : std::map<std::uint32_t, ArrayProgress>{};
   show_progress(lines, arrays);
   print_lines(context, format, lines);
   return 0;
@@ -442,14 +444,17 @@ int show_once(Context& context, Controller& controller, const Squeue& options, c
   filter.fields = fields_of(context, options, format);
   QueueReport report(format, context.style, order ? &*order : nullptr);
   std::string cluster;
-  bool unknown_job = false;
+  bool unknown_job = false, split = false;
   if (!asks_for_nobody(options)) {
     const Status got = controller.jobs_in_pieces(filter, [&](const wire::JobTable& piece) -> Status {
       cluster = piece.cluster_name;
       unknown_job = piece.unknown_job;
-      report.take(lines_of(piece, options, longest_array(context)));
+      split = split || (!options.expand_arrays && has_split_tasks(piece));
+      if (!split) report.take(lines_of(piece, options, longest_array(context)));
       return {};
     });
+    // Which seldom is so: all must be there before the first line is made.
+    if (got && split) return show_whole(context, controller, options, format);
     if (const auto status = refused(context, options, got, unknown_job)) return *status;
   }
   print_header(context, options, format, cluster);
@@ -474,7 +479,8 @@ int watch(Context& context, Controller& controller, const Squeue& options, const
   QueueView view{.filter = options.filter,
                  .any_state = options.filter.states.empty() && !options.filter.all_states,
                  .header = options.no_header ? std::string() : header_text(format),
-                 .lines = [&](const wire::JobTable& table) {
+                 .lines = [&](const wire::JobTable& given) {
+                   const wire::JobTable table = options.expand_arrays ? given : with_tasks_combined(given);
                    std::vector<JobLine> lines = lines_of(table, options, longest_array(context));
                    sort_lines(lines, sort_keys(options));
                    const auto arrays =

@@ -97,4 +97,7 @@ std::vector<std::string> scontrol_keywords();
 // Whether `word` is a beginning of `keyword` (any case) with at least `least` letters.
 bool abbreviates(std::string_view word, std::string_view keyword, std::size_t least);
 
+// "Job is pending execution for job 5", and of one task of an array "5_1: Job is pending execution".
+std::string refusal_of(std::string_view job, std::string_view why);
+
 }  // namespace spur::cli

@@ -74,7 +74,8 @@ void for_each_job(Scontrol& run, const Words& given, bool summary, Request reque
     if (done) continue;
     // Holding is an update of the job, and to that Slurm calls a stranger an invalid user.
     last = summary ? words_of_update(done.error()) : words(done.error());
-    run.fail("{} for job {}", last, job.shown);
+    if (summary) run.fail("{} for job {}", last, job.shown);
+    else run.fail("{}", refusal_of(job.shown, last));
   }
   if (summary && run.exit_status != 0) run.fail("slurm_suspend error: {}", last);
   if (run.exit_status == 0) run.exit_status = before;

@@ -227,7 +227,7 @@ Complaint requeue(JobChange& c, Value v) {
 }
 Complaint array_throttle(JobChange& c, Value v) {
   const auto value = text::parse_decimal32(v);
-  if (!value) return invalid("ArrayTaskThrottle", v);
+  if (!value) return sentence("Invalid ArrayTaskThrottle value");
   c.request.spec.array.emplace().max_running = *value;
   mark(c, {"array"});
   return std::nullopt;
@@ -319,6 +319,12 @@ std::vector<std::pair<std::string, std::optional<state::JobTarget>>> jobs_to_cha
   return jobs;
 }
 
+void refuse_all(Scontrol& run, const KeyValue& entity, std::string_view why) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  for (const auto& named : jobs_to_change(run, *controller, entity)) run.fail("{}", refusal_of(named.first, why));
+}
+
 void update_job(Scontrol& run, const KeyValue& entity, const Words& pairs) {
   JobChange change;
   change.request.now = run.context.now();
@@ -337,7 +343,7 @@ void update_job(Scontrol& run, const KeyValue& entity, const Words& pairs) {
     }
     change.request.begin_source();
     if (const Complaint complaint = key->set(change, pair.value)) {
-      if (complaint->code) return run.fail("{} for job {}", slurm_message(*complaint->code), entity.value);
+      if (complaint->code) return refuse_all(run, entity, slurm_message(*complaint->code));
       return run.fail("{}{}", complaint->plain ? "" : "scontrol: error: ", complaint->sentence);
     }
   }
@@ -349,7 +355,7 @@ void update_job(Scontrol& run, const KeyValue& entity, const Words& pairs) {
     Status done = target ? Status() : Status(fail(ErrorCode::InvalidJobId));
     if (done && change.add_minutes) done = make_absolute(*controller, *target, change);
     if (done) done = controller->update_job(*target, change.request.spec, change.changed);
-    if (!done) run.fail("{} for job {}", words(done.error()), shown);
+    if (!done) run.fail("{}", refusal_of(shown, words(done.error())));
   }
 }
 

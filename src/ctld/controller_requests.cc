@@ -152,6 +152,20 @@ void Controller::reset_usage(const model::Caller& caller, const std::vector<std:
   }
 }
 
+// Who waits for an array waits for all its tasks, and is shown so: "afterok:5_*".
+static std::shared_ptr<const model::JobSpec> with_whole_arrays(const model::View& view,
+                                                               std::shared_ptr<const model::JobSpec> spec) {
+  const auto means_array = [&view](const model::Dependency& term) {
+    if (term.array_task || term.whole_array || term.kind == model::Dependency::Kind::Singleton) return false;
+    const model::Job* job = model::find_job(view, term.job);
+    return view.arrays.find(term.job.value) != nullptr || (job && job->is_array_rest());
+  };
+  if (std::ranges::none_of(spec->dependencies, means_array)) return spec;
+  auto changed = std::make_shared<model::JobSpec>(*spec);
+  for (model::Dependency& term : changed->dependencies) term.whole_array |= means_array(term);
+  return changed;
+}
+
 void Controller::submit(const model::Caller& caller, std::shared_ptr<const model::JobSpec> spec, std::string token,
                         std::function<void(Result<SubmitReply>)> reply, Specs more) {
   const auto check = [&](const model::JobSpec& one) -> Status {
@@ -170,6 +184,7 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
   const auto settle = [&](std::shared_ptr<const model::JobSpec>& one) -> Status {
     const model::View& view = cluster_->view();
     one = with_output_mode(*view.config, with_core_spec(*view.config, std::move(one)));
+    one = with_whole_arrays(view, std::move(one));
     SPUR_ASSIGN(one, with_account(view, with_sharing(view, std::move(one))));
     return {};
   };

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "text/array_spec.h"
 #include "text/decimal.h"
 #include "text/printable.h"
 #include "text/words.h"
@@ -45,9 +46,8 @@ std::optional<DependencyTerm> parse_job(Kind kind, std::string_view text, std::u
     const std::string_view task = text.substr(underscore + 1);
     if (task == "*") {
       term.whole_array = true;
-    } else {
-      term.array_task = parse_decimal32(task);
-      if (!term.array_task) return std::nullopt;
+    } else if (!(term.array_task = parse_decimal32(task))) {
+      return std::nullopt;
     }
     text = text.substr(0, underscore);
   }
@@ -57,26 +57,56 @@ std::optional<DependencyTerm> parse_job(Kind kind, std::string_view text, std::u
   return term;
 }
 
+// "5_[1-3,7]" stands for each of these tasks. False if malformed.
+bool append_jobs(Kind kind, std::string_view text, std::uint32_t max_job_id, std::vector<DependencyTerm>& terms) {
+  constexpr std::size_t kMostTasks = 10'000;
+  const auto open = text.find("_["), close = text.find(']');
+  if (open == std::string_view::npos) {
+    const auto term = parse_job(kind, text, max_job_id);
+    if (term) terms.push_back(*term);
+    return term.has_value();
+  }
+  if (close == std::string_view::npos || close < open) return false;
+  const auto tasks = parse_array_spec(text.substr(open + 2, close - open - 2));
+  if (!tasks || tasks->max_running != 0 || tasks->tasks.size() > kMostTasks) return false;
+  for (auto task = tasks->tasks.lowest(); task; task = tasks->tasks.next_after(*task)) {
+    const auto term = parse_job(kind, fmt::format("{}_{}{}", text.substr(0, open), *task, text.substr(close + 1)), max_job_id);
+    if (!term) return false;
+    terms.push_back(*term);
+  }
+  return true;
+}
+
+// As split(), but what stands in brackets stays together.
+std::vector<std::string_view> split_outside(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  std::size_t from = 0;
+  bool inside = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[') inside = true;
+    if (text[i] == ']') inside = false;
+    if (text[i] != separator || inside) continue;
+    out.push_back(text.substr(from, i - from));
+    from = i + 1;
+  }
+  out.push_back(text.substr(from));
+  return out;
+}
+
 // One part between separators, which may name several jobs. False if malformed.
 bool append_terms(std::string_view part, std::uint32_t max_job_id, std::vector<DependencyTerm>& terms) {
   const auto fields = split(part, ':');
   const auto kind = parse_kind(fields[0]);
   if (!kind) {
-    if (fields.size() != 1) return false;
-    const auto term = parse_job(Kind::AfterAny, part, max_job_id);
-    if (term) terms.push_back(*term);
-    return term.has_value();
+    return fields.size() == 1 && append_jobs(Kind::AfterAny, part, max_job_id, terms);
   }
   if (*kind == Kind::Singleton) {
     terms.push_back({.kind = Kind::Singleton, .job = 0, .array_task = {}, .whole_array = false, .delay_minutes = 0});
     return fields.size() == 1;
   }
   if (fields.size() < 2 || (*kind == Kind::Expand && fields.size() > 2)) return false;
-  for (std::size_t i = 1; i < fields.size(); ++i) {
-    const auto term = parse_job(*kind, fields[i], max_job_id);
-    if (!term) return false;
-    terms.push_back(*term);
-  }
+  for (std::size_t i = 1; i < fields.size(); ++i)
+    if (!append_jobs(*kind, fields[i], max_job_id, terms)) return false;
   return true;
 }
 
@@ -105,7 +135,7 @@ Result<DependencySpec> parse_dependency(std::string_view text, std::uint32_t max
   spec.any = text.find('?') != std::string_view::npos;
   const bool mixed = spec.any && text.find(',') != std::string_view::npos;
   bool good = !mixed;
-  for (const auto part : split(text, spec.any ? '?' : ',')) good = good && append_terms(part, max_job_id, spec.terms);
+  for (const auto part : split_outside(text, spec.any ? '?' : ',')) good = good && append_terms(part, max_job_id, spec.terms);
   if (!good)
     return fail(ErrorCode::InvalidDependency, fmt::format("Invalid dependency specification \"{}\"", shown(text)));
   drop_repetitions(spec.terms);

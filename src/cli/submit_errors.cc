@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/submit_errors.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/display.h"
 #include "model/pending_reason.h"
 
@@ -10,7 +13,9 @@ namespace {
 constexpr std::string_view kMemoryMessage =
     "Memory specification can not be satisfied";  // as in sched/submit_check.cc
 
-constexpr std::string_view kDiskMessage = "Temporary disk specification can not be satisfied";  // likewise
+constexpr std::string_view kFirstLines[] = {kMemoryMessage, "Temporary disk specification can not be satisfied",
+                                            "CPU count per node can not be satisfied",
+                                            "Socket, core and/or thread specification can not be satisfied"};  // likewise
 constexpr std::string_view kPartitionMessage = "invalid partition specified: ";
 
 // As Slurm says it: of a heterogeneous job those of the last component.
@@ -37,7 +42,7 @@ int report_refusal(Context& context, std::string_view failed, const std::vector<
       break;
     case ErrorCode::NodeConfigUnavailable:
       // Slurm says it first when it is the memory or the disk; nothing else has a line of its own.
-      if (error.message == kMemoryMessage || error.message == kDiskMessage) context.error("{}", error.message);
+      if (std::ranges::find(kFirstLines, error.message) != std::end(kFirstLines)) context.error("{}", error.message);
       break;
     case ErrorCode::InvalidMemory:
       context.error("{}", kMemoryMessage);

@@ -98,7 +98,7 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscrib
                                                env=self.env, start_new_session=True)
         log.close()
 
-    def start(self):
+    def start_munged(self):
         key = self.dir / "munge/key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
@@ -106,6 +106,9 @@ PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscrib
                     f"--socket={self.dir}/munge/sock", f"--pid-file={self.dir}/munge/pid",
                     f"--log-file={self.dir}/log/munged.log", f"--seed-file={self.dir}/munge/seed")
         wait_until(lambda: (self.dir / "munge/sock").exists(), 10, "munged")
+
+    def start(self):
+        self.start_munged()
         self.start_controller()
         if self.nodes:
             return self

@@ -64,6 +64,7 @@ Result<StepAsk> ask_of(const v1::StepStart& start, const model::ControllerLaunch
   if (start.gres_size() > 0 || start.no_gres()) ask.gres.emplace();
   for (const auto& message : start.gres()) SPUR_TRY(wire::from_proto(message, &ask.gres->emplace_back()));
   SPUR_TRY(wire::from_proto(start.distribution(), &ask.distribution));
+  if (!ask.distribution.pack) ask.distribution.pack = launch.spec->distribution.pack;
   return ask;
 }
 

@@ -74,8 +74,8 @@ struct StepLedger::Look {
     for (const auto& wish : *ask.gres) {
       const std::uint64_t have = devices_free(wish);
       if (wish.per == Per::Task && wish.count > 0) tasks = std::min(tasks, have / wish.count);
-      if ((wish.per == Per::Node && have < wish.count) || (wish.per == Per::Job && wish.count > 0 && have == 0))
-        return 0;
+      const bool some = wish.per == Per::Job || wish.per == Per::Socket;  // any will do
+      if ((wish.per == Per::Node && have < wish.count) || (some && wish.count > 0 && have == 0)) return 0;
     }
     return static_cast<std::uint32_t>(tasks);
   }
@@ -202,6 +202,7 @@ bool StepLedger::take_devices(const Look& look, std::uint32_t tasks, std::size_t
     const auto& wish = (*ask.gres)[g];
     std::uint64_t count = wish.count;
     if (wish.per == Per::Task) count *= tasks;
+    if (wish.per == Per::Socket) count = look.devices_free(wish);  // a step is on all sockets that the job has
     if (wish.per == Per::Job) {
       // Every node gets one at least, and as many as its tasks are of all.
       const std::uint64_t even = std::max<std::uint64_t>(1, wish.count * tasks / ask.tasks);

@@ -84,7 +84,7 @@ constexpr ApiField<NodeOf> kFields[] = {
     {"features", API_VALUE(of.node->features)},
     {"active_features", API_VALUE(of.node->active_features)},
     {"gpu_spec", API_NONE, 41},
-    {"gres", API_VALUE(empty_if_null(node_gres(hardware(of).gres)))},
+    {"gres", API_VALUE(empty_if_null(node_gres(hardware(of))))},
     {"gres_drained", API_VALUE("N/A")},
     {"gres_used", API_VALUE(empty_if_null(node_gres_used(*of.node)))},
     {"instance_id", API_VALUE(of.node->instance_id)},

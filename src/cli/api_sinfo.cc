@@ -155,7 +155,7 @@ constexpr ApiField<SinfoRow> kFields[] = {
     {"weight.maximum", API_VALUE(most(of, weight))},
     {"features.total", API_VALUE(text_of(of, [](const Node& n) { return join(n.features, ","); }))},
     {"features.active", API_VALUE(text_of(of, [](const Node& n) { return join(n.active_features, ","); }))},
-    {"gres.total", API_VALUE(text_of(of, [](const Node& n) { return node_gres(n.hardware.gres); }))},
+    {"gres.total", API_VALUE(text_of(of, [](const Node& n) { return node_gres(n.hardware); }))},
     {"gres.used", API_VALUE(text_of(of, [](const Node& n) { return node_gres_used(n); }))},
     {"cluster", API_NONE},
     {"comment", API_VALUE(text_of(of, [](const Node& n) { return n.comment; }))},

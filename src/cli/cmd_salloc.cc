@@ -241,6 +241,7 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
   request.finish();
   if (auto sound = check_x11(context, request, "Job submit/allocate failed"); !sound) return sound;
   if (auto sound = reconcile(context, request); !sound) return sound;
+  settle_tasks_by_shape(request);
   model::JobSpec& spec = request.spec;
   spec.kind = model::JobKind::Interactive;
   if (!request.name_given) spec.name = "interactive";  // whatever runs in it

@@ -89,6 +89,7 @@ int finish_request(Context& context, const BatchScript& script, bool first, JobR
   context.verbosity = request.verbose;
   request.finish();
   if (auto sound = reconcile(context, request); !sound) return report(context, sound.error());
+  settle_tasks_by_shape(request);
 
   model::JobSpec& spec = request.spec;
   if (!request.name_given) spec.name = script.name;

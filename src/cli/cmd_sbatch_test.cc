@@ -141,7 +141,7 @@ TEST_F(Sbatch, OptionsFillTheSpecification) {
       {"--container-image=/i --container=/b", [](Spec& s) { s.container.bundle = "/b"; }},
       {"-G 4", [](Spec& s) { s.gres = {{"gpu", "", 4, Per::Job}}; }},
       {"--gpus-per-node=a100:2", [](Spec& s) { s.gres = {{"gpu", "a100", 2, Per::Node}}; }},
-      {"--gpus-per-task=1", [](Spec& s) { s.gres = {{"gpu", "", 1, Per::Task}}; }},
+      {"--gpus-per-task=1 -n2", [](Spec& s) { s.gres = {{"gpu", "", 1, Per::Task}}, s.tasks = 2; }},
       {"--gres=gpu:2 --gres=none", [](Spec&) {}},
       {"-L a,b:3", [](Spec& s) { s.licenses = {{"a", 1}, {"b", 3}}; }},
       {"-t 90", [](Spec& s) { s.time_limit = TimeLimit::of_minutes(90); }},

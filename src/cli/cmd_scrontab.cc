@@ -116,6 +116,7 @@ std::expected<model::JobSpec, int> spec_of(Context& context, const Owner& owner,
     return std::unexpected(1);
   request.finish();
   if (auto sound = reconcile(context, request); !sound) return std::unexpected(report(context, sound.error()));
+  settle_tasks_by_shape(request);
   if (owner.uid != Uid(::geteuid())) {
     request.run_as = owner.uid;
     request.run_as_group = owner.gid;

@@ -80,6 +80,11 @@ struct Context {
   void info(fmt::format_string<Args...> format, Args&&... args) {
     if (!quiet) message(": ", fmt::format(format, std::forward<Args>(args)...));
   }
+  // Also with --quiet.
+  template <class... Args>
+  void warning(fmt::format_string<Args...> format, Args&&... args) {
+    message(": Warning: ", fmt::format(format, std::forward<Args>(args)...));
+  }
   template <class... Args>
   void fatal(fmt::format_string<Args...> format, Args&&... args) {
     message(": fatal: ", fmt::format(format, std::forward<Args>(args)...));

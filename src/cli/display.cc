@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "cli/users.h"
+#include "model/gres_in_force.h"
 #include "text/date.h"
 #include "text/dependency.h"
 #include "text/hostlist.h"
 #include "text/memory_size.h"
+#include "text/decimal.h"
+#include "text/words.h"
 
 namespace spur::cli {
 namespace {
@@ -36,8 +40,9 @@ std::uint64_t total_of(const model::GresRequest& request, const model::JobSpec& 
   using Per = model::GresRequest::Per;
   switch (request.per) {
     case Per::Node:
-    case Per::Socket:
       return request.count * nodes;
+    case Per::Socket:
+      return request.count * std::max(spec.sockets_per_node, 1u) * nodes;
     case Per::Task:
       return request.count * model::task_count(spec);
     case Per::Job:
@@ -300,56 +305,108 @@ bool is_visible(const model::Partition& partition) {
   return !partition.config.hidden && (groups.empty() || in_any_group(groups));
 }
 
-std::string node_gres(const std::vector<model::NodeGres>& gres) {
-  std::string text;
-  // Devices that differ only in what is near them are one entry, as in Slurm.
-  std::vector<model::NodeGres> joined;
-  for (const model::NodeGres& entry : gres) {
-    const auto same = std::ranges::find_if(
-        joined, [&](const model::NodeGres& known) { return known.name == entry.name && known.type == entry.type; });
-    if (same == joined.end())
-      joined.push_back(entry);
-    else
-      same->count += entry.count;
+namespace {
+
+// A kind of GRES of a node, of one or several rows.
+struct GresKind {
+  std::string name, type;
+  std::uint64_t count = 0;
+  std::set<std::uint32_t> sockets;  // near it
+  bool placed = true;               // each row says where it is
+  bool numbered = false;            // its devices are told apart
+};
+
+bool is_shared(const model::NodeGres& row) {
+  return row.name == "shard" || row.name == "mps";
+}
+
+void add_sockets(const model::NodeHardware& hardware, std::string_view cores, GresKind& kind) {
+  if (cores.empty()) kind.placed = false;
+  for (const std::string_view part : text::split(cores, ',')) {
+    const std::size_t dash = part.find('-');
+    const auto first = text::parse_decimal32(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : text::parse_decimal32(part.substr(dash + 1));
+    const std::uint32_t each = std::max(1u, hardware.cores_per_socket);
+    for (std::uint32_t socket = first.value_or(1) / each; first && last && socket <= *last / each; ++socket)
+      if (socket < hardware.sockets) kind.sockets.insert(socket);
   }
-  for (const model::NodeGres& entry : joined) {
-    if (!text.empty()) text.push_back(',');
-    text.append(entry.name);
-    if (!entry.type.empty()) text.append(":").append(entry.type);
-    text.append(fmt::format(":{}", entry.count));
+}
+
+// Devices that differ only in what is near them are one entry, as in Slurm. Shares are where their GPUs are.
+std::vector<GresKind> gres_kinds(const model::NodeHardware& hardware) {
+  std::vector<GresKind> kinds;
+  for (const model::NodeGres& row : hardware.gres) {
+    const auto is_it = [&](const GresKind& k) { return k.name == row.name && k.type == row.type; };
+    auto kind = std::ranges::find_if(kinds, is_it);
+    if (kind == kinds.end()) kind = kinds.insert(kind, {.name = row.name, .type = row.type, .sockets = {}});
+    kind->count += row.count;
+    kind->numbered = kind->numbered || row.name == "gpu" || !row.file.empty() || is_shared(row);
+    if (!is_shared(row)) {
+      add_sockets(hardware, row.cores, *kind);
+      continue;
+    }
+    for (const model::NodeGres& gpus : hardware.gres)
+      if (gpus.name == "gpu") add_sockets(hardware, gpus.cores, *kind);
+  }
+  return kinds;
+}
+
+std::string title_of(const GresKind& kind) {
+  return kind.type.empty() ? kind.name : fmt::format("{}:{}", kind.name, kind.type);
+}
+
+// "2(2/4,0/4)": shares that are taken, in all and of each GPU.
+std::string shares_used(const model::Node& node, const std::string& name) {
+  const std::vector<std::uint64_t> all = model::shares_by_gpu(node.hardware.gres, name);
+  std::uint64_t taken = 0;
+  std::string each;
+  for (std::size_t gpu = 0; gpu < all.size(); ++gpu) {
+    std::uint64_t here = 0;
+    for (const auto& devices : node.devices_in_use)
+      if (devices.gres == name && gpu < devices.shares.size()) here = devices.shares[gpu];
+    taken += here;
+    each += fmt::format("{}{}/{}", each.empty() ? "" : ",", here, all[gpu]);
+  }
+  return fmt::format("{}({})", taken, each);
+}
+
+}  // namespace
+
+std::string node_gres(const model::NodeHardware& hardware, bool with_sockets) {
+  std::string text;
+  for (const GresKind& kind : gres_kinds(hardware)) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", title_of(kind), kind.count);
+    if (!with_sockets || !kind.placed || kind.sockets.empty()) continue;
+    IndexSet sockets;
+    for (const std::uint32_t socket : kind.sockets) sockets.insert(socket);
+    text += fmt::format("(S:{})", plain_ranges(sockets));
   }
   return or_null(text);
 }
 
 std::string node_gres_used(const model::Node& node) {
-  struct Entry {
-    std::string name, type;
+  std::string text;
+  const auto& rows = node.hardware.gres;
+  for (const GresKind& kind : gres_kinds(node.hardware)) {
     IndexSet used;
-  };
-  std::vector<Entry> entries;
-  const auto& all = node.hardware.gres;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const model::NodeGres& row = all[i];
-    auto entry =
-        std::ranges::find_if(entries, [&](const Entry& e) { return e.name == row.name && e.type == row.type; });
-    if (entry == entries.end()) entry = entries.insert(entries.end(), {row.name, row.type, {}});
     // Devices of one name are numbered through all its types, in their order.
     std::uint64_t first = 0;
-    for (std::size_t before = 0; before < i; ++before)
-      if (all[before].name == row.name) first += all[before].count;
-    for (const auto& devices : node.devices_in_use) {
-      if (devices.gres != row.name) continue;
-      for (std::uint64_t bit = first; bit < first + row.count && bit < devices.bits.size() * 64; ++bit)
-        if ((devices.bits[bit / 64] >> (bit % 64) & 1u) != 0) entry->used.insert(static_cast<std::uint32_t>(bit));
+    for (const model::NodeGres& row : rows) {
+      if (row.name != kind.name) continue;
+      for (const auto& devices : node.devices_in_use)
+        for (std::uint64_t bit = first; devices.gres == row.name && row.type == kind.type && bit < first + row.count &&
+                                        bit < devices.bits.size() * 64;
+             ++bit)
+          if ((devices.bits[bit / 64] >> (bit % 64) & 1u) != 0) used.insert(static_cast<std::uint32_t>(bit));
+      first += row.count;
     }
-  }
-  std::string text;
-  for (const Entry& entry : entries) {
-    if (!text.empty()) text.push_back(',');
-    text.append(entry.name);
-    if (!entry.type.empty()) text.append(":").append(entry.type);
-    text.append(entry.used.empty() ? ":0(IDX:N/A)"
-                                   : fmt::format(":{}(IDX:{})", entry.used.size(), plain_ranges(entry.used)));
+    text += fmt::format("{}{}:", text.empty() ? "" : ",", title_of(kind));
+    if (kind.name == "shard" || kind.name == "mps")
+      text += shares_used(node, kind.name);
+    else if (!kind.numbered)
+      text += fmt::format("{}", used.size());
+    else
+      text += used.empty() ? "0(IDX:N/A)" : fmt::format("{}(IDX:{})", used.size(), plain_ranges(used));
   }
   return or_null(text);
 }

@@ -81,7 +81,7 @@ std::string array_tasks(const model::Job& job, std::size_t longest);
 bool is_visible(const model::Partition& partition);
 
 // "gpu:mi300x:8,shard:4" of a node, or "(null)".
-std::string node_gres(const std::vector<model::NodeGres>& gres);
+std::string node_gres(const model::NodeHardware& hardware, bool with_sockets = true);
 // The same with the devices in use: "gpu:mi300x:2(IDX:0-1)"; of names in use only.
 std::string node_gres_used(const model::Node& node);
 

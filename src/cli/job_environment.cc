@@ -121,6 +121,39 @@ void set_entry(std::vector<std::string>& entries, const std::string& entry) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> wish_variables(const JobRequest& request) {
+  const model::JobSpec& spec = request.spec;
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto number = [&](const char* name, std::uint64_t value) {
+    if (value > 0) out.emplace_back(name, fmt::format("{}", value));
+  };
+  const auto words = [&](const char* name, std::string_view value) {
+    if (!value.empty()) out.emplace_back(name, std::string(value));
+  };
+  const auto gpus = [&](const char* name, const std::vector<model::GresRequest>& wishes) {
+    std::string text;
+    for (const auto& wish : wishes)
+      text += fmt::format("{}{}{}{}", text.empty() ? "" : ",", wish.type, wish.type.empty() ? "" : ":", wish.count);
+    words(name, text);
+  };
+  static constexpr std::string_view kHints[] = {"", "compute_bound", "memory_bound", "multithread", "nomultithread"};
+  const bool one_thread = spec.hint != model::Hint::None && spec.hint != model::Hint::Multithread;
+  number("SLURM_NTASKS_PER_CORE", spec.tasks_per_core);
+  number("SLURM_NTASKS_PER_SOCKET", spec.tasks_per_socket);
+  number("SLURM_NTASKS_PER_GPU", spec.tasks_per_gpu);
+  words("SLURM_HINT", kHints[static_cast<std::size_t>(spec.hint)]);
+  number("SLURM_THREADS_PER_CORE", one_thread ? 1 : spec.threads_per_core);
+  number("SLURM_CPUS_PER_GPU", spec.cpus_per_gpu);
+  if (spec.memory_per_gpu_mib) out.emplace_back("SLURM_MEM_PER_GPU", fmt::format("{}", *spec.memory_per_gpu_mib));
+  gpus("SLURM_GPUS", request.gpus);
+  gpus("SLURM_GPUS_PER_NODE", request.gpus_per_node);
+  gpus("SLURM_GPUS_PER_TASK", request.gpus_per_task);
+  gpus("SLURM_GPUS_PER_SOCKET", request.gpus_per_socket);
+  words("SLURM_GPU_BIND", spec.gpu_bind);
+  words("SLURM_GPU_FREQ", spec.gpu_freq);
+  return out;
+}
+
 OptionStatus capture_environment(Context& context, JobRequest& request) {
   std::vector<std::string> own;
   for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry)
@@ -147,7 +180,7 @@ OptionStatus capture_environment(Context& context, JobRequest& request) {
     if (auto merged = merge_file(entries, *request.export_file); !merged) return merged;
   }
   // As sbatch of Slurm does: the node completes the environment with the user's own.
-  if (request.gpu_bind) set_variable(entries, "SLURM_GPU_BIND", *request.gpu_bind);
+  for (const auto& [name, value] : wish_variables(request)) set_variable(entries, name, value);
   if (request.mem_bind) set_variable(entries, "SLURM_MEM_BIND", *request.mem_bind);
   if (wanted->wants_login_environment) set_variable(entries, "SLURM_GET_USER_ENV", "1");
   if (request.exported) set_variable(entries, "SLURM_EXPORT_ENV", *request.exported);

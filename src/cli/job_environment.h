@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/job_options.h"
@@ -16,6 +17,10 @@ namespace spur::cli {
 OptionStatus capture_environment(Context& context, JobRequest& request);
 // Limits (--propagate), umask, host, session and the command line as typed.
 OptionStatus capture_process(Context& context, JobRequest& request);
+
+// Variables of sbatch and salloc that say what was asked for, as in Slurm; srun inside takes them for its own
+// options.
+std::vector<std::pair<std::string, std::string>> wish_variables(const JobRequest& request);
 
 // Whether Slurm or Spur sets this variable in jobs to describe the job itself.
 bool describes_a_job(std::string_view name);

@@ -231,6 +231,7 @@ OptionStatus set_extra_node_info(Request& r, Value v) {
       return bad_option(fmt::format("Invalid numeric value \"{}\" for {} arg of -B.", parts[i], kNames[i]), 1);
     *fields[i] = *number;
   }
+  r.shape_given = true;
   return {};
 }
 
@@ -271,10 +272,18 @@ OptionStatus set_gres_flags(Request& r, Value v) {
     else if (text::equal_ignoring_case(flag, "multiple-tasks-per-sharing"))
       r.spec.gres_flags |= model::kGresManyTasksPerSharing;
     else if (text::equal_ignoring_case(flag, "enforce-binding"))
-      return unsupported("--gres-flags=enforce-binding");
+      r.spec.gres_flags |= model::kGresEnforceBinding;
+    else if (text::equal_ignoring_case(flag, "allow-task-sharing"))
+      r.spec.gres_flags |= model::kGresAllowTaskSharing;
     else
       return invalid_specification("gres-flags");
   }
+  const auto both = [&](std::uint32_t a, std::uint32_t b) { return (r.spec.gres_flags & (a | b)) == (a | b); };
+  constexpr const char* kExclusive = "Invalid --gres-flags combo: {} and {} are mutually exclusive.";
+  if (both(model::kGresEnforceBinding, model::kGresDisableBinding))
+    return bad_option(fmt::format(kExclusive, "disable-binding", "enforce-binding"), 255);
+  if (both(model::kGresOneTaskPerSharing, model::kGresManyTasksPerSharing))
+    return bad_option(fmt::format(kExclusive, "one-task-per-sharing", "multiple-tasks-per-sharing"), 255);
   return {};
 }
 
@@ -441,7 +450,7 @@ OptionStatus set_mem_bind(Request& r, Value v) {
 OptionStatus set_gpu_bind(Request& r, Value v) {
   const auto parsed = text::parse_gpu_bind(v);
   if (!parsed) return bad_option(parsed.error(), 255);
-  r.gpu_bind = std::string(v);
+  r.gpu_bind = r.spec.gpu_bind = std::string(v);
   return {};
 }
 OptionStatus set_bcast(Request& r, Value v) {

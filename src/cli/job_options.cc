@@ -91,7 +91,7 @@ constexpr JobOption kOptions[] = {
     {{{"gpus-per-socket", 0, V, "n", "number of GPUs required per allocated socket"}, set_gpus_per_socket}, kBoth, "SBATCH_GPUS_PER_SOCKET", "SLURM_GPUS_PER_SOCKET"},
     {{{"gpus-per-task", 0, V, "n", "number of GPUs required per spawned task"}, set_gpus_per_task}, kBoth, "SBATCH_GPUS_PER_TASK", "SLURM_GPUS_PER_TASK"},
     {{{"gres", 0, V, "list", "required generic resources"}, set_gres}, kBoth, "SBATCH_GRES", "SLURM_GRES"},
-    {{{"gres-flags", 0, V, "opts", "disable-binding, one-task-per-sharing,\nmultiple-tasks-per-sharing"}, set_gres_flags}, kBoth, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS"},
+    {{{"gres-flags", 0, V, "opts", "enforce-binding, disable-binding, allow-task-sharing,\none-task-per-sharing, multiple-tasks-per-sharing"}, set_gres_flags}, kBoth, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS"},
     {{{"het-group", 0, V, "value", "hetjob component offset(s) to launch application on"}, set_het_groups}, kSrun},
     {{{"hint", 0, V, "type", "compute_bound, multithread or nomultithread"}, set_hint}, kBoth, "SBATCH_HINT", "SLURM_HINT"},
     {{{"hold", 'H', N, nullptr, "submit job in held state"}, set_flag<&Spec::hold>}},
@@ -287,6 +287,29 @@ OptionStatus settle_distribution(const Context& context, JobRequest& request) {
   return {};
 }
 
+namespace {
+
+// What numbers of GPUs need beside them, in Slurm's words.
+OptionStatus check_gpus(const JobRequest& request) {
+  const model::JobSpec& spec = request.spec;
+  const std::string last = fmt::format("\n{}", slurm_message(ErrorCode::InvalidGres));
+  const bool sized = spec.tasks || spec.tasks_per_node > 0;
+  if (!request.gpus_per_task.empty() && request.gpus.empty() && !sized)
+    return bad_option("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
+                      "allowed." + last, 1);
+  if (request.gpus.size() == 1 && request.gpus_per_task.size() == 1 && request.gpus_per_task[0].count > 0 &&
+      request.gpus[0].count % request.gpus_per_task[0].count != 0)
+    return bad_option("Failed to validate job spec, --gpus not multiple of --gpus-per-task" + last, 1);
+  const bool gpus = !request.gpus.empty() || !request.gpus_per_node.empty() || !request.gpus_per_socket.empty() ||
+                    std::ranges::find(request.gres, "gpu", &model::GresRequest::name) != request.gres.end();
+  if (spec.tasks_per_gpu > 0 && !gpus && !sized && !spec.nodes_given)
+    return bad_option("gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask "
+                      "specification" + last, 1);
+  return {};
+}
+
+}  // namespace
+
 OptionStatus reconcile(Context& context, JobRequest& request) {
   model::JobSpec& spec = request.spec;
   if (auto settled = settle_distribution(context, request); !settled) return settled;
@@ -300,19 +323,22 @@ OptionStatus reconcile(Context& context, JobRequest& request) {
     }
     spec.min_nodes = std::max(spec.min_nodes, named);
   }
-  if (spec.nodes_given && spec.tasks && *spec.tasks < spec.min_nodes) {
-    context.info("Warning: can't run {} processes on {} nodes, setting nnodes to {}", *spec.tasks, spec.min_nodes,
-                 *spec.tasks);
-    spec.min_nodes = *spec.tasks;
-    spec.max_nodes = *spec.tasks;
+  if (spec.tasks && *spec.tasks < spec.min_nodes) {
+    context.warning("can't run {} processes on {} nodes, setting nnodes to {}", *spec.tasks, spec.min_nodes,
+                    *spec.tasks);
+    if (spec.nodes_given) spec.min_nodes = *spec.tasks;
+    if (spec.nodes_given) spec.max_nodes = *spec.tasks;
   }
+  if (auto sound = check_gpus(request); !sound) return sound;
   if (!request.gpus_per_socket.empty() && spec.sockets_per_node == 0)
     return bad_option(
         "--gpus-per-socket option requires --sockets-per-node specification\n"
         "Invalid generic resource (gres) specification",
         1);
   if (spec.cpus_per_gpu > 0 && spec.cpus_per_task_given)
-    return bad_option("--cpus-per-gpu is mutually exclusive with --cpus-per-task", 1);
+    return bad_option(fmt::format("--cpus-per-gpu is mutually exclusive with --cpus-per-task\n{}",
+                                  slurm_message(ErrorCode::InvalidGres)),
+                      1);
   if (spec.tasks_per_gpu > 0 && !request.gpus_per_task.empty())
     return bad_option("--ntasks-per-gpu is mutually exclusive with --gpus-per-task", 1);
   if (spec.hint != model::Hint::None && (spec.tasks_per_core > 0 || spec.threads_per_core > 0))
@@ -337,6 +363,24 @@ std::optional<std::uint32_t> tasks_by_gpus(const JobRequest& request) {
 }
 
 }  // namespace
+
+void settle_tasks_by_shape(JobRequest& request) {
+  model::JobSpec& spec = request.spec;
+  const bool one_thread = spec.hint == model::Hint::NoMultithread || spec.hint == model::Hint::ComputeBound ||
+                          spec.hint == model::Hint::MemoryBound;
+  const std::uint32_t threads = one_thread ? 1 : spec.threads_per_core;
+  const bool shaped = spec.sockets_per_node > 0 || spec.cores_per_socket > 0 || threads > 0;
+  const bool fixed_nodes = !spec.max_nodes || *spec.max_nodes == spec.min_nodes;
+  if (!shaped || !fixed_nodes) return;
+  if (!spec.nodes_given && !request.shape_given && spec.required_nodes.empty()) return;
+  if (spec.tasks || spec.tasks_per_node > 0 || spec.tasks_per_gpu > 0 || !request.gpus_per_task.empty()) return;
+  const auto at_least_one = [](std::uint32_t n) { return std::uint64_t{std::max(1u, n)}; };
+  constexpr std::uint64_t kMost = 0x7fffffff;
+  std::uint64_t tasks = 1;
+  for (const std::uint32_t factor : {spec.min_nodes, spec.sockets_per_node, spec.cores_per_socket, threads})
+    tasks = std::min(kMost, tasks * at_least_one(factor));
+  spec.tasks = static_cast<std::uint32_t>(tasks);
+}
 
 void JobRequest::finish() {
   spec.gres.clear();

@@ -31,7 +31,7 @@ struct JobRequest {
   std::optional<std::string> exported;  // --export
   std::optional<std::string> export_file;
   std::optional<std::string> propagate;  // --propagate: names of limits; "" means all
-  bool name_given = false;
+  bool name_given = false, shape_given = false;  // -J, -B
 
   bool gres_given = false;  // by any of the options, also for none
   // Generic resources by option: each option replaces only its own earlier value.
@@ -120,5 +120,8 @@ OptionStatus check_x11(const Context& context, const JobRequest& request, std::s
 
 // What several options mean together, as Slurm settles it; may print a warning.
 OptionStatus reconcile(Context& context, JobRequest& request);
+// sbatch and salloc: with a number of nodes or -B, and no number of tasks, there is a task for each socket, core and
+// thread that nodes must have at least.
+void settle_tasks_by_shape(JobRequest& request);
 
 }  // namespace spur::cli

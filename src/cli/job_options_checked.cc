@@ -104,7 +104,7 @@ OptionStatus set_cpu_freq(Request&, Value v) {
   return colon == Value::npos ? OptionStatus{} : allowed(v.substr(colon + 1));
 }
 
-OptionStatus set_gpu_freq(Request&, Value v) {
+OptionStatus set_gpu_freq(Request& r, Value v) {
   static constexpr Value kLevels[] = {"low", "medium", "highm1", "high"};
   for (Value part : text::split(v, ',')) {
     if (text::equal_ignoring_case(part, "verbose")) continue;
@@ -112,6 +112,7 @@ OptionStatus set_gpu_freq(Request&, Value v) {
     if (!text::parse_decimal32(part) && !place_of(part, kLevels))
       return bad_option(fmt::format("Invalid --gpu-freq argument: gpu:{}", v));
   }
+  r.spec.gpu_freq = std::string(v);
   return {};
 }
 

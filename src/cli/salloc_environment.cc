@@ -7,6 +7,7 @@
 
 #include "cli/container_options.h"
 #include "cli/job_environment.h"
+#include "model/distribution.h"
 #include "model/told_tasks.h"
 #include "text/hostlist.h"
 #include "text/repeat.h"
@@ -24,8 +25,7 @@ void describe(const HeldJob& held, const Set& set) {
   if (held.job.allocation)
     for (const auto& grant : held.job.allocation->nodes)
       cpus.push_back(static_cast<std::uint32_t>(grant.cpus.size()));
-  for (std::size_t i = 0; i < std::min(cpus.size(), tasks.size()); ++i)
-    tasks[i] = model::told_tasks(spec, cpus[i], tasks[i]);
+  if (cpus.size() == tasks.size()) tasks = model::told_tasks(*held.job.spec, cpus, std::move(tasks));
   for (const char* name : {"JOB_ID", "JOBID"}) set(name, std::to_string(held.job.id.value));
   set("JOB_NAME", spec.name);
   for (const char* name : {"JOB_NODELIST", "NODELIST"}) set(name, nodes);
@@ -42,6 +42,8 @@ void describe(const HeldJob& held, const Set& set) {
   if (spec.memory_per_node_mib) set("MEM_PER_NODE", std::to_string(*spec.memory_per_node_mib));
   if (spec.memory_per_cpu_mib) set("MEM_PER_CPU", std::to_string(*spec.memory_per_cpu_mib));
   if (spec.overcommit) set("OVERCOMMIT", "1");
+  for (const auto& [name, value] : wish_variables(held.request)) set(std::string_view(name).substr(6), value);
+  if (const std::string text = model::distribution_text(spec.distribution); !text.empty()) set("DISTRIBUTION", text);
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
   record.line("CPUAlloc={} CPUEfctv={} CPUTot={} CPULoad=N/A", node.cpus_allocated, hardware.cpus, hardware.cpus);
   record.line("AvailableFeatures={}", or_null(printable(join(node.features, ","))));
   record.line("ActiveFeatures={}", or_null(printable(join(node.active_features, ","))));
-  record.line("Gres={}", node_gres(hardware.gres));
+  record.line("Gres={}", node_gres(hardware));
   if (style.details) {
     record.line("GresDrain=N/A");
     record.line("GresUsed={}", node_gres_used(node));

@@ -117,7 +117,7 @@ std::string node_text(const model::Node& node, std::string_view usual_port) {
   if (hardware.sockets > 0) add("Sockets", hardware.sockets);
   if (hardware.cores_per_socket > 0) add("CoresPerSocket", hardware.cores_per_socket);
   if (hardware.threads_per_core > 0) add("ThreadsPerCore", hardware.threads_per_core);
-  if (!hardware.gres.empty()) add("Gres", node_gres(hardware.gres));
+  if (!hardware.gres.empty()) add("Gres", node_gres(hardware, false));
   if (hardware.memory_mib > 1) add("RealMemory", hardware.memory_mib);
   if (hardware.tmp_disk_mib > 0) add("TmpDisk", hardware.tmp_disk_mib);
   if (node.weight != 1) add("Weight", node.weight);

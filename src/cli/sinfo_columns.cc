@@ -123,7 +123,7 @@ std::string active_features(const Partition*, const Node& n) {
   return or_null(join(n.active_features, ","));
 }
 std::string gres(const Partition*, const Node& n) {
-  return node_gres(n.hardware.gres);
+  return node_gres(n.hardware);
 }
 std::string gres_used(const Partition*, const Node& n) {
   return node_gres_used(n);

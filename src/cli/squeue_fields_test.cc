@@ -107,7 +107,7 @@ TEST(SqueueFields, EveryColumnSaysWhatItReads) {
 // ... and reads what it says: so the jobs above are such that a field which is left out is missed.
 TEST(SqueueFields, EveryFieldThatIsNamedIsMissed) {
   Random random(4711);
-  const Tables tables(400, random);
+  const Tables tables(3000, random);
   const auto whole = Tables::lines(tables.whole);
   const auto without = [](const wire::JobFields& fields, auto left_out) {
     auto names = wire::field_names(fields);

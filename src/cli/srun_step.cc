@@ -28,6 +28,7 @@
 #include "cli/srun_signals.h"
 #include "cli/srun_streams.h"
 #include "cli/srun_terminal.h"
+#include "cli/step_gres.h"
 #include "cli/step_runner.h"
 #include "text/export_spec.h"
 #include "text/hostlist.h"
@@ -367,7 +368,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.unbuffered = request.unbuffered;
   step.umask = spec.umask;
   step.rlimits = spec.rlimits;
-  step.gres = spec.gres;
+  step.gres = step_gres(request);
   step.no_gres = request.gres_given && spec.gres.empty();
   step.memory_mib_per_node = spec.memory_per_node_mib.value_or(0);
   step.memory_mib_per_cpu = spec.memory_per_cpu_mib.value_or(0);
@@ -382,7 +383,7 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
     step.warn_seconds = spec.signal.seconds_before;
   }
   step.cpu_bind = request.cpu_bind.value_or("");
-  step.gpu_bind = request.gpu_bind.value_or("");
+  step.gpu_bind = step_gpu_bind(request);
   step.mem_bind = request.mem_bind.value_or("");
   step.task_prolog = absolute(request, request.task_prolog);
   step.task_epilog = absolute(request, request.task_epilog);

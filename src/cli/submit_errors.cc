@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/submit_errors.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/display.h"
 #include "model/pending_reason.h"
 
@@ -10,8 +13,10 @@ namespace {
 constexpr std::string_view kMemoryMessage =
     "Memory specification can not be satisfied";  // as in sched/submit_check.cc
 
-constexpr std::string_view kDiskMessage = "Temporary disk specification can not be satisfied";  // likewise
-constexpr std::string_view kReservationMessage = "Problem using reservation";  // as in sched/reservations.cc
+constexpr std::string_view kFirstLines[] = {kMemoryMessage, "Temporary disk specification can not be satisfied",
+                                            "CPU count per node can not be satisfied",
+                                            "Socket, core and/or thread specification can not be satisfied",
+                                            "Problem using reservation"};  // likewise, and sched/reservations.cc
 constexpr std::string_view kPartitionMessage = "invalid partition specified: ";
 
 // As Slurm says it: of a heterogeneous job those of the last component.
@@ -37,9 +42,8 @@ int report_refusal(Context& context, std::string_view failed, const std::vector<
       report_partition(context, components, error);
       break;
     case ErrorCode::NodeConfigUnavailable:
-      // Slurm says it first when it is the memory, the disk or the reservation; nothing else has a line of its own.
-      if (error.message == kMemoryMessage || error.message == kDiskMessage || error.message == kReservationMessage)
-        context.error("{}", error.message);
+      // Slurm says it first when it is one of these; nothing else has a line of its own.
+      if (std::ranges::find(kFirstLines, error.message) != std::end(kFirstLines)) context.error("{}", error.message);
       break;
     case ErrorCode::InvalidMemory:
       context.error("{}", kMemoryMessage);

@@ -97,6 +97,7 @@ struct Draft {
   TimeLimit default_time;                                    // for partitions that name none
   bool task_cgroup = false;                                  // TaskPlugin=task/cgroup
   bool gather_usage = true;                                  // JobAcctGatherType
+  bool select_words_given = false;                           // SelectTypeParameters
   bool whole_nodes = false;                                  // SelectType=select/linear
   bool listen_on_controller_address = false;                 // CommunicationParameters=NoCtldInAddrAny
   bool listen_given = false;                                 // controller.listen_addr

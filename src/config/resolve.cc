@@ -159,11 +159,14 @@ Status put_down(Draft& draft, const NodesByName& nodes) {
 // Adds one line of devices to the GRES that `node` declares. False if it declares none of that name and type. A line
 // that says where its devices are, or what they are, becomes a row of its own: the next of the node's devices.
 Result<bool> add_devices(const Draft& draft, const DeviceBlock& block, model::NodeConfig& node) {
-  const bool own_row = !block.cores.empty() || !block.links.empty() || !block.flags.empty();
+  // Shares of a GPU that say which: every GPU may have another number of them.
+  const bool shares = (block.name == "shard" || block.name == "mps") && block.count && !block.file.empty();
+  const bool own_row = !block.cores.empty() || !block.links.empty() || !block.flags.empty() || shares;
   for (std::size_t i = 0; i < node.gres.size(); ++i) {
     model::NodeGres& gres = node.gres[i];
     const bool type_fits = block.type.empty() || gres.type.empty() || block.type == gres.type;
-    const bool taken = !gres.cores.empty() || !gres.links.empty() || !gres.flags.empty();
+    const bool taken =
+        !gres.cores.empty() || !gres.links.empty() || !gres.flags.empty() || (shares && !gres.file.empty());
     if (gres.name != block.name || !type_fits || taken) continue;
     if (!own_row) {
       if (!block.file.empty()) gres.file += (gres.file.empty() ? "" : ",") + block.file;
@@ -223,6 +226,7 @@ void check_device_counts(Draft& draft) {
   std::unordered_set<std::string> said;
   for (const model::NodeConfig& node : draft.cluster.nodes)
     for (const model::NodeGres& gres : node.gres) {
+      if (gres.name == "shard" || gres.name == "mps") continue;  // several share a file
       const auto files = gres.file.empty() ? Result<std::size_t>(gres.count) : text::count_hosts(gres.file);
       if (files && *files < gres.count && said.insert(gres.name).second)
         draft.warn({}, fmt::format("node {} declares {} of GRES {}, but only {} device files are named", node.name,
@@ -487,6 +491,9 @@ Status resolve_cluster(Draft& draft) {
     all.partition.nodes = "ALL";
     SPUR_TRY(partitions.block(all));
   }
+  // Slurm: CR_Core_Memory where no word says what is handed out.
+  if (draft.dialect == Dialect::Slurm && !draft.select_words_given && !draft.whole_nodes)
+    cluster.memory_as = model::MemoryAs::Consumable;
   if (draft.whole_nodes)
     draft.warn({}, "SelectType=select/linear: every partition is treated as OverSubscribe=EXCLUSIVE");
   // Slurm: with PriorityType every weight that is not given is 0.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "config/select_words.h"
 #include "config/setter_parts.h"
 #include "text/decimal.h"
 #include "text/gres.h"
@@ -249,16 +250,21 @@ Status set_select_parameters(Target& target, const Value& value) {
                                     {"CR_Memory", true, true},      {"CR_Socket", true, false},
                                     {"CR_Socket_Memory", true, true}, {"CR_Board", true, false},
                                     {"CR_Board_Memory", true, true}};
+  target.draft.select_words_given = true;
   for (const std::string& option : value.list) {
     if (!find_slurm_option("SelectTypeParameters", option))
       return bad(fmt::format("Bad SelectTypeParameter: {}", text::shown(option, 40)));
-    if (equal_ignoring_case(option, "CR_CORE_DEFAULT_DIST_BLOCK")) target.draft.cluster.block_sockets = true;
+    for (const SelectWord& word : kSelectWords)
+      if (equal_ignoring_case(word.word, option)) target.draft.cluster.*word.flag = true;
     for (const Word& word : kUnits) {
       if (!equal_ignoring_case(word.text, option)) continue;
       target.draft.cluster.cores_whole = word.whole_cores;
       target.draft.cluster.memory_as = word.memory ? model::MemoryAs::Consumable : model::MemoryAs::NotConsumable;
     }
   }
+  const model::ClusterConfig& cluster = target.draft.cluster;
+  if (cluster.one_task_per_core && !cluster.cores_whole)
+    return bad("CR_ONE_TASK_PER_CORE is not compatible with CR_CPU*, please change to use CR_CORE* instead.");
   warn_of_options(target, "SelectTypeParameters", value);
   return {};
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "config/select_words.h"
 #include "config/value.h"
 #include "model/preemption.h"
 #include "text/time_limit.h"
@@ -79,9 +80,12 @@ std::string enforce(const Source& s) {
 }
 
 std::string select_parameters(const Source& s) {
-  return fmt::format("{}{}{}", s.cluster.cores_whole ? "CR_CORE" : "CR_CPU",
-                     s.cluster.memory_as == model::MemoryAs::Consumable ? "_MEMORY" : "",
-                     s.cluster.block_sockets ? ",CR_CORE_DEFAULT_DIST_BLOCK" : "");
+  const bool memory = s.cluster.memory_as == model::MemoryAs::Consumable;
+  if (const std::string* type = s.daemon.find_kept("SelectType");
+      type && text::equal_ignoring_case(*type, "select/linear"))
+    return (memory ? "CR_MEMORY" : "NONE") + select_words(s.cluster);
+  return fmt::format("{}{}{}", s.cluster.cores_whole ? "CR_CORE" : "CR_CPU", memory ? "_MEMORY" : "",
+                     select_words(s.cluster));
 }
 
 std::string scheduler_parameters(const Source& s) {
@@ -555,6 +559,8 @@ Pairs shown_config(const model::ClusterConfig& cluster, const DaemonConfig& daem
     else if (row.name == "Epilog" || row.name == "EpilogSlurmctld" || row.name == "Prolog" ||
              row.name == "PrologSlurmctld")
       program_rows(row.name, daemon, out);
+    else if (row.name == "SelectTypeParameters" && select_parameters(source) == "NONE")
+      continue;  // as Slurm
     else if (row.value)
       out.emplace_back(row.name, row.value(source));
     else if (const std::string* given = daemon.find_kept(row.name))

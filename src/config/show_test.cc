@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/show.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,6 +88,17 @@ TEST(Show, OtherValues) {
   EXPECT_EQ(value_of(*loaded, "PriorityWeightFairShare"), "5");
   EXPECT_EQ(value_of(*loaded, "BatchStartTimeout"), "20 sec");
   EXPECT_EQ(value_of(*loaded, "SelectTypeParameters"), "CR_CPU_MEMORY");
+  const std::pair<const char*, const char*> kSelect[] = {
+      {"", "CR_CORE_MEMORY"},
+      {"SelectTypeParameters=LL_SHARED_GRES,CR_Pack_Nodes,CR_LLN,CR_Core,CR_ONE_TASK_PER_CORE",
+       "CR_CORE,CR_ONE_TASK_PER_CORE,CR_LLN,CR_PACK_NODES,LL_SHARED_GRES"},
+      {"SelectType=select/linear", "<absent>"},
+      {"SelectType=select/linear\nSelectTypeParameters=CR_Memory", "CR_MEMORY"}};
+  for (const auto& [text, shown] : kSelect) {
+    const auto other = load_text(fmt::format("SlurmctldHost=a\n{}\n", text), "slurm.conf");
+    ASSERT_TRUE(other) << other.error().message;
+    EXPECT_EQ(value_of(*other, "SelectTypeParameters"), shown) << text;
+  }
   for (const auto& [name, value] : loaded->cluster.shown) EXPECT_EQ(value.find("secret"), std::string::npos) << name;
 }
 

@@ -158,11 +158,18 @@ TEST(SlurmConf, Good) {
        }},
       {"SelectTypeParameters=CR_CPU_Memory",
        [](const Loaded& l) { return !l.cluster.cores_whole && l.cluster.memory_as == model::MemoryAs::Consumable; }},
-      {"SelectTypeParameters=CR_Core_Memory,CR_LLN",
+      {"SelectTypeParameters=CR_Core_Memory,CR_LLN,CR_Pack_Nodes,CR_Board",
        [](const Loaded& l) {
-         return l.cluster.cores_whole &&
-                l.warnings.at(0) ==
-                    "slurm.conf:1: SelectTypeParameters: CR_LLN (not in force yet: LLN is in force by partition)";
+         return l.cluster.cores_whole && l.cluster.least_loaded_nodes && l.cluster.pack_tasks &&
+                !l.cluster.one_task_per_core &&
+                l.warnings.at(0) == "slurm.conf:1: SelectTypeParameters: CR_Board (not in force yet: cores are handed "
+                                    "out, not whole boards)";
+       }},
+      {"SelectTypeParameters=LL_SHARED_GRES,MULTIPLE_SHARING_GRES_PJ,ENFORCE_BINDING_GRES,ONE_TASK_PER_SHARING_GRES,CR_"
+       "Core,CR_ONE_TASK_PER_CORE",
+       [](const Loaded& l) {
+         return l.cluster.spread_shares && l.cluster.shares_of_several && l.cluster.bind_to_gres &&
+                l.cluster.one_task_per_shared_gres && l.cluster.one_task_per_core;
        }},
       {"SchedulerParameters=kill_invalid_depend,max_script_size=1000",
        [](const Loaded& l) { return l.cluster.kill_invalid_dependency && l.cluster.max_script_bytes == 1000; }},
@@ -252,6 +259,9 @@ TEST(SlurmConf, Bad) {
       {"PartitionName=a,b", "slurm.conf:1: \"a,b\" is no partition name"},
       {"SelectType=select/cray",
        "slurm.conf:1: SelectType: \"select/cray\" is not supported: it is select/cons_tres or select/linear"},
+      {"SelectTypeParameters=CR_CPU,CR_ONE_TASK_PER_CORE",
+       "slurm.conf:1: SelectTypeParameters: CR_ONE_TASK_PER_CORE is not compatible with CR_CPU*, please change to use "
+       "CR_CORE* instead."},
       {"SelectTypeParameters=CR_FOO", "slurm.conf:1: SelectTypeParameters: Bad SelectTypeParameter: CR_FOO"},
       {"EnforcePartLimits=FOO", "slurm.conf:1: Bad value \"FOO\" for EnforcePartLimits: it is NO, ANY, ALL or YES"},
       {"SlurmctldPort=x", "slurm.conf:1: SlurmctldPort: \"x\" is no port and no range of ports"},

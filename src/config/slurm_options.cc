@@ -18,7 +18,7 @@ using enum Fate;
 constexpr std::string_view kEvents = "scheduling follows events and looks at every job",
                            kLook = "nodes are looked at every second",
                            kLogs = "nothing is logged of it by itself", kLeast = "who is preempted is chosen by the least work lost",
-                           kCray = "no Cray network", kCheap = "calls are cheap", kGres = "GPUs are shared in one way";
+                           kCray = "no Cray network", kCheap = "calls are cheap";
 
 // clang-format off
 constexpr SlurmOption kOptions[] = {
@@ -207,13 +207,13 @@ constexpr SlurmOption kOptions[] = {
     {"SelectTypeParameters", "CR_Socket_Memory", Later, "cores are handed out, not whole sockets"},
     {"SelectTypeParameters", "CR_Board", Later, "cores are handed out, not whole boards"},
     {"SelectTypeParameters", "CR_Board_Memory", Later, "cores are handed out, not whole boards"},
-    {"SelectTypeParameters", "CR_ONE_TASK_PER_CORE", Later, "a task may have a thread of a core"},
-    {"SelectTypeParameters", "CR_LLN", Later, "LLN is in force by partition"},
-    {"SelectTypeParameters", "CR_PACK_NODES", Later, "tasks are spread as -m says"},
-    {"SelectTypeParameters", "ENFORCE_BINDING_GRES", Later, "GPUs near the cores are preferred, not enforced"},
-    {"SelectTypeParameters", "LL_SHARED_GRES", Later, kGres},
-    {"SelectTypeParameters", "MULTIPLE_SHARING_GRES_PJ", Later, kGres},
-    {"SelectTypeParameters", "ONE_TASK_PER_SHARING_GRES", Later, kGres},
+    {"SelectTypeParameters", "CR_ONE_TASK_PER_CORE", InForce, ""},
+    {"SelectTypeParameters", "CR_LLN", InForce, ""},
+    {"SelectTypeParameters", "CR_PACK_NODES", InForce, ""},
+    {"SelectTypeParameters", "ENFORCE_BINDING_GRES", InForce, ""},
+    {"SelectTypeParameters", "LL_SHARED_GRES", InForce, ""},
+    {"SelectTypeParameters", "MULTIPLE_SHARING_GRES_PJ", InForce, ""},
+    {"SelectTypeParameters", "ONE_TASK_PER_SHARING_GRES", InForce, ""},
 
     {"CommunicationParameters", "block_null_hash", Needless, "every message is signed"},
     {"CommunicationParameters", "CheckGhalQuiesce", Needless, kCray},

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "config/keys.h"
+#include "config/select_words.h"
 #include "config/setters.h"
 #include "config/slurm_keys.h"
 #include "config/translate.h"
@@ -66,10 +67,10 @@ std::string days(const Draft&, const std::string& text) {
 std::string clock(const Draft& draft, const std::string&) {
   return text::format_clock(draft.cluster.preempt.exempt);
 }
-std::string select_words(const Draft& draft, const std::string&) {
+std::string select_parameters(const Draft& draft, const std::string&) {
   return fmt::format("{}{}{}", draft.cluster.cores_whole ? "CR_Core" : "CR_CPU",
                      draft.cluster.memory_as == model::MemoryAs::Consumable ? "_Memory" : "",
-                     draft.cluster.block_sockets ? ",CR_CORE_DEFAULT_DIST_BLOCK" : "");
+                     select_words(draft.cluster));
 }
 std::string scheduler_words(const Draft& draft, const std::string&) {
   const model::ClusterConfig &cluster = draft.cluster, usual;
@@ -105,14 +106,21 @@ constexpr Twin kTwins[] = {
     {"controller.max_script_kb", "SchedulerParameters", scheduler_words},
     {"logging.level", "SlurmctldDebug", as_it_is},
     {"scheduler.batch_sched_delay_secs", "SchedulerParameters", scheduler_words},
-    {"scheduler.block_sockets", "SelectTypeParameters", select_words},
+    {"scheduler.bind_to_gres", "SelectTypeParameters", select_parameters},
+    {"scheduler.block_sockets", "SelectTypeParameters", select_parameters},
     {"scheduler.fairshare_halflife_days", "PriorityDecayHalfLife", days},
     {"scheduler.kill_invalid_dependency", "SchedulerParameters", scheduler_words},
+    {"scheduler.least_loaded_nodes", "SelectTypeParameters", select_parameters},
     {"scheduler.max_switch_wait_secs", "SchedulerParameters", scheduler_words},
-    {"scheduler.memory_consumable", "SelectTypeParameters", select_words},
+    {"scheduler.memory_consumable", "SelectTypeParameters", select_parameters},
+    {"scheduler.one_task_per_core", "SelectTypeParameters", select_parameters},
+    {"scheduler.one_task_per_shared_gres", "SelectTypeParameters", select_parameters},
+    {"scheduler.pack_tasks", "SelectTypeParameters", select_parameters},
     {"scheduler.planned_jobs", "SchedulerParameters", scheduler_words},
     {"scheduler.preempt_exempt_time", "PreemptExemptTime", clock},
-    {"scheduler.whole_cores", "SelectTypeParameters", select_words},
+    {"scheduler.shares_of_several", "SelectTypeParameters", select_parameters},
+    {"scheduler.spread_shares", "SelectTypeParameters", select_parameters},
+    {"scheduler.whole_cores", "SelectTypeParameters", select_parameters},
     {"usage.sample_secs", "JobAcctGatherFrequency", as_it_is},
 };
 

@@ -121,11 +121,40 @@ static std::shared_ptr<const model::JobSpec> with_output_mode(const model::Clust
   return appends;
 }
 
-// Where everybody shares cores, it is as if the job had asked for it; so says Slurm, too, when it shows the job.
+// What SelectTypeParameters makes the default of --gres-flags, --ntasks-per-core and -m.
+static std::shared_ptr<const model::JobSpec> with_select_defaults(const model::ClusterConfig& config,
+                                                                  std::shared_ptr<const model::JobSpec> spec) {
+  const auto unless = [&](bool wanted, std::uint32_t flag, std::uint32_t opposite) {
+    return wanted && (spec->gres_flags & (flag | opposite)) == 0 ? flag : 0;
+  };
+  const std::uint32_t more =
+      unless(config.bind_to_gres, model::kGresEnforceBinding, model::kGresDisableBinding) |
+      unless(config.one_task_per_shared_gres, model::kGresOneTaskPerSharing, model::kGresManyTasksPerSharing);
+  const bool one_task = config.one_task_per_core && spec->tasks_per_core == 0;
+  using Nodes = model::Distribution::Nodes;
+  const bool pack = config.pack_tasks && !spec->distribution.pack &&
+                    (spec->distribution.nodes == Nodes::Unset || spec->distribution.nodes == Nodes::Block);
+  if (more == 0 && !one_task && !pack) return spec;
+  auto settled = std::make_shared<model::JobSpec>(*spec);
+  settled->gres_flags |= more;
+  if (one_task) settled->tasks_per_core = 1;
+  if (pack) settled->distribution.pack = true;
+  return settled;
+}
+
+// Where everybody shares cores, or has nodes for himself, it is as if the job had asked for it; so says Slurm, too,
+// when it shows the job.
 static std::shared_ptr<const model::JobSpec> with_sharing(const model::View& view,
                                                           std::shared_ptr<const model::JobSpec> spec) {
   const model::Partition* partition = spec->partitions.empty() ? model::default_partition(view)
                                                                : model::find_partition(view, spec->partitions.front());
+  if (partition && partition->config.oversubscribe == model::OverSubscribe::Exclusive &&
+      spec->exclusive != model::Exclusive::Node) {
+    auto whole = std::make_shared<model::JobSpec>(*spec);
+    whole->exclusive = model::Exclusive::Node;
+    whole->oversubscribe = false;
+    return whole;
+  }
   const bool forced = partition && partition->config.oversubscribe == model::OverSubscribe::Force &&
                       partition->config.oversubscribe_count > 1 && spec->exclusive == model::Exclusive::No;
   if (!forced || spec->oversubscribe) return spec;
@@ -185,6 +214,7 @@ void Controller::submit(const model::Caller& caller, std::shared_ptr<const model
     const model::View& view = cluster_->view();
     one = with_output_mode(*view.config, with_core_spec(*view.config, std::move(one)));
     one = with_whole_arrays(view, std::move(one));
+    one = with_select_defaults(*view.config, std::move(one));
     SPUR_ASSIGN(one, with_account(view, with_sharing(view, std::move(one))));
     return {};
   };

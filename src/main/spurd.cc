@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // spurd: the agent of one node. One thread runs the agent's logic over an event loop; gRPC's threads only move steps'
 // bytes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <grpcpp/server.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -203,10 +206,18 @@ class Spurd {
     return os::encode_gpu_cores(declared() ? model::gres_in_force(declared()->gres, found) : found);
   }
 
+  // "100,300": of how many parts of each GPU jobs may have some (mps); empty: GPUs are not shared so.
+  std::string mps_by_gpu() const {
+    const auto& found = machine_.hardware.gres;
+    const auto in_force = declared() ? model::gres_in_force(declared()->gres, found) : found;
+    return fmt::format("{}", fmt::join(model::shares_by_gpu(in_force, "mps"), ","));
+  }
+
   // Where commands inside a job find the controller and get their credentials, whatever the user's own environment
   // says.
   std::vector<std::string> job_environment() const {
     std::vector<std::string> out;
+    if (const std::string mps = mps_by_gpu(); !mps.empty()) out.push_back("SPUR_NODE_MPS=" + mps);
     if (!loaded_.path.empty()) {
       const bool slurm = config::dialect_of(loaded_.path, {}) == config::Dialect::Slurm;
       out.push_back((slurm ? "SLURM_CONF=" : "SPUR_CONF=") + loaded_.path);

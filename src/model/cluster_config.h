@@ -181,6 +181,13 @@ struct ClusterConfig {
   MemoryAs memory_as = MemoryAs::NotConsumable;  // CR_*_Memory
   bool cores_whole = true;                       // CR_Core: threads of a core go together; false: CR_CPU
   bool block_sockets = false;        // CR_CORE_DEFAULT_DIST_BLOCK: CPUs of a job from one socket after the other
+  bool least_loaded_nodes = false;   // CR_LLN: as LLN of every partition
+  bool one_task_per_core = false;    // CR_ONE_TASK_PER_CORE, where a job does not say how many
+  bool pack_tasks = false;           // CR_Pack_Nodes: -m Pack, where a job does not say
+  // Of --gres-flags, where a job does not say: ENFORCE_BINDING_GRES, ONE_TASK_PER_SHARING_GRES.
+  bool bind_to_gres = false, one_task_per_shared_gres = false;
+  bool spread_shares = false;        // LL_SHARED_GRES: shares come from the device that has most left
+  bool shares_of_several = false;    // MULTIPLE_SHARING_GRES_PJ: a job's shares may come from several devices
   bool jobs_use_spec_cores = false;  // AllowSpecResourcesUsage: -S may be less than the node keeps for the system
   std::optional<std::uint64_t> default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
       max_memory_per_cpu_mib;

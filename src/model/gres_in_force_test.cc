@@ -36,5 +36,18 @@ TEST(GresInForce, ACountIsFilledWithWhatWasFound) {
   EXPECT_EQ(out, expected);
 }
 
+TEST(GresInForce, SharesOfEachGpu) {
+  const auto gpus = row("gpu", "", 2, "/dev/n[0-1]");
+  using Shares = std::vector<std::uint64_t>;
+  EXPECT_EQ(shares_by_gpu({gpus, row("mps", "", 200)}, "mps"), (Shares{100, 100}));
+  EXPECT_EQ(shares_by_gpu({gpus, row("mps", "", 200, "/dev/n[0-1]")}, "mps"), (Shares{100, 100}));
+  EXPECT_EQ(shares_by_gpu({gpus, row("mps", "", 300, "/dev/n1"), row("mps", "", 100, "/dev/n0")}, "mps"),
+            (Shares{100, 300}));
+  EXPECT_EQ(shares_by_gpu({gpus, row("mps", "", 300, "/dev/n1")}, "mps"), (Shares{1, 300}));
+  EXPECT_EQ(shares_by_gpu({gpus, row("shard", "", 5)}, "shard"), (Shares{3, 2}));
+  EXPECT_EQ(shares_by_gpu({row("gpu", "a", 1), row("gpu", "b", 2), row("shard", "b", 8)}, "shard"), (Shares{1, 4, 4}));
+  EXPECT_TRUE(shares_by_gpu({gpus, row("shard", "", 5)}, "mps").empty());
+}
+
 }  // namespace
 }  // namespace spur::model

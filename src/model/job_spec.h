@@ -92,6 +92,7 @@ enum GresFlag : std::uint32_t {
   kGresDisableBinding = 1u << 1,
   kGresOneTaskPerSharing = 1u << 2,
   kGresManyTasksPerSharing = 1u << 3,
+  kGresAllowTaskSharing = 1u << 4,
 };
 
 struct ArrayRequest {
@@ -140,7 +141,8 @@ struct JobSpec {
   std::optional<std::uint64_t> memory_per_gpu_mib;
   std::uint64_t tmp_disk_mib = 0;
   std::vector<GresRequest> gres;
-  std::uint32_t gres_flags = 0;  // GresFlag bits
+  std::uint32_t gres_flags = 0;    // GresFlag bits
+  std::string gpu_bind, gpu_freq;  // --gpu-bind and --gpu-freq, as written
   std::vector<LicenseRequest> licenses;
   Exclusive exclusive = Exclusive::No;
   bool oversubscribe = false, overcommit = false, contiguous = false;

@@ -2,8 +2,11 @@
 #include "sched/feasibility.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "sched/node_shares.h"
+#include "sched/socket_choice.h"
 
 namespace spur::sched {
 namespace {
@@ -15,6 +18,14 @@ Amount round_up(Amount value, Amount unit) {
 }
 Amount round_down(Amount value, Amount unit) {
   return value / unit * unit;
+}
+
+// Threads of a core that count for memory per CPU: those that tasks may use.
+Amount threads_used(const Request& request, Amount unit) {
+  return request.threads > 0 ? std::min(request.threads, unit) : unit;
+}
+Amount memory_of_cpus(const Request& request, Amount unit, Amount cpus) {
+  return request.memory_mib * (cpus / unit) * threads_used(request, unit);
 }
 
 // Nobody else may be there: every CPU and every device is free.
@@ -54,7 +65,7 @@ Amount usable_cpus(const Request& request, const Capacity& capacity, NodeNumber 
       if (memory < capacity.total(node)[Columns::kMemory]) return -1;
       break;
     case MemoryNeed::PerCpu:
-      cpus = std::min(cpus, round_down(memory / request.memory_mib, unit));
+      cpus = std::min(cpus, memory / (request.memory_mib * threads_used(request, unit)) * unit);
       break;
   }
   return cpus;
@@ -74,13 +85,13 @@ Amount tasks_by_gres(const Request& request, const Capacity& capacity, NodeNumbe
   const NodeLayout& layout = capacity.layout(node);
   const Amount* total = capacity.total(node);
   for (const auto& need : request.gres_per_node)
-    if (lots_free(need, layout, total, row, false) < 1) return 0;
+    if (lots_free(request, need, layout, total, row, false) < 1) return 0;
   for (const auto& need : request.gres_per_job)
-    if (most_on_node(need, layout, total, row) < 1) return 0;
+    if (most_on_node(request, need, layout, total, row) < 1) return 0;
   if (request.counts_gpus() && gpus_served(request, row, cpus) < 1) return 0;
   Amount tasks = kNoLimit;
   for (const auto& need : request.gres_per_task)
-    tasks = std::min(tasks, lots_free(need, layout, total, row, request.one_task_per_device));
+    tasks = std::min(tasks, lots_free(request, need, layout, total, row, request.one_task_per_device));
   return tasks;
 }
 
@@ -113,7 +124,9 @@ Amount cpus_for(const Request& request, Amount unit, std::uint32_t tasks, const 
   return round_up(cpus, unit);
 }
 
-std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
+namespace {
+
+std::uint32_t tasks_in_row(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
   const Amount cpus = usable_cpus(request, capacity, node, row);
   if (cpus < request.cpus_per_task || cpus < request.min_cpus) return 0;
   if (request.exclusive && !all_free(capacity, node, row)) return 0;
@@ -127,10 +140,10 @@ std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, N
   return static_cast<std::uint32_t>(std::min<Amount>(tasks, request.tasks));
 }
 
-Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
+Offer offer_of_row(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
   Offer offer;
   offer.node = node;
-  offer.tasks = tasks_that_fit(request, capacity, node, row);
+  offer.tasks = tasks_in_row(request, capacity, node, row);
   if (!request.task_nodes.empty()) {  // just those that are listed for it
     const auto listed = static_cast<std::uint32_t>(std::ranges::count(request.task_nodes, node));
     offer.tasks = offer.tasks >= listed ? listed : 0;
@@ -150,12 +163,14 @@ Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber no
   const Amount served =
       request.counts_gpus() ? gpus_served(request, row, usable_cpus(request, capacity, node, row)) : Amount{kNoLimit};
   for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) {
-    Amount most = std::min<Amount>(most_on_node(request.gres_per_job[i], layout, total, row), 0x7fffffff);
+    Amount most = std::min<Amount>(most_on_node(request, request.gres_per_job[i], layout, total, row), 0x7fffffff);
     if (request.gres_per_job[i].is_gpu) most = std::min(most, served);
     offer.job_gres[i] = static_cast<std::int32_t>(most);
   }
   return offer;
 }
+
+}  // namespace
 
 GpuPart gpu_part(const Request& request, const Offer& offer, Amount capacity) {
   GpuPart part;
@@ -166,7 +181,7 @@ GpuPart gpu_part(const Request& request, const Offer& offer, Amount capacity) {
     job_gres[i] = static_cast<std::int32_t>(std::min<Amount>(offer.job_gres[i], request.gres_per_job[i].count));
   part.cpus = cpus_for(request, offer.unit, tasks, job_gres);
   if (request.memory == MemoryNeed::PerNode) part.memory = request.memory_mib;
-  if (request.memory == MemoryNeed::PerCpu) part.memory = request.memory_mib * part.cpus;
+  if (request.memory == MemoryNeed::PerCpu) part.memory = memory_of_cpus(request, offer.unit, part.cpus);
   if (request.memory == MemoryNeed::PerTask) part.memory = request.memory_mib * running;
   if (request.memory == MemoryNeed::PerGpu) part.memory = request.memory_mib * job_gpus(request, job_gres);
   const auto add = [&](const GresNeed& need, Amount count, Amount lots) {
@@ -182,8 +197,10 @@ GpuPart gpu_part(const Request& request, const Offer& offer, Amount capacity) {
   return part;
 }
 
-void take_of_share(const Request& request, const Capacity& capacity, const Share& share, std::uint64_t rails,
-                   const Amount* row, Amount* take) {
+namespace {
+
+void take_out_of_row(const Request& request, const Capacity& capacity, const Share& share, std::uint64_t rails,
+                     const Amount* row, Amount* take) {
   std::fill(take, take + capacity.width(), 0);
   const NodeLayout& layout = capacity.layout(share.node);
   const Amount* total = capacity.total(share.node);
@@ -193,7 +210,10 @@ void take_of_share(const Request& request, const Capacity& capacity, const Share
   if (capacity.memory_is_consumable()) {
     if (request.memory == MemoryNeed::PerNode) take[Columns::kMemory] = request.memory_mib;
     if (request.memory == MemoryNeed::WholeNode) take[Columns::kMemory] = total[Columns::kMemory];
-    if (request.memory == MemoryNeed::PerCpu) take[Columns::kMemory] = request.memory_mib * cpus;
+    if (request.memory == MemoryNeed::PerCpu)  // a whole node with as much of it as there is
+      take[Columns::kMemory] = std::min(request.exclusive ? request.memory_mib * take[Columns::kCpu]
+                                                          : memory_of_cpus(request, layout.unit, cpus),
+                                        row[Columns::kMemory]);
     if (request.memory == MemoryNeed::PerTask)
       take[Columns::kMemory] = request.memory_mib * std::max<Amount>(1, share.tasks);
     if (request.memory == MemoryNeed::PerGpu)
@@ -208,10 +228,104 @@ void take_of_share(const Request& request, const Capacity& capacity, const Share
   if (!layout.first_socket) return;
   const SocketRows rows{capacity.free(share.node), total, row};
   if (request.tasks_per_socket > 0) take_tasks_by_socket(request, layout, rows, share.tasks, near, take);
-  if (request.sockets_in_turn)
+  if (request.sockets_in_turn || request.bind_to_gres)
     take_sockets_in_turn(layout, rows, near, cpus_of_one_task(request, layout.unit), take);
   else
     take_sockets(layout, rows, near, take);
+}
+
+// Of the first of the job's GRES, what the node gives at most.
+Amount first_job_gres(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
+  return request.gres_per_job.empty()
+             ? 0
+             : most_on_node(request, request.gres_per_job.front(), capacity.layout(node), capacity.total(node), row);
+}
+
+// The row cut to the sockets that offer the most tasks, then the most GRES; empty: none offer any. There is a core
+// for each socket.
+std::vector<Amount> best_sockets(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
+  const NodeLayout& layout = capacity.layout(node);
+  std::vector<Amount> best;
+  std::uint32_t most_tasks = 0;
+  Amount most_gres = 0;
+  for (const std::uint64_t sockets : socket_sets(request, layout)) {
+    std::vector<Amount> cut(row, row + capacity.width());
+    if (!cut_to_sockets(request, layout, sockets, capacity.total(node), cut)) continue;
+    const std::uint32_t tasks = tasks_in_row(request, capacity, node, cut.data());
+    if (tasks == 0) continue;
+    const Amount gres = first_job_gres(request, capacity, node, cut.data());
+    JobGres job_gres{};
+    if (!request.gres_per_job.empty())
+      job_gres[0] = static_cast<std::int32_t>(std::min(gres, request.gres_per_job.front().count));
+    const Amount cores = cpus_for(request, layout.unit, tasks, job_gres) / layout.unit;
+    if (request.bind_to_gres && cores < std::popcount(sockets)) continue;
+    std::vector<Amount> covered = cut;
+    const Amount gpus = gpus_wanted(request, tasks, job_gres);
+    if (!cover_sockets(request, layout, sockets, gpus, capacity.total(node), covered)) continue;
+    if (std::pair(tasks, gres) <= std::pair(most_tasks, most_gres)) continue;
+    most_tasks = tasks;
+    most_gres = gres;
+    best = std::move(cut);
+  }
+  return best;
+}
+
+// Whether the row has what the share takes.
+bool has_share(const Request& request, const Capacity& capacity, const Share& share, const std::vector<Amount>& row) {
+  if (tasks_in_row(request, capacity, share.node, row.data()) < share.tasks) return false;
+  const NodeLayout& layout = capacity.layout(share.node);
+  const Amount* total = capacity.total(share.node);
+  for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
+    if (most_on_node(request, request.gres_per_job[i], layout, total, row.data()) < share.job_gres[i]) return false;
+  return row[Columns::kCpu] >= cpus_for(request, capacity.unit(share.node), share.tasks, share.job_gres);
+}
+
+// The row cut to the fewest sockets that have the share, with a core for each if there is such a choice; as it is
+// where there is none.
+std::vector<Amount> fewest_sockets(const Request& request, const Capacity& capacity, const Share& share,
+                                   const Amount* row) {
+  const NodeLayout& layout = capacity.layout(share.node);
+  const Amount cores = cpus_for(request, layout.unit, share.tasks, share.job_gres) / layout.unit;
+  std::vector<Amount> fallback(row, row + capacity.width());
+  bool found = false;
+  for (const std::uint64_t sockets : socket_sets(request, layout)) {
+    std::vector<Amount> cut(row, row + capacity.width());
+    if (!cut_to_sockets(request, layout, sockets, capacity.total(share.node), cut)) continue;
+    if (!has_share(request, capacity, share, cut)) continue;
+    const Amount gpus = gpus_wanted(request, share.tasks, share.job_gres);
+    std::vector<Amount> covered = cut;
+    const bool covers = cover_sockets(request, layout, sockets, gpus, capacity.total(share.node), covered);
+    if (covers && (!request.bind_to_gres || cores >= std::popcount(sockets))) return covered;
+    if (!std::exchange(found, true)) fallback = std::move(cut);
+  }
+  return fallback;
+}
+
+}  // namespace
+
+std::uint32_t tasks_that_fit(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
+  if (!is_bound_to_sockets(request, capacity.layout(node))) return tasks_in_row(request, capacity, node, row);
+  const std::vector<Amount> cut = best_sockets(request, capacity, node, row);
+  return cut.empty() ? 0 : tasks_in_row(request, capacity, node, cut.data());
+}
+
+Offer make_offer(const Request& request, const Capacity& capacity, NodeNumber node, const Amount* row) {
+  if (!is_bound_to_sockets(request, capacity.layout(node))) return offer_of_row(request, capacity, node, row);
+  const std::vector<Amount> cut = best_sockets(request, capacity, node, row);
+  if (cut.empty()) return {.node = node};
+  // Judged among others by all that the node has.
+  Offer offer = offer_of_row(request, capacity, node, row);
+  const Offer of_sockets = offer_of_row(request, capacity, node, cut.data());
+  offer.tasks = of_sockets.tasks;
+  offer.job_gres = of_sockets.job_gres;
+  return offer;
+}
+
+void take_of_share(const Request& request, const Capacity& capacity, const Share& share, std::uint64_t rails,
+                   const Amount* row, Amount* take) {
+  if (!is_bound_to_sockets(request, capacity.layout(share.node)))
+    return take_out_of_row(request, capacity, share, rails, row, take);
+  take_out_of_row(request, capacity, share, rails, fewest_sockets(request, capacity, share, row).data(), take);
 }
 
 }  // namespace spur::sched

@@ -37,6 +37,9 @@ class Resolver {
     SPUR_TRY(settle_cpus_per_gpu());
     SPUR_TRY(settle_memory_per_gpu());
     request_.one_task_per_device = (spec_.gres_flags & model::kGresOneTaskPerSharing) != 0;
+    request_.bind_to_gres = (spec_.gres_flags & model::kGresEnforceBinding) != 0;
+    request_.shares_of_several = view_.config->shares_of_several;
+    request_.spread_shares = view_.config->spread_shares;
     return {};
   }
 
@@ -194,10 +197,14 @@ class Resolver {
       case Per::Job:
         request_.gres_per_job.push_back(std::move(need));
         return {};
-      case Per::Socket:
-        break;
+      case Per::Socket:  // of that many sockets of each node
+        if (spec_.sockets_per_node == 0) return bad(fmt::format("gres {} per socket of how many?", shown(wish)));
+        need.per_socket = need.count;
+        need.count *= spec_.sockets_per_node;
+        request_.gres_per_node.push_back(std::move(need));
+        return {};
     }
-    return bad(fmt::format("gres {} per socket is not supported yet", shown(wish)));
+    return bad(fmt::format("gres {}", shown(wish)));
   }
   bool is_shared_somewhere(const std::string& name) const {
     bool found = false;

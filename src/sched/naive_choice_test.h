@@ -89,7 +89,7 @@ class NaiveChoice : protected NaiveNode {
     const Amount cpus = cpus_needed(request, node, tasks, job_gres);
     Amount memory = 0;
     if (request.memory == MemoryNeed::PerNode) memory = request.memory_mib;
-    if (request.memory == MemoryNeed::PerCpu) memory = request.memory_mib * cpus;
+    if (request.memory == MemoryNeed::PerCpu) memory = memory_for(request, node, cpus);
     if (request.memory == MemoryNeed::PerTask) memory = request.memory_mib * std::max<Amount>(1, tasks);
     if (request.memory == MemoryNeed::PerGpu) memory = request.memory_mib * gpus_of(request, job_gres);
     after.cpu = std::max<Amount>(0, before.cpu - cpus);

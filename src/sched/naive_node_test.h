@@ -12,13 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "sched/naive_world_test.h"
+#include "sched/naive_sockets_test.h"
 
 namespace spur::sched {
 
-class NaiveNode : protected NaiveWorld {
+class NaiveNode : protected NaiveSockets {
  protected:
-  NaiveNode(const model::View& view, Time now) : NaiveWorld(view, now), columns_(view) {}
+  NaiveNode(const model::View& view, Time now)
+      : NaiveSockets(view, now), may_split_(view.config->shares_of_several) {}
 
   struct Offer {
     std::uint32_t node = 0;
@@ -53,11 +54,6 @@ class NaiveNode : protected NaiveWorld {
     const bool left = holds(features, term.left, n), right = holds(features, term.right, n);
     return term.op == FeatureTerm::Op::And ? left && right : left || right;
   }
-  bool wanted(const GresNeed& need, const std::string& name, const std::string& type) const {
-    for (const auto id : need.gres)
-      if (columns_.gres_name(id) == name && columns_.gres_type(id) == type) return true;
-    return false;
-  }
   // Free of a need: devices that nobody uses, or a count; of shares, the most that one device has.
   Amount gres_of(const GresNeed& need, const Node& node, const Amounts& free) const {
     Amount sum = 0;
@@ -68,12 +64,13 @@ class NaiveNode : protected NaiveWorld {
       if (!need.is_shares())
         sum += free.device.at(name) == node.total.device.at(name);
       else if (node.shares == need.shares_of)
-        sum = std::max(sum, free.device.at(name));
+        sum = may_split_ ? sum + std::max<Amount>(0, free.device.at(name)) : std::max(sum, free.device.at(name));
     }
     return sum;
   }
   // Shares for one task after the other.
   bool shares_fit(const Request& request, const GresNeed& need, const Node& node, Amounts free, Amount tasks) const {
+    if (may_split_ && !request.one_task_per_device) return gres_of(need, node, free) >= need.count * tasks;
     for (; tasks > 0; --tasks) {
       bool found = false;
       for (auto& [name, left] : free.device) {
@@ -92,14 +89,58 @@ class NaiveNode : protected NaiveWorld {
       if (request.gres_per_job[i].is_gpu) gpus += job_gres[i];
     return gpus;
   }
+  // Where most tasks fit, then most of the job's first GRES, with a core for each socket; nothing if none fits.
+  Amounts best_cut(const Request& request, const Node& node, const Amounts& free) const {
+    if (!is_bound(request, node)) return free;
+    Amounts best = free;
+    best.cpu = 0;
+    std::pair<Amount, Amount> most{0, 0};
+    for (const auto& [sockets, cut] : cuts(request, node, free)) {
+      const auto size = static_cast<Amount>(sockets.size());
+      const Amount tasks = most_tasks_in(request, node, cut);
+      if (tasks == 0) continue;
+      std::vector<Amount> job_gres(request.gres_per_job.size());
+      const Amount first = job_gres.empty() ? 0 : gres_of(request.gres_per_job[0], node, cut);
+      if (!job_gres.empty()) job_gres[0] = std::min(first, request.gres_per_job[0].count);
+      if (request.bind_to_gres && cpus_needed(request, node, tasks, job_gres) < size * node.unit) continue;
+      if (!covered(request, node, sockets, gpus_wanted(request, tasks, job_gres), cut)) continue;
+      if (std::pair(tasks, first) <= most) continue;
+      most = {tasks, first};
+      best = cut;
+    }
+    return best;
+  }
+  // The fewest sockets that have the part, with a core for each if there is such a choice.
+  Amounts fewest_cut(const Request& request, const Part& part, const Amounts& free) const {
+    const Node& node = nodes_[part.node];
+    if (!is_bound(request, node)) return free;
+    const Amount cpus = cpus_needed(request, node, part.tasks, part.job_gres);
+    std::optional<Amounts> first;
+    const Amount gpus = gpus_wanted(request, part.tasks, part.job_gres);
+    for (const auto& [sockets, cut] : cuts(request, node, free)) {
+      const auto size = static_cast<Amount>(sockets.size());
+      bool has = most_tasks_in(request, node, cut) >= part.tasks && cut.cpu >= cpus;
+      for (std::size_t i = 0; i < part.job_gres.size(); ++i)
+        has = has && gres_of(request.gres_per_job[i], node, cut) >= part.job_gres[i];
+      if (!has) continue;
+      const auto exact = covered(request, node, sockets, gpus, cut);
+      if (exact && (!request.bind_to_gres || cpus >= size * node.unit)) return *exact;
+      if (!first) first = cut;
+    }
+    return first.value_or(free);
+  }
   // What an offer has for the i-th need per job, with CPUs and memory for it.
-  Amount job_gres_of(const Request& request, std::size_t i, const Node& node, const Amounts& free) const {
+  Amount job_gres_of(const Request& request, std::size_t i, const Node& node, const Amounts& all) const {
+    return job_gres_in(request, i, node, best_cut(request, node, all));
+  }
+  Amount job_gres_in(const Request& request, std::size_t i, const Node& node, const Amounts& free) const {
     Amount most = gres_of(request.gres_per_job[i], node, free);
     std::vector<Amount> job_gres(request.gres_per_job.size());
     for (; most > 0 && request.gres_per_job[i].is_gpu; --most) {
       job_gres[i] = most;
       const bool memory = request.memory != MemoryNeed::PerGpu || free.mem >= request.memory_mib * most;
-      if (memory && cpus_fit(request, usable_of(request, node, free), cpus_needed(request, node, 1, job_gres))) break;
+      const Amount cpus = cpus_needed(request, node, 1, job_gres);
+      if (memory && cpus_fit(request, node, usable_of(request, node, free), cpus)) break;
     }
     return most;
   }
@@ -107,6 +148,9 @@ class NaiveNode : protected NaiveWorld {
   Amount cores_for(const Request& request, const Node& node, Amount tasks) const {
     const Amount threads = request.threads ? std::min(request.threads, node.unit) : node.unit;
     Amount cores = 0;
+    if (request.tasks_per_core == 1)  // each has its own
+      for (Amount task = 0; task < tasks; ++task)
+        for (Amount cpus = 0; cpus < request.cpus_per_task; cpus += threads) ++cores;
     while (cores * threads < tasks * request.cpus_per_task) ++cores;
     while (request.tasks_per_core && cores * request.tasks_per_core < tasks) ++cores;
     return cores;
@@ -170,7 +214,7 @@ class NaiveNode : protected NaiveWorld {
   // Counts upwards: do so many tasks fit, and one more?
   bool tasks_fit(const Request& request, const Node& node, const Amounts& free, Amount tasks) const {
     const Amount cpus = cpus_needed(request, node, tasks);
-    if (!cpus_fit(request, usable_of(request, node, free), cpus)) return false;
+    if (!cpus_fit(request, node, usable_of(request, node, free), cpus)) return false;
     if (request.tasks_per_socket && tasks > tasks_on_sockets(request, node, free)) return false;
     if (request.exclusive && (!in_limit(request, free, node.total.cpu) || free.cpu != node.total.cpu ||
                               free.gres != node.total.gres || free.device != node.total.device))
@@ -185,19 +229,27 @@ class NaiveNode : protected NaiveWorld {
                            : gres_of(need, node, free) < need.count * tasks)
         return false;
     for (std::size_t i = 0; i < request.gres_per_job.size(); ++i)
-      if (job_gres_of(request, i, node, free) < 1) return false;
+      if (job_gres_in(request, i, node, free) < 1) return false;
     return true;
   }
   bool in_limit(const Request& request, const Amounts& free, Amount cpus) const {
     const std::string& partition = (*view_.partitions)[request.partition].config.name;
     return !free.partition_cpu.contains(partition) || cpus <= free.partition_cpu.at(partition);
   }
-  bool cpus_fit(const Request& request, const Amounts& free, Amount cpus) const {
+  // Of each core only the threads that tasks may use count.
+  static Amount memory_for(const Request& request, const Node& node, Amount cpus) {
+    const Amount threads = request.threads ? std::min(request.threads, node.unit) : node.unit;
+    return request.memory_mib * threads * (cpus / node.unit);
+  }
+  bool cpus_fit(const Request& request, const Node& node, const Amounts& free, Amount cpus) const {
     if (cpus > free.cpu) return false;
     if (!request.exclusive && !in_limit(request, free, cpus)) return false;
-    return request.memory != MemoryNeed::PerCpu || free.mem >= request.memory_mib * cpus;
+    return request.memory != MemoryNeed::PerCpu || free.mem >= memory_for(request, node, cpus);
   }
-  Amount most_tasks(const Request& request, const Node& node, const Amounts& free) const {
+  Amount most_tasks(const Request& request, const Node& node, const Amounts& all) const {
+    return most_tasks_in(request, node, best_cut(request, node, all));
+  }
+  Amount most_tasks_in(const Request& request, const Node& node, const Amounts& free) const {
     if (!request.task_nodes.empty()) {
       Amount listed = 0;
       for (const auto n : request.task_nodes) listed += nodes_[n].record == node.record;
@@ -230,8 +282,9 @@ class NaiveNode : protected NaiveWorld {
     return rails;
   }
   // What a part takes out of `free`.
-  Amounts amounts_of(const Request& request, const Part& part, const Rails& rails, const Amounts& free) {
+  Amounts amounts_of(const Request& request, const Part& part, const Rails& rails, const Amounts& all) {
     const Node& node = nodes_[part.node];
+    const Amounts free = fewest_cut(request, part, all);
     Amounts take;
     const Amount cpus = cpus_needed(request, node, part.tasks, part.job_gres);
     take.cpu = request.exclusive ? node.total.cpu : cpus;
@@ -241,7 +294,9 @@ class NaiveNode : protected NaiveWorld {
     if (consumable()) {
       if (request.memory == MemoryNeed::PerNode) take.mem = request.memory_mib;
       if (request.memory == MemoryNeed::WholeNode) take.mem = node.total.mem;
-      if (request.memory == MemoryNeed::PerCpu) take.mem = request.memory_mib * cpus;
+      if (request.memory == MemoryNeed::PerCpu)
+        take.mem = std::min(free.mem, request.exclusive ? request.memory_mib * take.cpu
+                                                        : memory_for(request, node, cpus));
       if (request.memory == MemoryNeed::PerTask) take.mem = request.memory_mib * tasks;
       if (request.memory == MemoryNeed::PerGpu) take.mem = request.memory_mib * gpus_of(request, part.job_gres);
     }
@@ -276,10 +331,25 @@ class NaiveNode : protected NaiveWorld {
       if (node.shares != need.shares_of || !wanted(need, name.first, device.type)) continue;
       const Amount left = free.device.at(name) - (take.device.contains(name) ? take.device.at(name) : 0);
       if (left < count || (apart && take.device.contains(name))) continue;
-      const std::tuple candidate{left - count, device.type, name};
+      const std::tuple candidate{request.spread_shares ? count - left : left - count, device.type, name};
       if (!best || candidate < *best) best = candidate;
     }
-    take.device[std::get<2>(*best)] += count;
+    if (best) {
+      take.device[std::get<2>(*best)] += count;
+      return;
+    }
+    // From one after the other, the emptiest first.
+    for (; count > 0; best.reset()) {
+      for (const auto& [name, device] : node.devices) {
+        if (node.shares != need.shares_of || !wanted(need, name.first, device.type)) continue;
+        const Amount left = free.device.at(name) - (take.device.contains(name) ? take.device.at(name) : 0);
+        const std::tuple candidate{-left, device.type, name};
+        if (left > 0 && !(apart && take.device.contains(name)) && (!best || candidate < *best)) best = candidate;
+      }
+      const Amount here = std::min(count, -std::get<0>(*best));
+      take.device[std::get<2>(*best)] += here;
+      count -= here;
+    }
   }
   // Every choice of so many devices, and the best of them; what is counted comes first.
   void take_devices(const std::string& name, const std::vector<std::pair<const GresNeed*, Amount>>& wishes,
@@ -358,9 +428,10 @@ class NaiveNode : protected NaiveWorld {
              tasks > 0 && near.contains(s) != far && here < request.tasks_per_socket && room - take.socket[s] >= each;
              ++here, --tasks, left -= each)
           take.socket[s] += each;
-    if (request.sockets_in_turn) take_in_turn(request, node, near, free, left, take);
+    const bool in_turn = request.sockets_in_turn || request.bind_to_gres;
+    if (in_turn) take_in_turn(request, node, near, free, left, take);
     // All that is left from the fullest socket that has it; else all of the emptiest.
-    while (left > 0 && !request.sockets_in_turn) {
+    while (left > 0 && !in_turn) {
       std::vector<std::tuple<bool, bool, Amount, int>> order;
       for (const auto& [s, all] : node.total.socket) {
         const Amount room = free.socket.at(s) - take.socket[s];
@@ -474,7 +545,7 @@ class NaiveNode : protected NaiveWorld {
       }
   }
 
-  Columns columns_;
+  bool may_split_ = false;  // shares of several devices serve one need
 };
 
 }  // namespace spur::sched

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "model/gres_in_force.h"
 #include "sched/device_choice.h"
 #include "text/words.h"
 
@@ -149,18 +150,12 @@ void finish_group(DeviceGroup& group) {
   }
 }
 
-// The shares of a row such as shard:16, over the GPUs of its type (all, if it names none of theirs).
-void add_shares(const model::NodeGres& row, const Columns& columns, DeviceGroup& group) {
-  std::vector<Device*> shared;
-  for (auto& device : group.devices)
-    if (!row.type.empty() && columns.gres_type(device.gres) == row.type) shared.push_back(&device);
-  if (shared.empty())
-    for (auto& device : group.devices) shared.push_back(&device);
-  group.shared_as = row.name;
-  const std::uint64_t count = std::min(row.count, kMaxDevices);
-  for (std::size_t i = 0; i < shared.size(); ++i)
-    shared[i]->capacity =
-        std::max<Amount>(1, static_cast<Amount>(count / shared.size() + (i < count % shared.size() ? 1 : 0)));
+// The shares of rows such as shard:16.
+void add_shares(const model::NodeHardware& hardware, const std::string& name, DeviceGroup& group) {
+  group.shared_as = name;
+  const auto shares = model::shares_by_gpu(hardware.gres, name);
+  for (std::size_t d = 0; d < std::min(shares.size(), group.devices.size()); ++d)
+    group.devices[d].capacity = static_cast<Amount>(shares[d]);
 }
 
 class LayoutMaker {
@@ -186,7 +181,7 @@ class LayoutMaker {
     for (const auto& row : hardware_.gres)
       for (auto& group : layout_.groups)
         if (group.name == "gpu" && group.shared_as.empty() && is_share_here(hardware_, row))
-          add_shares(row, columns_, group);
+          add_shares(hardware_, row.name, group);
     return std::move(layout_);
   }
 

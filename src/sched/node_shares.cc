@@ -34,24 +34,35 @@ Amount whole_free(const GresNeed& need, const NodeLayout& layout, const Amount* 
   return found;
 }
 
-// The device that has room for `count` shares and the least beyond; 0: none.
+// The device that has room for `count` shares and the least beyond (`spread`: the most); 0: none.
 std::size_t best_device(const GresNeed& need, const NodeLayout& layout, Amount count, const Amount* row,
-                        const Amount* take, bool apart) {
+                        const Amount* take, bool apart, bool spread) {
   std::size_t best = 0;
   for_shared(need, layout, [&](std::size_t c) {
     const Amount left = row[c] - take[c];
     if (left < count || (apart && take[c] > 0)) return;
-    if (best == 0 || left < row[best] - take[best]) best = c;
+    const Amount of_best = best == 0 ? 0 : row[best] - take[best];
+    if (best == 0 || (spread ? left > of_best : left < of_best)) best = c;
   });
   return best;
 }
 
-void take_shares(const GresNeed& need, const NodeLayout& layout, Amount count, bool apart, const Amount* row,
-                 Amount* take) {
+// From one device if one has them all, else, where that is allowed, from those that have most.
+void take_shares(const Request& request, const GresNeed& need, const NodeLayout& layout, Amount count, bool apart,
+                 const Amount* row, Amount* take) {
   if (count == 0) return;
-  const std::size_t device = best_device(need, layout, count, row, take, apart);
-  SPUR_CHECK_MSG(device != 0, "a share fits into the row it was made for");
-  take[device] += count;
+  if (const std::size_t device = best_device(need, layout, count, row, take, apart, request.spread_shares)) {
+    take[device] += count;
+    return;
+  }
+  while (request.shares_of_several && count > 0) {
+    const std::size_t device = best_device(need, layout, 1, row, take, apart, true);
+    if (device == 0) break;
+    const Amount here = std::min(count, row[device] - take[device]);
+    take[device] += here;
+    count -= here;
+  }
+  SPUR_CHECK_MSG(count == 0, "a share fits into the row it was made for");
 }
 
 std::uint64_t wholly_free(const DeviceGroup& group, const Amount* total, const Amount* row) {
@@ -132,9 +143,14 @@ class WholeDevices {
 
 }  // namespace
 
-Amount lots_free(const GresNeed& need, const NodeLayout& layout, const Amount* total, const Amount* row, bool apart) {
+Amount lots_free(const Request& request, const GresNeed& need, const NodeLayout& layout, const Amount* total,
+                 const Amount* row, bool apart) {
   if (!need.is_shares()) return whole_free(need, layout, total, row) / need.count;
   Amount lots = 0;
+  if (request.shares_of_several && !apart) {
+    for_shared(need, layout, [&](std::size_t c) { lots += std::max<Amount>(0, row[c]); });
+    return lots / need.count;
+  }
   for_shared(need, layout, [&](std::size_t c) {
     const Amount here = std::max<Amount>(0, row[c]) / need.count;
     lots += apart ? std::min<Amount>(here, 1) : here;
@@ -142,10 +158,13 @@ Amount lots_free(const GresNeed& need, const NodeLayout& layout, const Amount* t
   return lots;
 }
 
-Amount most_on_node(const GresNeed& need, const NodeLayout& layout, const Amount* total, const Amount* row) {
+Amount most_on_node(const Request& request, const GresNeed& need, const NodeLayout& layout, const Amount* total,
+                    const Amount* row) {
   if (!need.is_shares()) return whole_free(need, layout, total, row);
   Amount most = 0;
-  for_shared(need, layout, [&](std::size_t c) { most = std::max(most, row[c]); });
+  for_shared(need, layout, [&](std::size_t c) {
+    most = request.shares_of_several ? most + std::max<Amount>(0, row[c]) : std::max(most, row[c]);
+  });
   return most;
 }
 
@@ -185,16 +204,17 @@ std::uint64_t take_gres(const Request& request, const NodeLayout& layout, const 
           if (device.gres == id && take[device.column] > 0) near |= device.sockets;
   };
   for (const auto& need : request.gres_per_node)
-    need.is_shares() ? take_shares(need, layout, need.count, false, row, take) : whole.add(need, need.count);
+    need.is_shares() ? take_shares(request, need, layout, need.count, false, row, take)
+                     : whole.add(need, need.count);
   for (const auto& need : request.gres_per_task) {
     if (!need.is_shares()) whole.add(need, need.count * tasks);
     for (Amount t = 0; t < tasks && need.is_shares(); ++t)
-      take_shares(need, layout, need.count, request.one_task_per_device, row, take);
+      take_shares(request, need, layout, need.count, request.one_task_per_device, row, take);
   }
   for (std::size_t i = 0; i < request.gres_per_job.size(); ++i) {
     const auto& need = request.gres_per_job[i];
     if (need.is_shares())
-      take_shares(need, layout, share.job_gres[i], false, row, take);
+      take_shares(request, need, layout, share.job_gres[i], false, row, take);
     else if (share.job_gres[i] > 0)
       whole.add(need, share.job_gres[i]);
   }
@@ -210,6 +230,7 @@ Amount cpus_in_cores(const Request& request, Amount unit, Amount tasks) {
   const auto cores = [&](Amount cpus) { return (cpus + threads - 1) / threads; };
   if (request.tasks_per_socket > 0) return tasks * cores(request.cpus_per_task) * unit;
   Amount needed = cores(tasks * request.cpus_per_task);
+  if (request.tasks_per_core == 1) needed = tasks * cores(request.cpus_per_task);
   if (request.tasks_per_core > 0)
     needed = std::max(needed, (tasks + request.tasks_per_core - 1) / request.tasks_per_core);
   return needed * unit;
@@ -221,7 +242,7 @@ Amount tasks_by_cores(const Request& request, const NodeLayout& layout, const Am
   if (request.tasks_per_socket == 0) {
     const Amount cores = cpus / layout.unit;
     const Amount threads = request.threads > 0 ? std::min(request.threads, layout.unit) : layout.unit;
-    const Amount tasks = cores * threads / request.cpus_per_task;
+    const Amount tasks = request.tasks_per_core == 1 ? cpus / each : cores * threads / request.cpus_per_task;
     return request.tasks_per_core > 0 ? std::min(tasks, cores * request.tasks_per_core) : tasks;
   }
   const auto on_socket = [&](Amount free) {

@@ -19,9 +19,12 @@ struct Share {
 };
 
 // How often `need.count` is there. Shares of one lot come from one device; `apart`: and no two lots from the same.
-Amount lots_free(const GresNeed& need, const NodeLayout& layout, const Amount* total, const Amount* row, bool apart);
-// Of a need per job: the most the node can give. Shares come from one device.
-Amount most_on_node(const GresNeed& need, const NodeLayout& layout, const Amount* total, const Amount* row);
+Amount lots_free(const Request& request, const GresNeed& need, const NodeLayout& layout, const Amount* total,
+                 const Amount* row, bool apart);
+// Of a need per job: the most the node can give. Shares come from one device, unless the site lets them come from
+// several.
+Amount most_on_node(const Request& request, const GresNeed& need, const NodeLayout& layout, const Amount* total,
+                    const Amount* row);
 // Devices that are wholly free, and what is free of counted GRES.
 Amount free_gres(const NodeLayout& layout, const Amount* total, const Amount* row);
 // Whole devices that the shares per node would begin: 1 if no device in use has them, else 0.

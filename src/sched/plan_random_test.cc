@@ -92,6 +92,9 @@ class RandomLife {
     config.cores_whole = !dice_.one_in(4);
     config.block_sockets = dice_.one_in(4);
     config.jobs_use_spec_cores = dice_.one_in(2);
+    config.spread_shares = dice_.one_in(4);
+    config.shares_of_several = dice_.one_in(4);
+    config.least_loaded_nodes = dice_.one_in(8);
     config.age_weight = dice_.one_in(2) ? 1000 : 0;
     config.age_full = minutes(30);
     if (dice_.one_in(2)) config.default_memory_per_cpu_mib = 50;

@@ -130,6 +130,7 @@ class RandomSpecs {
     spec.distribution.sockets = within[dice_.below(4)];
     spec.distribution.plane_size = dice_.between(1, 3);
     if (!dice_.one_in(5)) return;
+    spec.gres_flags &= ~static_cast<std::uint32_t>(model::kGresEnforceBinding);
     spec.distribution.nodes = Nodes::Arbitrary;
     const auto names = dice_.between(1, 4);
     spec.required_nodes.clear();
@@ -142,9 +143,16 @@ class RandomSpecs {
     const Per pers[] = {Per::Node, Per::Job, Per::Task};
     const Per per = pers[dice_.below(3)];
     const char* const types[] = {"", "", "a", "b", "c"};
+    if (dice_.one_in(8)) spec.gres_flags = model::kGresEnforceBinding;
+    if (dice_.one_in(16)) {
+      spec.gres.push_back({"gpu", types[dice_.below(5)], dice_.between(1, 2), Per::Socket});
+      spec.sockets_per_node = dice_.between(1, 2);
+      if (dice_.one_in(3)) spec.cpus_per_gpu = dice_.between(1, 2);
+      return;
+    }
     if (flavour_.shards && dice_.one_in(2)) {
       spec.gres.push_back({"shard", types[dice_.below(5)], dice_.between(1, 4), per});
-      if (dice_.one_in(4)) spec.gres_flags = model::kGresOneTaskPerSharing;
+      if (dice_.one_in(4)) spec.gres_flags |= model::kGresOneTaskPerSharing;
       return;
     }
     spec.gres.push_back({"gpu", types[dice_.below(5)], dice_.between(1, per == Per::Job ? 6 : 3), per});

@@ -51,7 +51,7 @@ void add_size(const model::ClusterConfig& config, const model::PartitionConfig& 
   const bool one_thread = spec.hint == model::Hint::NoMultithread || spec.hint == model::Hint::ComputeBound ||
                           spec.hint == model::Hint::MemoryBound;
   request.threads = spec.threads_per_core > 0 ? spec.threads_per_core : one_thread ? 1 : 0;
-  request.tasks_per_core = spec.tasks_per_core;
+  request.tasks_per_core = spec.tasks_per_core;  // CR_ONE_TASK_PER_CORE is settled at submit
   request.tasks_per_socket = spec.tasks_per_socket;
   request.min_sockets = spec.sockets_per_node;
   request.min_cores = spec.cores_per_socket;
@@ -65,7 +65,7 @@ void add_size(const model::ClusterConfig& config, const model::PartitionConfig& 
   }
   request.user = spec.uid;
   request.user_alone = !request.exclusive && (spec.exclusive == model::Exclusive::User || partition.exclusive_user);
-  request.least_loaded = partition.lln;
+  request.least_loaded = partition.lln || config.least_loaded_nodes;
 }
 
 // Which nodes go together.

@@ -32,6 +32,7 @@ struct GresNeed {
   std::vector<GresId> gres;  // any of them will do
   Amount count = 0;
   bool is_gpu = false;      // whole GPUs: --cpus-per-gpu and --mem-per-gpu count them
+  Amount per_socket = 0;    // of `count`, that each of so many sockets gives; 0: wherever they are
   std::string shares_of{};  // `count` is of shares under this name ("shard"), and they come from one device
   bool is_shares() const { return !shares_of.empty(); }
 };
@@ -69,6 +70,8 @@ struct Request {
   std::vector<GresNeed> gres_per_node, gres_per_task, gres_per_job;
   Amount cpus_per_gpu = 0;           // only with GPUs per job; else it is settled in CPUs per task or node
   bool one_task_per_device = false;  // of shared devices: no two tasks on one
+  bool shares_of_several = false;    // shares of one need may come from several devices
+  bool spread_shares = false;        // from the device with most left; else with least that suffices
   bool bind_to_gres = false;         // --gres-flags=enforce-binding: CPUs only of sockets near the devices
 
   // CPUs are not simply the sum of what the tasks need.

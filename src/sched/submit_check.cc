@@ -181,11 +181,33 @@ Error impossible(const Capacity& capacity, const Partition& partition, Request r
     request.memory = MemoryNeed::None;
     if (fits_when_empty(request, capacity, nodes)) message = "Memory specification can not be satisfied";
   }
+  // What Slurm tells first: no node has so many CPUs, or such sockets, cores and threads.
+  const Amount on_each = request.tasks_fixed ? 1 : Amount{request.tasks_per_node};
+  const Amount least = std::max(request.min_cpus, on_each * request.cpus_per_task);
+  const auto none = [&](auto suits) {
+    return std::ranges::none_of(nodes, [&](NodeNumber n) { return suits(capacity.node(n).hardware); });
+  };
+  if (none([&](const model::NodeHardware& hardware) { return static_cast<Amount>(hardware.cpus) >= least; }))
+    message = "CPU count per node can not be satisfied";
+  else if (none([&](const model::NodeHardware& hardware) {
+             return hardware.sockets >= request.min_sockets && hardware.cores_per_socket >= request.min_cores &&
+                    hardware.threads_per_core >= request.min_threads;
+           }))
+    message = "Socket, core and/or thread specification can not be satisfied";
   if (request.tmp_disk_mib > 0) {
     request.tmp_disk_mib = 0;
     if (fits_when_empty(request, capacity, nodes)) message = "Temporary disk specification can not be satisfied";
   }
   return {ErrorCode::NodeConfigUnavailable, std::move(message)};
+}
+
+// More nodes or CPUs than the partition has in all: such a job waits, as in Slurm, until the partition grows.
+bool is_larger_than(const Request& request, const Capacity& capacity, const std::vector<NodeNumber>& nodes) {
+  if (request.min_nodes > nodes.size() || request.limit_column != 0) return true;
+  Amount cpus = 0;
+  for (const NodeNumber node : nodes) cpus += static_cast<Amount>(capacity.node(node).hardware.cpus);
+  const Amount tasks = request.tasks_fixed ? request.tasks : Amount{request.min_nodes} * request.tasks_per_node;
+  return !request.overcommit && tasks * request.cpus_per_task > cpus;
 }
 
 // Whether the partition's nodes, all up and empty, could run it. Merely too large is no error here unless limits are
@@ -210,11 +232,18 @@ Status check_nodes(const View& view, const Capacity& capacity, const Partition& 
       return fail(ErrorCode::InvalidTimeLimit,
                   fmt::format("the time limit is longer than partition {} allows", partition.config.name));
   }
+  // Who does not want to wait is told at once what he would wait for.
+  const auto waits = [&]() -> Status {
+    if (spec.immediate_seconds == 0) return {};
+    return fail(ErrorCode::PartitionConfigUnavailable, "the partition's limits do not allow it");
+  };
+  const Reason limit = limit_reason(partition.config, request);
+  if (limit == Reason::PartitionNodeLimit || limit == Reason::PartitionTimeLimit) SPUR_TRY(waits());
   if (request.min_nodes > request.max_nodes) return {};  // waits with PartitionNodeLimit
   std::vector<NodeNumber> nodes;
   for (const NodeIndex node : partition.nodes) nodes.push_back(node.value);
   if (fits_when_empty(request, capacity, nodes)) return {};
-  if (!enforce && !fits_when_empty(size_of(request), capacity, nodes)) return {};  // waits with PartitionConfig
+  if (!enforce && is_larger_than(request, capacity, nodes)) return waits();  // waits with PartitionConfig
   return std::unexpected(impossible(capacity, partition, request, nodes));
 }
 
@@ -261,7 +290,7 @@ Status SubmitChecker::check(const View& view, const JobSpec& spec) {
   const bool all = enforced == model::EnforcePartitionLimits::All;
   if (!enforce)
     for (const Partition* partition : partitions)
-      if (is_plainly_possible(view, *partition, spec)) return {};
+      if (spec.immediate_seconds == 0 && is_plainly_possible(view, *partition, spec)) return {};
   see(view);
   const model::Qos* qos = model::find_qos(view, spec.qos);
   const bool bent = qos && (qos->flags & (model::kQosPartitionMinNodes | model::kQosPartitionMaxNodes |

@@ -109,6 +109,15 @@ TEST_F(SubmitCheck, Refuses) {
   EXPECT_EQ(refusal([](auto& s) { s.partitions = {"nosuch"}; })->message, "invalid partition specified: nosuch");
   EXPECT_EQ(refusal([](auto& s) { s.memory_per_node_mib = 1001; })->message,
             "Memory specification can not be satisfied");
+  // What no node can ever do, though the partition has as much in all.
+  EXPECT_EQ(refusal([](auto& s) { s.cpus_per_task = 5; })->message, "CPU count per node can not be satisfied");
+  EXPECT_EQ(refusal([](auto& s) { s.tasks_per_node = 5; })->message, "CPU count per node can not be satisfied");
+  EXPECT_EQ(refusal([](auto& s) { s.sockets_per_node = 9; })->message,
+            "Socket, core and/or thread specification can not be satisfied");
+  // Who does not wait is told at once what others would wait for.
+  EXPECT_EQ(refusal([](auto& s) { s.tasks = 999, s.immediate_seconds = 1; })->code, PartitionConfigUnavailable);
+  EXPECT_EQ(refusal([](auto& s) { s.partitions = {"small"}, s.min_nodes = 2, s.immediate_seconds = 1; })->code,
+            PartitionConfigUnavailable);
 }
 
 // Slurm takes these and lets them wait.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "model/gres_in_force.h"
 
 namespace spur::state {
 namespace {
@@ -47,35 +48,10 @@ bool is_share(const model::DeviceGrant& devices) {
   return !devices.shares.empty();
 }
 
-// How many shares GPU `index` has: those of a row go round over the GPUs of its type (all, if it names none of
-// theirs).
+// How many shares GPU `index` has.
 std::uint64_t shares_of_device(const model::Node& node, const std::string& name, std::uint32_t index) {
-  std::string type;
-  std::uint64_t first = 0, with_type = 0, place = 0;
-  for (const model::NodeGres& row : node.hardware.gres) {
-    if (row.name != "gpu") continue;
-    if (index >= first && index < first + row.count) type = row.type;
-    first += row.count;
-  }
-  const model::NodeGres* shares = nullptr;
-  for (const model::NodeGres& row : node.hardware.gres)
-    if (row.name == name && !shares) shares = &row;
-  if (!shares || index >= first) return 0;
-  const bool by_type = !shares->type.empty() &&
-                       std::any_of(node.hardware.gres.begin(), node.hardware.gres.end(),
-                                   [&](const auto& row) { return row.name == "gpu" && row.type == shares->type; });
-  if (by_type && type != shares->type) return 1;
-  first = 0;
-  for (const model::NodeGres& row : node.hardware.gres) {
-    if (row.name != "gpu") continue;
-    if (!by_type || row.type == shares->type) {
-      if (index >= first) place = with_type + std::min<std::uint64_t>(index - first, row.count);
-      with_type += row.count;
-    }
-    first += row.count;
-  }
-  const std::uint64_t count = std::min(shares->count, kMaxDevices);
-  return std::max<std::uint64_t>(1, count / with_type + (place < count % with_type ? 1 : 0));
+  const auto shares = model::shares_by_gpu(node.hardware.gres, name);
+  return index < shares.size() ? shares[index] : 0;
 }
 
 std::uint32_t shares_in_use(const model::Node& node, const std::string& name, std::uint32_t index) {

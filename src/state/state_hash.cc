@@ -88,7 +88,7 @@ class Hasher {
             s.tmp_disk_mib, s.gres, s.licenses, s.exclusive, s.oversubscribe, s.overcommit, s.contiguous, s.features,
             s.required_nodes, s.excluded_nodes, s.time_limit, s.time_min, s.begin, s.deadline, s.dependencies,
             s.dependencies_any, s.kill_on_invalid_dependency, s.nice, s.priority, s.hold, s.requeue, s.signal,
-            s.array, s.immediate_seconds, s.mail_types, s.mail_user, s.no_kill);
+            s.array, s.immediate_seconds, s.mail_types, s.mail_user, s.no_kill, s.gpu_bind, s.gpu_freq);
       h.add(memo_of(s.script));
       h.add(memo_of(s.environment));
     });
@@ -221,7 +221,8 @@ class Hasher {
         c.accounting, c.is_accounted, c.keep_scripts, c.keep_environments, c.reboot_program, c.resume_timeout,
         c.power, c.max_node_count,
         c.no_root_jobs, c.requeue_exits, c.requeue_hold_exits, c.keep_partition_info,
-        c.keep_partition_state, c.append_output);
+        c.keep_partition_state, c.append_output, c.least_loaded_nodes, c.one_task_per_core,
+        c.pack_tasks, c.bind_to_gres, c.one_task_per_shared_gres, c.spread_shares, c.shares_of_several);
   }
 
  private:

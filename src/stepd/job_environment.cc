@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <unordered_set>
 
 #include "base/check.h"
 #include "model/distribution.h"
 #include "model/told_tasks.h"
+#include "text/decimal.h"
 #include "text/hostlist.h"
 #include "text/repeat.h"
+#include "text/words.h"
 
 namespace spur::stepd {
 namespace {
@@ -60,14 +63,23 @@ Value job_node_count(const Source& s) {
 Value cpus_per_node(const Source& s) {
   if (!knows_all(s)) return s.launch.whole.cpus_per_node;
   std::vector<std::uint32_t> counts;
-  for (const auto& p : s.launch.parts) counts.push_back(static_cast<std::uint32_t>(p.cpus.size()));
+  for (const auto& p : s.launch.parts)
+    counts.push_back(model::told_cpus(spec(s), p.cpus.size(), p.threads_per_core));
   return text::repeat_text(counts);
+}
+// As Slurm: a batch script is told what its tasks may use, a step all that it has.
+Value cpus_on_node(const Source& s) {
+  if (s.step) return number(s.step->cpus.size());
+  return number(model::told_cpus(spec(s), part(s).cpus.size(), part(s).threads_per_core));
 }
 Value tasks_per_node(const Source& s) {
   if (s.step) return text::repeat_text(s.step->tasks_per_node);
-  std::vector<std::uint32_t> counts;
-  for (const auto& p : s.launch.parts) counts.push_back(model::told_tasks(spec(s), p.cpus.size(), p.tasks));
-  return text::repeat_text(counts);
+  std::vector<std::uint32_t> cpus, tasks;
+  for (const auto& p : s.launch.parts) {
+    cpus.push_back(model::told_cpus(spec(s), p.cpus.size(), p.threads_per_core));
+    tasks.push_back(p.tasks);
+  }
+  return text::repeat_text(model::told_tasks(spec(s), cpus, std::move(tasks)));
 }
 // As measured: only with -n or --ntasks-per-node, because srun inside takes it for its own -n.
 Value task_count(const Source& s) {
@@ -83,11 +95,15 @@ Value array_value(const Source& s, std::uint32_t n) {
   return s.launch.array_task ? number(n) : Value{};
 }
 
+// GPUs, whole ones or shares of them.
+bool are_gpus(const model::DeviceGrant& devices) {
+  return devices.gres == "gpu" || !devices.shares.empty();
+}
 // Device numbers of the gpu grants, "0,2,3".
 Value gpu_numbers(const std::vector<model::DeviceGrant>& devices) {
   std::vector<std::uint32_t> all;
   for (const auto& d : devices)
-    if (d.gres == "gpu") all.insert(all.end(), d.indices.begin(), d.indices.end());
+    if (are_gpus(d)) all.insert(all.end(), d.indices.begin(), d.indices.end());
   std::ranges::sort(all);
   return text_if(fmt::format("{}", fmt::join(all, ",")));
 }
@@ -100,7 +116,27 @@ Value gpu_indices(const Source& s) {
 Value gpu_count(const Source& s) {
   std::size_t count = 0;
   for (const auto& d : devices_of(s))
-    if (d.gres == "gpu") count += d.indices.size();
+    if (are_gpus(d)) count += d.indices.size();
+  return count == 0 ? Value{} : number(count);
+}
+// What CUDA's MPS lets the job have of its GPU: its part, as the agent tells how many there are, in percent.
+Value mps_percentage(const Source& s) {
+  constexpr std::string_view kByGpu = "SPUR_NODE_MPS=";
+  for (const auto& d : devices_of(s)) {
+    if (d.gres != "mps" || d.indices.empty() || d.shares.empty()) continue;
+    for (const std::string& entry : s.of_node) {
+      if (!entry.starts_with(kByGpu)) continue;
+      const auto parts = text::split(std::string_view(entry).substr(kByGpu.size()), ',');
+      const auto all = d.indices[0] < parts.size() ? text::parse_decimal(parts[d.indices[0]]) : std::nullopt;
+      if (all && *all > 0) return number(std::uint64_t{d.shares[0]} * 100 / *all);
+    }
+  }
+  return {};
+}
+Value shard_count(const Source& s) {
+  std::uint64_t count = 0;
+  for (const auto& d : devices_of(s))
+    if (d.gres == "shard") count = std::accumulate(d.shares.begin(), d.shares.end(), count);
   return count == 0 ? Value{} : number(count);
 }
 Value gpus_asked(const Source& s, Gres::Per per) {
@@ -138,6 +174,7 @@ const model::Distribution& distribution_of(const Source& s) {
 Value distribution(const Source& s) {
   model::Distribution told = distribution_of(s);
   if (s.step && told.nodes == model::Distribution::Nodes::Unset) told.nodes = model::Distribution::Nodes::Block;
+  if (told.nodes == model::Distribution::Nodes::Unset) told.pack.reset();  // the site's
   return text_if(model::distribution_text(told));
 }
 Value plane_size(const Source& s) {
@@ -216,8 +253,7 @@ constexpr Row kTable[] = {
     {"SLURM_NTASKS_PER_NODE",
      [](const Source& s) { return spec(s).tasks_per_node ? number(spec(s).tasks_per_node) : Value{}; }, Drop, kTwin},
     {"SLURM_CPUS_PER_TASK", cpus_per_task, Drop, kTwin},
-    {"SLURM_CPUS_ON_NODE", [](const Source& s) { return number((s.step ? s.step->cpus : part(s).cpus).size()); },
-     Drop, kTwin},
+    {"SLURM_CPUS_ON_NODE", cpus_on_node, Drop, kTwin},
     {"SLURM_MEM_PER_NODE",
      [](const Source& s) { return spec(s).memory_per_node_mib ? number(*spec(s).memory_per_node_mib) : Value{}; },
      Drop, kTwin},
@@ -227,16 +263,17 @@ constexpr Row kTable[] = {
     {"SLURM_OVERCOMMIT", [](const Source& s) { return spec(s).overcommit ? Value("1") : Value{}; }},
     // its devices
     {"SLURM_GPUS", [](const Source& s) { return gpus_asked(s, Gres::Per::Job); }},
-    {"SLURM_GPUS_PER_NODE", [](const Source& s) { return gpus_asked(s, Gres::Per::Node); }},
+    {"SLURM_GPUS_PER_NODE", [](const Source&) { return Value{}; }, Keep},  // sbatch tells it; not of --gres=gpu
     {"SLURM_GPUS_PER_TASK", [](const Source& s) { return gpus_asked(s, Gres::Per::Task); }},
     {"SLURM_GPUS_PER_SOCKET", [](const Source& s) { return gpus_asked(s, Gres::Per::Socket); }},
     {"SLURM_GPUS_ON_NODE", gpu_count, Drop, kTwin},
+    {"SLURM_SHARDS_ON_NODE", shard_count},
+    {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", mps_percentage, Keep},
     {"SLURM_JOB_GPUS", [](const Source& s) { return gpu_numbers(part(s).devices); }, Drop, kTwin},
     {"SLURM_STEP_GPUS", [](const Source& s) { return s.step ? gpu_indices(s) : Value{}; }},
     {"CUDA_VISIBLE_DEVICES", [](const Source& s) { return visible_to(s, GpuVendor::Nvidia); }, Keep},
     {"ROCR_VISIBLE_DEVICES", [](const Source& s) { return visible_to(s, GpuVendor::Amd); }, Keep},
-    {"ZE_AFFINITY_MASK", [](const Source& s) { return s.vendor == GpuVendor::Intel ? gpu_indices(s) : Value{}; },
-     Keep},
+    {"ZE_AFFINITY_MASK", [](const Source& s) { return visible_to(s, GpuVendor::Intel); }, Keep},
     {"GPU_DEVICE_ORDINAL", [](const Source& s) { return gpu_indices(s); }, Keep},
     // where it was submitted; sbatch knows better than the agent, which knows only where the job works
     {"SLURM_SUBMIT_DIR", [](const Source& s) { return Value(spec(s).work_dir); }, Keep, kTwin | kDefault},
@@ -393,7 +430,8 @@ std::vector<std::string> gpu_entries(GpuVendor vendor, const std::vector<std::ui
   std::vector<std::string> out{"GPU_DEVICE_ORDINAL=" + list};
   if (vendor == GpuVendor::Nvidia || vendor == GpuVendor::Unknown) out.push_back("CUDA_VISIBLE_DEVICES=" + list);
   if (vendor == GpuVendor::Amd || vendor == GpuVendor::Unknown) out.push_back("ROCR_VISIBLE_DEVICES=" + list);
-  if (vendor == GpuVendor::Intel) out.push_back("ZE_AFFINITY_MASK=" + list);
+  if (vendor == GpuVendor::Intel || vendor == GpuVendor::Unknown) out.push_back("ZE_AFFINITY_MASK=" + list);
+  out.push_back("SLURM_STEP_GPUS=" + list);
   return out;
 }
 

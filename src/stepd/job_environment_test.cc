@@ -162,7 +162,7 @@ TEST(JobEnvironment, GpusByVendor) {
     const char *cuda, *rocr, *ze;
   };
   for (const Row& row :
-       {Row{GpuVendor::Unknown, "1,3,4", "1,3,4", "(unset)"}, Row{GpuVendor::Nvidia, "1,3,4", "(unset)", "(unset)"},
+       {Row{GpuVendor::Unknown, "1,3,4", "1,3,4", "1,3,4"}, Row{GpuVendor::Nvidia, "1,3,4", "(unset)", "(unset)"},
         Row{GpuVendor::Amd, "(unset)", "1,3,4", "(unset)"}, Row{GpuVendor::Intel, "(unset)", "(unset)", "1,3,4"}}) {
     Case c;
     c.vendor = row.vendor;
@@ -172,13 +172,50 @@ TEST(JobEnvironment, GpusByVendor) {
     c.launch.parts[0].devices = {{"gpu", "mi300x", {3, 4}}, {"fpga", "", {0}}, {"gpu", "", {1}}};
     expect_all(c.make(), {{"SLURM_JOB_GPUS", "1,3,4"},
                           {"SLURM_GPUS_ON_NODE", "3"},
-                          {"SLURM_GPUS_PER_NODE", "mi300x:2"},
+                          {"SLURM_GPUS_PER_NODE", "(unset)"},  // sbatch tells it where it was asked for so
                           {"SLURM_GPUS", "8"},
                           {"GPU_DEVICE_ORDINAL", "1,3,4"},
                           {"CUDA_VISIBLE_DEVICES", row.cuda},
                           {"ROCR_VISIBLE_DEVICES", row.rocr},
                           {"ZE_AFFINITY_MASK", row.ze}});
   }
+}
+
+TEST(JobEnvironment, SharesOfGpus) {
+  Case c;
+  c.spec->gres = {{.name = "shard", .type = "", .count = 3, .per = GresRequest::Per::Node}};
+  c.launch.parts[0].devices = {{"shard", "", {2}, {3}}};
+  expect_all(c.make(), {{"SLURM_SHARDS_ON_NODE", "3"},
+                        {"SLURM_GPUS_ON_NODE", "1"},
+                        {"SLURM_JOB_GPUS", "2"},
+                        {"CUDA_VISIBLE_DEVICES", "2"},
+                        {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "(unset)"}});
+  c.launch.parts[0].devices = {{"mps", "", {1}, {150}}};
+  c.of_node = {"SPUR_NODE_MPS=100,300"};
+  expect_all(c.make(), {{"SLURM_SHARDS_ON_NODE", "(unset)"},
+                        {"CUDA_VISIBLE_DEVICES", "1"},
+                        {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50"}});
+}
+
+TEST(JobEnvironment, TasksAreToldAsTheyAreDealtOut) {
+  Case c;
+  c.launch.parts = {Case::part("n1", 8, 8), Case::part("n2", 2, 1)};
+  c.spec->tasks = 9;
+  expect_all(c.make(), {{"SLURM_TASKS_PER_NODE", "7,2"}});
+  c.spec->distribution.pack = true;
+  expect_all(c.make(), {{"SLURM_TASKS_PER_NODE", "8,1"}, {"SLURM_DISTRIBUTION", "(unset)"}});
+  c.launch.parts = {Case::part("n1", 16, 5), Case::part("n2", 16, 4)};
+  expect_all(c.make(), {{"SLURM_TASKS_PER_NODE", "8,1"}});
+}
+
+TEST(JobEnvironment, ThreadsThatTasksMayNotUseAreNotTold) {
+  Case c;
+  c.launch.parts[0] = Case::part("n1", 6, 3);
+  c.launch.parts[0].threads_per_core = 2;
+  c.spec->tasks = 3;
+  expect_all(c.make(), {{"SLURM_JOB_CPUS_PER_NODE", "6"}, {"SLURM_CPUS_ON_NODE", "6"}});
+  c.spec->hint = model::Hint::NoMultithread;
+  expect_all(c.make(), {{"SLURM_JOB_CPUS_PER_NODE", "3"}, {"SLURM_CPUS_ON_NODE", "3"}});
 }
 
 TEST(JobEnvironment, TheUsersEntriesStayAndAnOuterJobsGo) {

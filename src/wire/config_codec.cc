@@ -191,7 +191,9 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(PLAIN, is_accounted) F(PLAIN, keep_scripts) F(PLAIN, keep_environments) \
   F(PLAIN, reboot_program) F(SECONDS, resume_timeout) F(MSG, power) F(PLAIN, max_node_count) \
   F(PLAIN, no_root_jobs) F(RUNS, requeue_exits) F(RUNS, requeue_hold_exits) F(PLAIN, keep_partition_info) \
-  F(PLAIN, keep_partition_state) F(PLAIN, append_output)
+  F(PLAIN, keep_partition_state) F(PLAIN, append_output) F(PLAIN, least_loaded_nodes) \
+  F(PLAIN, one_task_per_core) F(PLAIN, pack_tasks) F(PLAIN, bind_to_gres) F(PLAIN, one_task_per_shared_gres) \
+  F(PLAIN, spread_shares) F(PLAIN, shares_of_several)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

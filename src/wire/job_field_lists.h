@@ -50,7 +50,7 @@
   F(LIMIT, time_limit) F(LIMIT, time_min) F(TIME, begin) F(TIME, deadline) F(MSGS, dependencies) \
   F(PLAIN, dependencies_any) F(OPT, kill_on_invalid_dependency) F(PLAIN, nice) F(OPT, priority) F(PLAIN, hold) \
   F(OPT, requeue) F(MSG, signal) F(PLAIN, immediate_seconds) F(PLAIN, mail_types) F(PLAIN, mail_user) \
-  F(MSG, container) F(PLAIN, no_kill)
+  F(MSG, container) F(PLAIN, no_kill) F(PLAIN, gpu_bind) F(PLAIN, gpu_freq)
 
 // Those that spec_codec.cc writes by hand. Scripts and environments are no part of a list, see JobFilter::with_script.
 #define SPUR_JOB_SPEC_BY_HAND(F) F(array)

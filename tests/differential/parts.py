@@ -20,6 +20,7 @@ import compare
 import fair_trees
 import processes
 import scenario
+import select_sides
 import sides
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -44,10 +45,15 @@ def accounting_pair(parent, number):
     return accounting_sides.SlurmAccountingSide(parent, noon), accounting_sides.SpurAccountingSide(parent, noon)
 
 
+def select_pair(parent, _):
+    return select_sides.SlurmSelectSide(parent), select_sides.SpurSelectSide(parent)
+
+
 PARTS = {
     "commands": Part("scenarios", "known-differences.txt", command_sides),
     "accounting": Part("accounting", "accounting-known.txt", accounting_pair, in_order=True),
     "reports": Part("reports", "accounting-known.txt", accounting_pair, in_order=True),
+    "select": Part("select", "select-known.txt", select_pair),
     "trees": Part("", "", accounting_pair),
 }
 

@@ -9,7 +9,7 @@ JOB = re.compile(r"(?<![A-Za-z0-9.])([5-7]\d{3})(?![\dMGK])")  # numbers of jobs
 
 @dataclasses.dataclass
 class Step:
-    verb: str  # $, do, wait, file, undo, cut, boot
+    verb: str  # $, do, wait, file, cluster, undo, cut, boot
     text: str
     user: str | None = None
     digits: bool = False  # compare without digits
@@ -43,7 +43,7 @@ def parse(path):
                 raise ValueError(f"{path.name}:{number}: {line}")
             step.verb, step.digits, step.user = "$", bool(mark[1]), mark[3]
             step.near = int(mark[2]) if mark[2] else None
-        elif verb == "file":
+        elif verb in ("file", "cluster"):
             body = []
             while lines[i] != "end":
                 body.append(lines[i])
@@ -114,6 +114,8 @@ class Run:
             path = self.side.work / text
             path.write_text(self.fill(step.body))
             path.chmod(0o755)
+        elif step.verb == "cluster":  # select_sides.py
+            self.side.renew(step.body)
         elif step.verb == "wait":
             self.wait(text.split())
         elif step.verb == "cut":
@@ -125,6 +127,8 @@ class Run:
             self.see(out)
             self.see(err)
         else:
+            if hasattr(self.side, "settle"):
+                self.side.settle()
             out, err, status = self.side.shell(text, step.user)
             self.see(out)
             self.see(err)

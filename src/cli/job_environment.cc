@@ -121,20 +121,38 @@ void set_entry(std::vector<std::string>& entries, const std::string& entry) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> told_of_layout(const model::JobSpec& spec) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto tell = [&](const char* name, std::uint32_t count) {
+    if (count > 0) out.emplace_back(name, std::to_string(count));
+  };
+  tell("SLURM_NTASKS_PER_CORE", spec.tasks_per_core);
+  tell("SLURM_NTASKS_PER_SOCKET", spec.tasks_per_socket);
+  const bool single = spec.hint != model::Hint::None && spec.hint != model::Hint::Multithread;
+  tell("SLURM_THREADS_PER_CORE", spec.threads_per_core > 0 ? spec.threads_per_core : single ? 1 : 0);
+  static constexpr const char* kHints[] = {"", "compute_bound", "memory_bound", "multithread", "nomultithread"};
+  if (spec.hint != model::Hint::None) out.emplace_back("SLURM_HINT", kHints[static_cast<std::size_t>(spec.hint)]);
+  return out;
+}
+
 OptionStatus capture_environment(Context& context, JobRequest& request) {
   std::vector<std::string> own;
   for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry)
     if (!describes_a_job(name_of_entry(*entry))) own.emplace_back(*entry);
 
-  auto wanted = text::parse_export(request.exported.value_or("ALL"));
+  // A file takes the place of what is around us, unless something is asked for beside it.
+  auto wanted = text::parse_export(request.exported.value_or(request.export_file ? "NIL" : "ALL"));
   if (!wanted) return bad_option(wanted.error().message, 1);
   std::vector<std::string> entries = text::apply_export(*wanted, own);
-  if (request.login_environment) {
+  const bool by_export = wanted->wants_login_environment && !wanted->all && !request.export_file;
+  if (request.login_environment || by_export) {
     constexpr seconds kUsual{8};
-    seconds limit = *request.login_environment;
+    seconds limit = request.login_environment.value_or(seconds(0));
     if (limit == seconds(0)) limit = context.defaults().login_environment;
-    auto login = login_environment(request.run_as.value_or(Uid(::geteuid())), limit > seconds(0) ? limit : kUsual);
-    if (!login) return bad_option(login.error().message, 1);
+    const Uid user = request.run_as.value_or(Uid(::geteuid()));
+    auto login = login_environment(user, limit > seconds(0) ? limit : kUsual);
+    if (!login && request.login_environment) return bad_option(login.error().message, 1);
+    if (!login) login = bare_environment(user);  // whose shell lets nobody log in
     // What the login does not set stays, as far as it is the job's own: Slurm's variables and what --export names.
     for (const std::string& entry : entries)
       if (request.exported || name_of_entry(entry).starts_with("SLURM_") ||
@@ -146,11 +164,11 @@ OptionStatus capture_environment(Context& context, JobRequest& request) {
   if (request.export_file) {
     if (auto merged = merge_file(entries, *request.export_file); !merged) return merged;
   }
-  // As sbatch of Slurm does: the node completes the environment with the user's own.
   if (request.gpu_bind) set_variable(entries, "SLURM_GPU_BIND", *request.gpu_bind);
   if (request.mem_bind) set_variable(entries, "SLURM_MEM_BIND", *request.mem_bind);
   if (wanted->wants_login_environment) set_variable(entries, "SLURM_GET_USER_ENV", "1");
   if (request.exported) set_variable(entries, "SLURM_EXPORT_ENV", *request.exported);
+  for (const auto& [name, value] : told_of_layout(request.spec)) set_variable(entries, name, value);
   set_variable(entries, "SLURM_SUBMIT_DIR", request.directory);
   set_variable(entries, "SLURM_SUBMIT_HOST", host_name());
   set_variable(entries, "SLURM_PRIO_PROCESS", fmt::format("{}", ::getpriority(PRIO_PROCESS, 0)));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/job_options.h"
@@ -14,6 +15,8 @@ namespace spur::cli {
 // (SLURM_SUBMIT_DIR ...). Variables that describe a job around the submitting process are left out: they would lie
 // about the new one.
 OptionStatus capture_environment(Context& context, JobRequest& request);
+// What a job, or the command in an allocation, is told of how its tasks lie on cores: names and values.
+std::vector<std::pair<std::string, std::string>> told_of_layout(const model::JobSpec& spec);
 // Limits (--propagate), umask, host, session and the command line as typed.
 OptionStatus capture_process(Context& context, JobRequest& request);
 

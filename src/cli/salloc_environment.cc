@@ -7,6 +7,7 @@
 
 #include "cli/container_options.h"
 #include "cli/job_environment.h"
+#include "model/distribution.h"
 #include "model/told_tasks.h"
 #include "text/hostlist.h"
 #include "text/repeat.h"
@@ -42,6 +43,9 @@ void describe(const HeldJob& held, const Set& set) {
   if (spec.memory_per_node_mib) set("MEM_PER_NODE", std::to_string(*spec.memory_per_node_mib));
   if (spec.memory_per_cpu_mib) set("MEM_PER_CPU", std::to_string(*spec.memory_per_cpu_mib));
   if (spec.overcommit) set("OVERCOMMIT", "1");
+  constexpr std::size_t kPrefix = 6;  // "SLURM_"
+  for (const auto& [name, value] : told_of_layout(spec)) set(std::string_view(name).substr(kPrefix), value);
+  if (const std::string how = model::distribution_text(spec.distribution); !how.empty()) set("DISTRIBUTION", how);
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ class ManagedStep {
   void part_over(Part& part);
   void settle();
   void pass(const std::optional<StepFences::Pass>& fence);
+  void end_for_bad_exit();
   void kill_all();
   void send_all(const v1::StepInput& input, Taken taken);
   void pause_parts();

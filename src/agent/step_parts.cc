@@ -145,11 +145,12 @@ void ManagedStep::on_output(Part& part, std::string bytes) {
     if (exit.out_of_memory()) end_.state = model::JobState::OutOfMemory;
   }
   const bool bad = output.has_task_exit() && (output.task_exit().code() != 0 || output.task_exit().signal() != 0);
-  const bool ends = (bad && kill_on_bad_exit_) || output.has_abort();
+  const bool output_aborts = output.has_abort();
   const bool started = output.has_started();
   if (output.has_data() || output.has_task_exit() || output.has_error()) tell_watchers(output);
   tell(std::move(output));
-  if (ends) kill_all();
+  if (output_aborts) kill_all();
+  else if (bad && kill_on_bad_exit_) end_for_bad_exit();
   if (started && std::ranges::all_of(parts_, [](const auto& p) { return p->spoke; })) start_.reset();
 }
 
@@ -214,6 +215,15 @@ void ManagedStep::pass(const std::optional<StepFences::Pass>& fence) {
   if (!fence->only) return send_all(input, {});
   Part& part = *parts_[*fence->only];
   if (part.channel && !part.over) part.channel->send(input.SerializeAsString(), {});
+}
+
+// As Slurm ends it: SIGTERM, and SIGKILL after KillWait. The signal beside `end` says that srun needs no telling.
+void ManagedStep::end_for_bad_exit() {
+  if (std::exchange(killed_, true)) return;
+  v1::StepInput end;
+  end.mutable_signal()->set_signal(SIGTERM);
+  end.mutable_signal()->set_end(true);
+  send_all(end, {});
 }
 
 void ManagedStep::kill_all() {

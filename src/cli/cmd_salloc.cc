@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // salloc: asks for an allocation, runs a command or the user's shell in it, here, and gives it back at the end.
 // Should the allocation end first, the command is told by a signal.
+#include <grp.h>
+#include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,7 +63,18 @@ std::vector<std::string> usual_command(Context& context) {
   return {shell_of_user(context)};
 }
 
-[[noreturn]] void run_command(Context& context, const std::vector<std::string>& command,
+// --uid and --gid: whose command it is.
+bool become(const JobRequest& request) {
+  if (request.run_as) {
+    const passwd* user = ::getpwuid(request.run_as->value);
+    const gid_t group = request.run_as_group ? request.run_as_group->value : user != nullptr ? user->pw_gid : 0;
+    if (user == nullptr || ::initgroups(user->pw_name, group) != 0 || ::setgid(group) != 0) return false;
+    return ::setuid(request.run_as->value) == 0;
+  }
+  return !request.run_as_group || ::setgid(request.run_as_group->value) == 0;
+}
+
+[[noreturn]] void run_command(Context& context, const JobRequest& request, const std::vector<std::string>& command,
                               std::vector<std::string> environment, bool interactive) {
   std::vector<char*> argv, env;
   for (const auto& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -73,6 +86,10 @@ std::vector<std::string> usual_command(Context& context) {
   for (const int signal :
        {SIGTTOU, SIGTTIN, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH})
     ::signal(signal, SIG_DFL);
+  if (!become(request)) {
+    context.error("Unable to become the user of the job: {}", std::system_category().message(errno));
+    ::_exit(1);
+  }
   ::execvpe(argv[0], argv.data(), env.data());
   context.error("_fork_command: Unable to find command \"{}\"", command.front());
   ::_exit(1);
@@ -122,9 +139,26 @@ pid_t watch_job(Context& context, JobId job) {
 }
 
 struct Ended {
-  int status = 0;
+  int status = 0;      // salloc's own
+  int of_command = 0;  // 128 + signal where one ended it: the job's
   bool revoked = false;
 };
+
+// Slurm's: what a user does to his own command is no failure of it.
+int status_by_signal(int signal) {
+  const bool by_user = signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGKILL;
+  return by_user ? 0 : 1;
+}
+
+// The allocation is gone. The command goes on unless -K says otherwise; a shell loses what it runs in the foreground.
+void on_revoked(Context& context, const JobRequest& request, JobId job, pid_t command) {
+  context.info("Job allocation {} has been revoked.", job.value);
+  const pid_t foreground = ::isatty(STDIN_FILENO) ? ::tcgetpgrp(STDIN_FILENO) : -1;
+  if (foreground > 0 && foreground != command && foreground != ::getpgrp()) ::kill(-foreground, SIGHUP);
+  if (!request.kill_signal) return;
+  ::kill(-command, *request.kill_signal);
+  ::kill(-command, SIGCONT);
+}
 
 // Until the command ends. Signals from elsewhere than the terminal are passed on to it.
 Ended attend(Context& context, const JobRequest& request, JobId job, pid_t command, pid_t watcher) {
@@ -136,9 +170,7 @@ Ended attend(Context& context, const JobRequest& request, JobId job, pid_t comma
       if (*signal != SIGWINCH && *signal != SIGPIPE) ::kill(-command, *signal);
     if (child == watcher) {
       out.revoked = true;
-      context.info("Job allocation {} has been revoked.", job.value);
-      ::kill(-command, request.kill_signal.value_or(SIGHUP));
-      ::kill(-command, SIGCONT);
+      on_revoked(context, request, job, command);
     }
     if (child != command) continue;
     if (WIFSTOPPED(status)) {
@@ -147,7 +179,8 @@ Ended attend(Context& context, const JobRequest& request, JobId job, pid_t comma
       ::kill(-command, SIGCONT);
       continue;
     }
-    out.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    out.status = WIFSIGNALED(status) ? status_by_signal(WTERMSIG(status)) : WEXITSTATUS(status);
+    out.of_command = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return out;
   }
 }
@@ -172,12 +205,12 @@ Result<std::vector<std::string>> environment_of(Context& context, Controller& co
   return allocation_environment(context, held, cluster);
 }
 
-int run_in(Context& context, Controller& controller, const std::vector<JobRequest>& requests, JobId job,
+Ended run_in(Context& context, Controller& controller, const std::vector<JobRequest>& requests, JobId job,
            std::vector<std::string> command) {
   auto environment = environment_of(context, controller, requests, job);
   if (!environment) {
     context.error("Job allocation {}: {}", job.value, words(environment.error()));
-    return 1;
+    return {.status = 1, .of_command = 1};
   }
   const bool interactive = ::isatty(STDIN_FILENO) && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
   const pid_t terminal_group = interactive ? ::getpgrp() : 0;
@@ -187,10 +220,10 @@ int run_in(Context& context, Controller& controller, const std::vector<JobReques
   context.out.flush();
   ::signal(SIGTTOU, SIG_IGN);  // we take the terminal back when the command is gone
   const pid_t child = ::fork();
-  if (child == 0) run_command(context, command, *environment, interactive);
+  if (child == 0) run_command(context, requests.front(), command, *environment, interactive);
   if (child < 0) {
     context.error("fork: {}", std::system_category().message(errno));
-    return 1;
+    return {.status = 1, .of_command = 1};
   }
   ::setpgid(child, child);
   const pid_t tickets = keeper ? keep_tickets(context, *keeper, job) : -1;
@@ -199,7 +232,7 @@ int run_in(Context& context, Controller& controller, const std::vector<JobReques
   if (!ended.revoked) end_aide(watcher);
   end_aide(tickets);
   if (interactive) ::tcsetpgrp(STDIN_FILENO, terminal_group);
-  return ended.status;
+  return ended;
 }
 
 void ring(Context& context, const JobRequest& request, Duration waited) {
@@ -222,6 +255,10 @@ int hold(Context& context, const std::vector<JobRequest>& requests, const std::v
     context.error("Job submit/allocate failed: {}", kNoPorts);
     return 1;
   }
+  if (const std::string& there = first.spec.work_dir; there != first.directory && ::chdir(there.c_str()) != 0) {
+    context.error("chdir({}): {}", there, std::system_category().message(errno));
+    return 1;
+  }
   std::vector<model::JobSpec> specs;
   for (const JobRequest& request : requests) specs.push_back(request.spec);
   SignalWatch watch;
@@ -231,10 +268,11 @@ int hold(Context& context, const std::vector<JobRequest>& requests, const std::v
   ring(context, first, context.now() - asked);
   context.info("Granted job allocation {}", job->value);
   if (first.no_shell) return 0;
-  const int status = run_in(context, **controller, requests, *job, command);
+  const Ended ended = run_in(context, **controller, requests, *job, command);
+  if (ended.revoked) return ended.status;
   context.info("Relinquishing job allocation {}", job->value);
-  give_back(context, **controller, *job, status);
-  return status;
+  give_back(context, **controller, *job, ended.of_command);
+  return ended.status;
 }
 
 OptionStatus settle(Context& context, JobRequest& request, const std::vector<std::string>& command) {

@@ -209,7 +209,7 @@ int cmd_sattach(Context& context) {
     return 0;
   }
   const auto misused = [&](std::string_view why) {
-    context.plain("{}", kUsage.substr(0, kUsage.size() - 1));
+    context.out.write(kUsage);
     context.error("{}", why);
     return 1;
   };

@@ -291,6 +291,8 @@ TEST_F(Sbatch, TakesTheEnvironmentAlong) {
   EXPECT_EQ(variable(spec, "A"), "(unset)");
   EXPECT_EQ(variable(spec, "SLURM_CONF"), "/c");
   EXPECT_EQ(variable(spec, "SLURM_GET_USER_ENV"), "1");
+  EXPECT_NE(variable(spec, "PATH"), "(unset)");  // as after logging in
+  EXPECT_NE(variable(spec, "HOME"), "/h");
   spec = spec_of("--export=B=2,HOME ok.sh", environment);
   EXPECT_EQ(variable(spec, "A"), "(unset)");
   EXPECT_EQ(variable(spec, "B"), "2");
@@ -301,6 +303,14 @@ TEST_F(Sbatch, TakesTheEnvironmentAlong) {
   spec = spec_of("--export-file=vars ok.sh", environment);
   EXPECT_EQ(variable(spec, "X"), "one two");
   EXPECT_EQ(variable(spec, "A"), "file");
+  EXPECT_EQ(variable(spec, "HOME"), "(unset)");  // the file takes the place of what is around
+  EXPECT_EQ(variable(spec_of("--export=ALL --export-file=vars ok.sh", environment), "HOME"), "/h");
+  EXPECT_EQ(variable(spec_of("--export=NIL ok.sh", environment), "HOME"), "(unset)");
+
+  spec = spec_of("--hint=nomultithread --ntasks-per-socket=2 ok.sh", environment);
+  EXPECT_EQ(variable(spec, "SLURM_HINT"), "nomultithread");
+  EXPECT_EQ(variable(spec, "SLURM_THREADS_PER_CORE"), "1");
+  EXPECT_EQ(variable(spec, "SLURM_NTASKS_PER_SOCKET"), "2");
 }
 
 TEST_F(Sbatch, TakesLimitsAndMaskAlong) {

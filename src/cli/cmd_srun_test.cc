@@ -63,6 +63,10 @@ TEST(SrunLayout, ChoosesNodesAndTasks) {
     EXPECT_EQ(layout->tasks, test.tasks) << test.what;
     EXPECT_FALSE(layout->fewer_nodes) << test.what;
   }
+  StepSize range{.tasks = {}, .nodes = 1, .max_nodes = 2, .required = {}, .excluded = {}};
+  EXPECT_EQ(lay_out_step(names, slots, range)->nodes.size(), 2u);
+  range.tasks = 1;
+  EXPECT_EQ(lay_out_step(names, slots, range)->nodes.size(), 1u);
   EXPECT_TRUE(lay_out_step(names, slots, {.tasks = 1, .nodes = 2, .required = {}, .excluded = {}})->fewer_nodes);
   EXPECT_TRUE(
       lay_out_step(names, slots, {.tasks = 5, .nodes = 2, .tasks_per_node = 1, .required = {}, .excluded = {}})
@@ -281,7 +285,7 @@ TEST_F(Srun, RunsInAFreshAllocation) {
   EXPECT_EQ(seen_.request.tasks, 2u);
   EXPECT_EQ(seen_.request.environment, (std::vector<std::string>{"A=1", "HOME=/h",
                                      "SLURM_PRIO_PROCESS=" + std::to_string(::getpriority(PRIO_PROCESS, 0)),
-                                     "SRUN_DEBUG=3"}));
+                                     "SRUN_DEBUG=3", "SLURM_JOB_NAME=echo"}));
   EXPECT_TRUE(seen_.input_ended);
 }
 
@@ -417,19 +421,40 @@ TEST_F(Srun, GivesUpTheAllocationWhenInterrupted) {
 }
 
 TEST_F(Srun, HandlesSignals) {
-  EXPECT_EQ(run("-n2 x", {started(), exit(1, 0), raise(SIGINT), raise(SIGINT), raise(SIGINT), exit(0, 0, SIGINT)}),
-            130);
+  EXPECT_EQ(run("-n2 x", {started(), exit(1, 0), raise(SIGINT), raise(SIGINT), exit(0, 0, SIGINT)}), 130);
   EXPECT_EQ(seen_.signals, (std::vector<int>{SIGINT, SIGKILL}));
   EXPECT_EQ(err_,
             "srun: interrupt (one more within 1 sec to abort)\nsrun: StepId=101.0 task 0: running\n"
-            "srun: sending Ctrl-C to StepId=101.0\nsrun: forcing job termination\n"
-            "srun: error: n1: task 0: Interrupt\n");
+            "srun: StepId=101.0 task 1: exited\n"
+            "srun: sending Ctrl-C to StepId=101.0\nsrun: forcing job termination\n");
   EXPECT_EQ(run("-X x", {started(), raise(SIGINT), exit(0, 0)}), 0);
   EXPECT_EQ(seen_.signals, std::vector<int>{SIGINT});
   EXPECT_EQ(run("--quit-on-interrupt x", {started(), raise(SIGINT), exit(0, 0)}), 0);
-  EXPECT_EQ(seen_.signals, std::vector<int>{SIGKILL});
+  EXPECT_EQ(seen_.signals, (std::vector<int>{SIGINT, SIGKILL}));
   EXPECT_EQ(run("x", {started(), raise(SIGUSR1), raise(SIGTERM), exit(0, 0)}), 0);
   EXPECT_EQ(seen_.signals, (std::vector<int>{SIGUSR1, SIGKILL}));
+  EXPECT_EQ(run("x", {started(), raise(SIGALRM), raise(SIGCONT), exit(0, 0)}), 0);  // are srun's own
+  EXPECT_EQ(seen_.signals, std::vector<int>{});
+  EXPECT_EQ(err_, "srun: got SIGCONT\n");
+  EXPECT_EQ(run("x", {started(), raise(SIGQUIT), exit(0, 0, SIGKILL)}), 137);
+  EXPECT_EQ(err_,
+            "srun: Quit\nsrun: forcing job termination\nsrun: error: n1: task 0: Killed\n"
+            "srun: Force Terminated StepId=101.0\n");
+}
+
+TEST_F(Srun, TellsOfTasksThatEndTogetherInOneLine) {
+  EXPECT_EQ(run("-n4 x", {started(), exit(0, 7), exit(2, 7), exit(1, 0), exit(3, 7)}), 7);
+  EXPECT_EQ(err_, "srun: error: n1: tasks 0,2-3: Exited with exit code 7\n");
+}
+
+TEST_F(Srun, TellsOnceThatAStepIsAborted) {
+  const Event notice = [](wire::StepEvents& events, FakeRunner&) {
+    events.notice("Job step aborted: Waiting up to 32 seconds for job step to finish.");
+  };
+  EXPECT_EQ(run("x", {started(), notice, notice, exit(0, 0, SIGKILL)}), 137);
+  EXPECT_EQ(err_,
+            "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+            "srun: error: n1: task 0: Killed\n");
 }
 
 TEST_F(Srun, SaysWhatWentWrong) {
@@ -481,13 +506,20 @@ TEST(MultiProg, Files) {
   ASSERT_EQ(parsed->size(), 3u);
   EXPECT_EQ((*parsed)[0].arguments, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ((*parsed)[1].ranks.to_string(), "2-3");
-  EXPECT_EQ((*parsed)[2].ranks.to_string(), "1,4");
+  EXPECT_EQ((*parsed)[2].ranks.to_string(), "0-4");  // those that are left, counted from the first
   EXPECT_EQ(parse_multi_prog("0 a\n", "f", 2).error(), "Configuration file f invalid, no record for task id 1");
   EXPECT_EQ(parse_multi_prog("0 a\n0-1 b\n", "f", 2).error(),
             "Duplicate record for task 0\nLine 2 of configuration file f invalid");
   EXPECT_EQ(parse_multi_prog("foo a\n", "f", 2).error(),
             "Invalid task range specification (foo)\nLine 1 of configuration file f invalid");
-  EXPECT_FALSE(parse_multi_prog("0\n", "f", 1));
+  EXPECT_EQ(parse_multi_prog("0\n", "f", 1).error(), "Line 1 of configuration file f invalid");
+  EXPECT_EQ(parse_multi_prog("0-5 a\n", "f", 2).error(),
+            "Invalid task id, 5 >= ntasks\nLine 1 of configuration file f invalid");
+  EXPECT_EQ(parse_multi_prog("1-0 a\n", "f", 2).error(),
+            "Invalid task range, 1-0\nLine 1 of configuration file f invalid");
+  const auto joined = parse_multi_prog("0 a \\\nb\n1 c\n", "f", 2);
+  ASSERT_TRUE(joined);
+  EXPECT_EQ((*joined)[0].arguments, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST_F(Srun, SaysThatTasksCannotBeBound) {
@@ -522,7 +554,8 @@ TEST_F(Srun, KillsTheRestAfterTheWait) {
             137);
   EXPECT_EQ(seen_.signals, std::vector<int>{SIGKILL});
   EXPECT_TRUE(err_.starts_with(
-      "srun: First task exited 1s ago\nsrun: StepId=101.0 task 1: running\nsrun: Terminating StepId=101.0\n"))
+      "srun: First task exited 1s ago\nsrun: StepId=101.0 task 1: running\nsrun: StepId=101.0 task 0: exited\n"
+      "srun: Terminating StepId=101.0\n"))
       << err_;
 }
 

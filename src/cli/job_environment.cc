@@ -159,15 +159,19 @@ OptionStatus capture_environment(Context& context, JobRequest& request) {
   for (const char* const* entry = context.environment; entry != nullptr && *entry != nullptr; ++entry)
     if (!describes_a_job(name_of_entry(*entry))) own.emplace_back(*entry);
 
-  auto wanted = text::parse_export(request.exported.value_or("ALL"));
+  // A file takes the place of what is around us, unless something is asked for beside it.
+  auto wanted = text::parse_export(request.exported.value_or(request.export_file ? "NIL" : "ALL"));
   if (!wanted) return bad_option(wanted.error().message, 1);
   std::vector<std::string> entries = text::apply_export(*wanted, own);
-  if (request.login_environment) {
+  const bool by_export = wanted->wants_login_environment && !wanted->all && !request.export_file;
+  if (request.login_environment || by_export) {
     constexpr seconds kUsual{8};
-    seconds limit = *request.login_environment;
+    seconds limit = request.login_environment.value_or(seconds(0));
     if (limit == seconds(0)) limit = context.defaults().login_environment;
-    auto login = login_environment(request.run_as.value_or(Uid(::geteuid())), limit > seconds(0) ? limit : kUsual);
-    if (!login) return bad_option(login.error().message, 1);
+    const Uid user = request.run_as.value_or(Uid(::geteuid()));
+    auto login = login_environment(user, limit > seconds(0) ? limit : kUsual);
+    if (!login && request.login_environment) return bad_option(login.error().message, 1);
+    if (!login) login = bare_environment(user);  // whose shell lets nobody log in
     // What the login does not set stays, as far as it is the job's own: Slurm's variables and what --export names.
     for (const std::string& entry : entries)
       if (request.exported || name_of_entry(entry).starts_with("SLURM_") ||

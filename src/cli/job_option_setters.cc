@@ -106,7 +106,15 @@ OptionStatus set_nodelist(Request& r, Value v) {
   return take(r.spec.required_nodes, host_list(v));
 }
 OptionStatus set_nodefile(Request& r, Value v) {
-  return take(r.spec.required_nodes, host_file(v));
+  auto hosts = host_file(v);
+  if (!hosts) {
+    BadOption bad = hosts.error();
+    bad.message += "\nInvalid --nodefile node file";
+    bad.exit_status = 255;
+    return std::unexpected(std::move(bad));
+  }
+  r.spec.required_nodes = *std::move(hosts);
+  return {};
 }
 OptionStatus set_exclude(Request& r, Value v) {
   return take(r.spec.excluded_nodes, host_list(v));
@@ -248,7 +256,39 @@ OptionStatus set_switches(Request& r, Value v) {
   return {};
 }
 
+namespace {
+
+constexpr std::string_view kHintHelp =
+    "Application hint options:\n"
+    "    --hint=             Bind tasks according to application hints\n"
+    "        compute_bound   use all cores in each socket\n"
+    "        memory_bound    use only one core in each socket\n"
+    "        [no]multithread [don't] use extra threads with in-core multi-threading\n"
+    "        help            show this help message\n";
+constexpr std::string_view kMemBindHelp =
+    "Memory bind options:\n"
+    "    --mem-bind=         Bind memory to locality domains (ldom)\n"
+    "        nosort          avoid sorting pages at startup\n"
+    "        sort            sort pages at startup\n"
+    "        q[uiet]         quietly bind before task runs (default)\n"
+    "        v[erbose]       verbosely report binding before task runs\n"
+    "        no[ne]          don't bind tasks to memory (default)\n"
+    "        rank            bind by task rank\n"
+    "        local           bind to memory local to processor\n"
+    "        map_mem:<list>  specify a memory binding for each task\n"
+    "                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>\n"
+    "        mask_mem:<list> specify a memory binding mask for each tasks\n"
+    "                        where <list> is <mask1>,<mask2>,...<maskN>\n"
+    "        help            show this help message\n";
+
+std::unexpected<BadOption> show(std::string_view text, int exit_status) {
+  return std::unexpected(BadOption{.message = {}, .exit_status = exit_status, .before = {}, .shown = std::string(text)});
+}
+
+}  // namespace
+
 OptionStatus set_hint(Request& r, Value v) {
+  if (v == "help") return show(kHintHelp, 1);
   if (v == "compute_bound")
     r.spec.hint = model::Hint::ComputeBound;
   else if (v == "multithread")
@@ -438,14 +478,22 @@ OptionStatus set_thread_spec(Request& r, Value v) {
 }
 
 OptionStatus set_cpu_bind(Request& r, Value v) {
+  if (v.empty()) return bad_option("unrecognized --cpu-bind argument \"\"", 1);
   if (const auto parsed = text::parse_cpu_bind(v); !parsed) return bad_option(parsed.error(), 1);
   r.cpu_bind = std::string(v);
   return {};
 }
 OptionStatus set_mem_bind(Request& r, Value v) {
+  if (text::equal_ignoring_case(v, "help")) return show(kMemBindHelp, 255);
   if (const auto parsed = text::parse_mem_bind(v); !parsed) return bad_option(parsed.error(), 255);
   r.mem_bind = std::string(v);
   return {};
+}
+// g: GPUs near each task's CPUs, as --gpu-bind=closest; n and m: network cards and MICs, which are bound by nobody.
+OptionStatus set_accel_bind(Request& r, Value v) {
+  if (v.empty() || v.find_first_not_of("gmnv") != std::string_view::npos) return invalid_specification("accel-bind");
+  if (v.find('g') == std::string_view::npos || r.gpu_bind) return {};
+  return set_gpu_bind(r, v.find('v') == std::string_view::npos ? "closest" : "verbose,closest");
 }
 OptionStatus set_gpu_bind(Request& r, Value v) {
   const auto parsed = text::parse_gpu_bind(v);

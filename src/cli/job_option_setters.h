@@ -111,6 +111,7 @@ OptionStatus set_distribution(JobRequest& request, std::string_view value);
 OptionStatus set_core_spec(JobRequest& request, std::string_view value);
 OptionStatus set_thread_spec(JobRequest& request, std::string_view value);
 OptionStatus set_mem_bind(JobRequest& request, std::string_view value);
+OptionStatus set_accel_bind(JobRequest& request, std::string_view value);
 OptionStatus set_gpu_bind(JobRequest& request, std::string_view value);
 OptionStatus set_cpu_bind(JobRequest& request, std::string_view value);
 OptionStatus set_bcast(JobRequest& request, std::string_view value);

@@ -153,10 +153,14 @@ OptionValue<std::string> host_list(std::string_view text) {
 
 OptionValue<std::string> host_file(std::string_view path) {
   auto content = read_file(std::string(path));
-  if (!content) return bad_option(fmt::format("Unable to open file {}", path), 1);
+  if (!content)
+    return bad_option(fmt::format("slurm_allocate_resources error opening file {}, {}", path,
+                                  content.error().message),
+                      1);
   std::ranges::replace_if(*content, [](char c) { return text::is_blank(c); }, ',');
   const auto hosts = text::expand_hostlist(*content);
-  if (!hosts || hosts->empty()) return refused(ErrorCode::InvalidNode);
+  if (!hosts) return refused(ErrorCode::InvalidNode);
+  if (hosts->empty()) return bad_option("Hostlist is empty!", 1);
   return text::compress_hostlist(*hosts);
 }
 

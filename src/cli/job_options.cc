@@ -26,6 +26,7 @@ constexpr unsigned kBoth = kSbatch | kSrun | kSalloc;  // that is, all
 
 // clang-format off
 constexpr JobOption kOptions[] = {
+    {{{"accel-bind", 0, V, "g|n|v", "bind tasks to GPUs near their CPUs (g)"}, set_accel_bind}, kSrun, nullptr, "SLURM_ACCEL_BIND"},
     {{{"account", 'A', V, "name", "charge job to specified account"}, set_text<&Spec::account>}, kBoth, "SBATCH_ACCOUNT", "SLURM_ACCOUNT"},
     {{{"acctg-freq", 0, V, "<datatype>=<interval>", "accounting and profiling sampling intervals (checked;\nagents have one rate for all)"}, set_acctg_freq}, kBoth, "SBATCH_ACCTG_FREQ", "SLURM_ACCTG_FREQ"},
     {{{"array", 'a', V, "indexes", "job array index values"}, set_array}, kSbatch, "SBATCH_ARRAY_INX"},
@@ -96,7 +97,7 @@ constexpr JobOption kOptions[] = {
     {{{"hint", 0, V, "type", "compute_bound, multithread or nomultithread"}, set_hint}, kBoth, "SBATCH_HINT", "SLURM_HINT"},
     {{{"hold", 'H', N, nullptr, "submit job in held state"}, set_flag<&Spec::hold>}},
     {{{"ignore-pbs", 0, N, nullptr, "ignore #PBS and #BSUB options in the batch script"}, set_request_flag<&JobRequest::ignore_pbs>}, kSbatch, "SBATCH_IGNORE_PBS"},
-    {{{"immediate", 'I', M, "secs", "exit if resources not available in \"secs\""}, set_immediate}, kSrun | kSalloc, nullptr, "SLURM_IMMEDIATE"},
+    {{{"immediate", 'I', M, "secs", "exit if resources not available in \"secs\""}, set_immediate}, kSrun | kSalloc, "SBATCH_IMMEDIATE", "SLURM_IMMEDIATE"},
     {{{"input", 'i', V, "in", "file for standard input"}, set_input}, kBoth, "SBATCH_INPUT", "SLURM_STDINMODE"},
     {{{"interactive", 0, N, nullptr, "be the shell of salloc: one task on the first node,\nbeside all other steps"}, set_request_flag<&JobRequest::interactive>}, kSrun},
     {{{"job-name", 'J', V, "jobname", "name of job"}, set_job_name}, kBoth, "SBATCH_JOB_NAME", "SLURM_JOB_NAME"},

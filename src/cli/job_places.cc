@@ -63,6 +63,7 @@ Result<std::vector<wire::FilePlace>> find_places(Controller& controller, const F
   std::uint32_t first = target.job, count = 1;
   wire::JobFilter filter;
   filter.jobs = {{.id = JobId(target.job), .tasks = {}}};
+  filter.all_states = true;  // of one that is over the ticket says so
   if (!target.step || target.offset) {
     SPUR_ASSIGN(const auto table, controller.jobs(filter));
     const auto job = std::ranges::find_if(table.jobs, [&](const auto& one) { return one->id.value == target.job; });

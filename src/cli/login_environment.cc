@@ -19,6 +19,16 @@ namespace {
 constexpr std::string_view kMark = "=spur-login-environment=";
 constexpr std::size_t kMost = 4u << 20;
 
+std::string shell_of(const passwd& user) {
+  return user.pw_shell && *user.pw_shell ? user.pw_shell : "/bin/sh";
+}
+
+// What every login begins with.
+std::vector<std::string> first_variables(const passwd& user) {
+  return {fmt::format("HOME={}", user.pw_dir), fmt::format("USER={}", user.pw_name),
+          fmt::format("LOGNAME={}", user.pw_name), "SHELL=" + shell_of(user), "PATH=/usr/local/bin:/usr/bin:/bin"};
+}
+
 struct Child {
   pid_t pid = -1;
   int out = -1;
@@ -28,12 +38,9 @@ Result<Child> start(const passwd& user) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::Internal, "no pipe for the login shell");
   const std::string command = fmt::format("printf '%s' '{}'; exec /usr/bin/env -0", kMark);
-  const std::string shell = user.pw_shell && *user.pw_shell ? user.pw_shell : "/bin/sh";
-  std::vector<std::string> words = {shell, "-l", "-c", command};
+  std::vector<std::string> words = {shell_of(user), "-l", "-c", command};
   if (::geteuid() == 0) words = {"/bin/su", "-", user.pw_name, "-c", command};
-  std::vector<std::string> variables = {fmt::format("HOME={}", user.pw_dir), fmt::format("USER={}", user.pw_name),
-                                        fmt::format("LOGNAME={}", user.pw_name), "SHELL=" + shell,
-                                        "PATH=/usr/local/bin:/usr/bin:/bin"};
+  std::vector<std::string> variables = first_variables(user);
   std::vector<char*> argv, envp;
   for (std::string& word : words) argv.push_back(word.data());
   for (std::string& variable : variables) envp.push_back(variable.data());
@@ -73,6 +80,11 @@ bool read_all(int from, seconds limit, std::string* text) {
 }
 
 }  // namespace
+
+std::vector<std::string> bare_environment(Uid uid) {
+  const passwd* user = ::getpwuid(uid.value);
+  return user != nullptr ? first_variables(*user) : std::vector<std::string>{};
+}
 
 Result<std::vector<std::string>> login_environment(Uid uid, seconds limit) {
   const passwd* user = ::getpwuid(uid.value);

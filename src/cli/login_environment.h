@@ -15,4 +15,7 @@ namespace spur::cli {
 // NAME=VALUE entries. Runs the user's login shell (as him, where the caller is root) for at most `limit`.
 Result<std::vector<std::string>> login_environment(Uid user, seconds limit);
 
+// HOME, USER, LOGNAME, SHELL and a PATH: for whom no login shell tells more.
+std::vector<std::string> bare_environment(Uid user);
+
 }  // namespace spur::cli

@@ -140,6 +140,7 @@ int report_unsupported(Context& context, std::string_view option) {
 }
 
 int report(Context& context, const BadOption& bad) {
+  context.out.write(bad.shown);
   if (!bad.before.empty())
     for (const std::string_view line : text::split(bad.before, '\n')) context.plain("{}", line);
   if (bad.message.empty()) return bad.exit_status;

@@ -32,6 +32,7 @@ struct BadOption {
   int exit_status = 255;
   std::string before;
   bool fatal = false;  // "sbatch: fatal: " instead of "sbatch: error: "
+  std::string shown = {};  // on standard output: --hint=help and its like
 };
 using OptionStatus = std::expected<void, BadOption>;
 inline std::unexpected<BadOption> bad_option(std::string message, int exit_status = 255, std::string before = {}) {

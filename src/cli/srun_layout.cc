@@ -23,8 +23,9 @@ Result<std::vector<std::size_t>> usable_nodes(const std::vector<std::string>& no
   const std::size_t first = size.relative.value_or(0);
   if (size.relative && first + size.nodes.value_or(1) > nodes.size())
     return fail(ErrorCode::InvalidNodeCount,
-                fmt::format("--relative and --nodes option incompatible with count of allocated nodes ({}+{}>{})",
-                            first, size.nodes.value_or(1), nodes.size()));
+                fmt::format("--relative and {} option incompatible with count of allocated nodes ({}+{}>{})",
+                            size.nodes ? "--nodes" : "SLURM_JOB_NUM_NODES", first, size.nodes.value_or(1),
+                            nodes.size()));
   for (std::size_t i = first; i < nodes.size(); ++i) {
     const bool excluded = std::ranges::find(size.excluded, nodes[i]) != size.excluded.end();
     if (!excluded && std::ranges::find(usable, i) == usable.end()) usable.push_back(i);
@@ -68,6 +69,11 @@ Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std
   if (count > usable.size())
     return fail(ErrorCode::InvalidNodeCount,
                 fmt::format("Only allocated {} nodes asked for {}", usable.size(), count));
+  if (size.nodes && size.max_nodes && *size.max_nodes > count) {  // as many of the range as there are tasks for
+    std::size_t most = std::min<std::size_t>(*size.max_nodes, usable.size());
+    if (size.tasks) most = std::min<std::size_t>(most, std::max<std::size_t>(count, *size.tasks));
+    count = most;
+  }
   if (count == 0) count = size.tasks ? std::min<std::size_t>(usable.size(), *size.tasks) : usable.size();
   StepLayout layout;
   if (size.tasks && count > *size.tasks) {
@@ -86,7 +92,7 @@ Result<StepLayout> lay_out_step(const std::vector<std::string>& nodes, const std
   const bool fits = !size.tasks || static_cast<std::uint64_t>(size.tasks_per_node) * count >= *size.tasks;
   const std::uint32_t per_node = fits ? size.tasks_per_node : 0;
   layout.max_tasks_per_node = per_node;
-  layout.ignored_tasks_per_node = !fits && size.tasks_per_node > 0;
+  layout.ignored_tasks_per_node = !fits && size.tasks_per_node > 0 && size.nodes;
   std::uint32_t job_tasks = 0;
   for (const std::size_t node : usable) job_tasks += slot(node);
   layout.tasks = size.tasks     ? *size.tasks

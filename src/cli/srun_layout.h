@@ -15,6 +15,7 @@ namespace spur::cli {
 
 struct StepSize {
   std::optional<std::uint32_t> tasks, nodes;    // -n, -N as given for the step
+  std::optional<std::uint32_t> max_nodes = std::nullopt;  // -N 2-4: nodes is 2, this is 4
   std::uint32_t tasks_per_node = 0;             // 0: not given
   std::vector<std::string> required, excluded;  // -w, -x
   std::optional<std::uint32_t> relative{};      // -r: from that node of the job on

@@ -7,14 +7,17 @@ TaskOutput::TaskOutput(Output& out, std::uint32_t tasks, bool label, bool unbuff
                        std::optional<std::uint32_t> only)
     : out_(out),
       label_(label),
-      whole_lines_(label || (tasks > 1 && !unbuffered)),
+      whole_lines_(!unbuffered && (label || tasks > 1)),
       only_(only),
       width_(static_cast<int>(fmt::formatted_size("{}", tasks > 0 ? tasks - 1 : 0))) {}
 
 void TaskOutput::add(std::uint32_t rank, std::string_view data) {
   if (only_ && *only_ != rank) return;
   if (!whole_lines_) {
-    out_.write(data);
+    if (label_)  // each piece is a line of its own, as in Slurm
+      write_lines(rank, data.ends_with('\n') ? std::string(data) : std::string(data) + "\n");
+    else
+      out_.write(data);
     out_.flush();
     return;
   }

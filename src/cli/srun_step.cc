@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <expected>
 #include <system_error>
 #include <utility>
@@ -21,10 +19,9 @@
 #include "cli/read_file.h"
 #include "cli/srun_address.h"
 #include "cli/srun_broadcast.h"
-#include "cli/srun_exits.h"
 #include "cli/srun_layout.h"
+#include "cli/srun_loop.h"
 #include "cli/srun_multi_prog.h"
-#include "cli/srun_output.h"
 #include "cli/srun_signals.h"
 #include "cli/srun_streams.h"
 #include "cli/srun_terminal.h"
@@ -38,14 +35,7 @@
 namespace spur::cli {
 namespace {
 
-// The tasks of an MPI program cannot go on without one of them.
-bool ends_on_bad_exit(const JobRequest& request) {
-  return request.kill_on_bad_exit.value_or(!request.mpi.empty());
-}
-
 constexpr std::size_t kKeyBytes = 16;
-constexpr std::string_view kCannotBind = "Unable to satisfy cpu bind request";
-constexpr int kNotBoundStatus = 192;  // Slurm's
 
 Result<StepSize> step_size(const JobRequest& request) {
   const model::JobSpec& spec = request.spec;
@@ -56,7 +46,10 @@ Result<StepSize> step_size(const JobRequest& request) {
     return size;
   }
   size.tasks = spec.tasks;
-  if (request.nodes_given) size.nodes = spec.min_nodes;
+  if (request.nodes_given) {
+    size.nodes = spec.min_nodes;
+    size.max_nodes = spec.max_nodes;
+  }
   size.tasks_per_node = spec.tasks_per_node;
   size.relative = request.relative;
   size.distribution = spec.distribution;
@@ -77,202 +70,6 @@ Result<std::vector<std::string>> step_environment(const Context& context, const 
   return text::apply_export(wanted, own);
 }
 
-// The loop around a running step.
-class StepLoop {
- public:
-  StepLoop(Context& context, const JobRequest& request, StepRunner& runner, StepStreams& streams, JobId job,
-           std::uint32_t tasks, const std::optional<wire::HetStep>& het)
-      : context_(context),
-        request_(request),
-        runner_(runner),
-        streams_(streams),
-        job_(job),
-        tasks_(tasks),
-        first_rank_(het ? het->first_rank : 0),
-        out_(streams.out(), het ? het->tasks : tasks, request.label, request.unbuffered, streams.only_out),
-        err_(streams.err(), het ? het->tasks : tasks, request.label, request.unbuffered, streams.only_err) {}
-
-  wire::StepEvents events() {
-    wire::StepEvents events;
-    events.started = [this](const std::string&, std::uint32_t step, const std::vector<std::uint32_t>&) {
-      step_ = step;
-      if (std::exchange(waiting_, false)) context_.info("Step created for StepId={}.{}", job_.value, step);
-      started_ = true;
-    };
-    events.output = [this](std::uint32_t rank, std::string_view data, bool is_stderr) {
-      (is_stderr ? err_ : out_).add(first_rank_ + rank, data);
-    };
-    events.exited = [this](const wire::StepEvents::Exit& exit) { exits_.add(exit); };
-    events.failed = [this](const std::string& node, const Error& error) { on_failure(node, error); };
-    events.not_bound = [this](const std::string& node, std::uint32_t step, const std::string& text) {
-      step_ = step;
-      context_.error("{}", text);
-      context_.error("Task launch for StepId={} failed on node {}: {}", step_name(), node, kCannotBind);
-      not_bound_ = true;
-    };
-    events.waiting = [this](ErrorCode why) { on_waiting(why); };
-    events.notice = [this](const std::string& text) { context_.info("{}", text); };
-    events.contact = [this](bool lost) {
-      if (lost)
-        context_.error("The agent of the job's first node does not answer, waiting for it");
-      else
-        context_.info("The agent answers again");
-    };
-    return events;
-  }
-
-  int run() {
-    while (!runner_.ended()) {
-      const bool wants_input = input_open_ && !runner_.input_is_full();
-      const bool readable = runner_.turn(wants_input ? streams_.input : -1, next_timeout());
-      exits_.report(context_);
-      tell_of_kill();
-      if (readable) forward_input();
-      if (input_open_ && streams_.input < 0) end_input();
-      while (const auto signal = SignalWatch::take()) on_signal(*signal);
-      check_wait();
-      if (given_up_) return 1;
-    }
-    out_.finish();
-    err_.finish();
-    exits_.report(context_);
-    if (not_bound_) {
-      context_.error("Application launch failed: {}", kCannotBind);
-      context_.info("Job step aborted");
-      return kNotBoundStatus;
-    }
-    if (exits_.any_killed()) context_.info("Force Terminated StepId={}.{}", job_.value, step_);
-    if (const Status ended = runner_.result(); !ended && !failed_) on_failure("", ended.error());
-    return failed_ && exits_.status() == 0 ? 1 : exits_.status();
-  }
-
- private:
-  void on_waiting(ErrorCode why) {
-    if (waiting_) return;
-    waiting_ = true;
-    waits_since_ = context_.now();
-    if (request_.spec.immediate_seconds == 0)
-      context_.info("Job {} step creation temporarily disabled, retrying ({})", job_.value, slurm_message(why));
-  }
-
-  void give_up(ErrorCode why) {
-    given_up_ = true;
-    context_.error("Unable to create step for job {}: {}", job_.value, slurm_message(why));
-  }
-
-  void on_failure(const std::string& node, const Error& error) {
-    if (std::exchange(failed_, true) && !started_) return;  // every node refuses for the same reason
-    if (!started_) {
-      context_.error("Unable to create step for job {}: {}", job_.value, words(error));
-    } else {
-      context_.error("{}{}{}", node, node.empty() ? "" : ": ", error.message.empty() ? words(error) : error.message);
-    }
-  }
-
-  // -K: the step manager ends the others; once, so that the user knows why.
-  void tell_of_kill() {
-    if (told_of_kill_ || !ends_on_bad_exit(request_) || !exits_.any_bad() || exits_.count() >= tasks_) return;
-    told_of_kill_ = true;
-    context_.info("Terminating StepId={}", step_name());
-  }
-
-  void end_input() {
-    input_open_ = false;
-    runner_.end_input();
-  }
-
-  void forward_input() {
-    static std::array<char, 512 * 1024> buffer;  // one step at a time
-    const ssize_t got = ::read(streams_.input, buffer.data(), buffer.size());
-    if (got > 0) {
-      runner_.send_input({buffer.data(), static_cast<std::size_t>(got)}, streams_.input_rank);
-    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-      end_input();
-    }
-  }
-
-  std::string step_name() const { return fmt::format("{}.{}", job_.value, step_); }
-
-  void on_interrupt() {
-    const Time now = context_.now();
-    if (request_.quit_on_interrupt) return force_end();
-    const bool soon = is_set(last_interrupt_) && now - last_interrupt_ <= seconds(1);
-    last_interrupt_ = now;
-    if (interrupts_sent_ > 0 && soon) return force_end();
-    if (request_.disable_status || soon) {
-      context_.info("sending Ctrl-C to StepId={}", step_name());
-      ++interrupts_sent_;
-      return runner_.send_signal(SIGINT);
-    }
-    context_.info("interrupt (one more within 1 sec to abort)");
-    context_.info("StepId={} {}", step_name(), exits_.running(tasks_));
-  }
-
-  void force_end() {
-    context_.info("forcing job termination");
-    runner_.send_signal(SIGKILL);
-  }
-
-  void on_signal(int signal) {
-    if (signal == SIGWINCH) {
-      if (const auto size = request_.pty ? window_size(streams_.input) : std::nullopt)
-        runner_.resize(size->rows, size->columns);
-      return;
-    }
-    if (waiting_ && signal != SIGCONT) {
-      context_.info("Cancelled pending job step with signal {}", signal);
-      return give_up(ErrorCode::JobAlreadyDone);
-    }
-    switch (signal) {
-      case SIGINT:
-        return on_interrupt();
-      case SIGTERM:
-      case SIGHUP:
-      case SIGQUIT:
-        return force_end();
-      case SIGPIPE:  // nobody reads any more: the tasks end, as they would behind a pipe of their own
-        return runner_.send_signal(SIGKILL);
-      default:
-        return runner_.send_signal(signal);
-    }
-  }
-
-  // -W: the others have this long after the first task has ended.
-  void check_wait() {
-    const std::uint32_t patience = request_.spec.immediate_seconds;
-    if (waiting_ && !given_up_ && patience > 0 && context_.now() - waits_since_ >= seconds(patience))
-      return give_up(ErrorCode::NodesBusy);
-    if (exits_.count() == 0 || exits_.count() >= tasks_ || wait_over_) return;
-    if (!is_set(first_exit_)) first_exit_ = context_.now();
-    if (request_.wait_seconds.value_or(0) == 0 || context_.now() - first_exit_ < seconds(*request_.wait_seconds))
-      return;
-    wait_over_ = true;
-    context_.info("First task exited {}s ago", *request_.wait_seconds);
-    context_.info("StepId={} {}", step_name(), exits_.running(tasks_));
-    context_.info("Terminating StepId={}", step_name());
-    runner_.send_signal(SIGKILL);
-  }
-  Duration next_timeout() const {
-    if (waiting_ && request_.spec.immediate_seconds > 0) return milliseconds(50);
-    return request_.wait_seconds.value_or(0) != 0 && exits_.count() > 0 && !wait_over_ ? Duration(milliseconds(200))
-                                                                                       : Duration(seconds(60));
-  }
-
-  Context& context_;
-  const JobRequest& request_;
-  StepRunner& runner_;
-  StepStreams& streams_;
-  JobId job_;
-  std::uint32_t tasks_, first_rank_, step_ = 0;
-  TaskOutput out_, err_;
-  TaskExits exits_;
-  bool not_bound_ = false, waiting_ = false, given_up_ = false;
-  Time waits_since_;
-  bool started_ = false, failed_ = false, input_open_ = true, wait_over_ = false, told_of_kill_ = false;
-  int interrupts_sent_ = 0;
-  Time last_interrupt_, first_exit_;
-};
-
 // A step whose place in its job is known.
 struct Prepared {
   StepOrder order;
@@ -282,31 +79,27 @@ struct Prepared {
   std::vector<std::string> het_environment;  // of an allocation made for it
 };
 
-std::string absolute(const JobRequest& request, const std::optional<std::string>& path) {
-  if (!path || path->empty() || path->starts_with('/')) return path.value_or("");
-  return request.directory + "/" + *path;
-}
-
-// --prolog and --epilog: programs that run here.
-void run_here(Context& context, const std::optional<std::string>& program) {
-  if (!program || program->empty()) return;
+// --prolog and --epilog: programs that run here. Their exit status.
+int run_here(Context& context, const std::optional<std::string>& program, const std::vector<std::string>& environment) {
+  if (!program || program->empty() || text::equal_ignoring_case(*program, "none")) return 0;
   if (::access(program->c_str(), R_OK | X_OK) != 0) {
     context.info("Access denied for {}: {}", *program, std::system_category().message(errno));
-    return;
+    return 0;
   }
   context.out.flush();
   const pid_t child = ::fork();
   if (child == 0) {
     char* argv[] = {const_cast<char*>(program->c_str()), nullptr};
-    ::execve(program->c_str(), argv, const_cast<char* const*>(context.environment));
+    std::vector<char*> env;
+    for (const std::string& entry : environment) env.push_back(const_cast<char*>(entry.c_str()));
+    env.push_back(nullptr);
+    ::execve(program->c_str(), argv, env.data());
     ::_exit(127);
   }
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0)
-    context.error("{} exited with status {}", *program,
-                  WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 // The terminal, unless there is none: then --pty is as if it had not been given.
@@ -321,9 +114,25 @@ std::optional<WindowSize> find_terminal(Context& context, int input) {
 
 std::expected<std::vector<wire::StepRequest::Program>, std::string> read_programs(const Prepared& prepared) {
   const std::string& path = prepared.order.program.front();
+  if (::access(path.c_str(), R_OK) != 0) return std::unexpected("Could not open multi_prog config file " + path);
   const auto content = read_file(path);
-  if (!content) return std::unexpected("Could not open multi_prog config file " + path);
-  return parse_multi_prog(*content, path, prepared.layout.tasks);
+  if (!content) return std::unexpected("Error reading multi_prog config file " + path);
+  auto programs = parse_multi_prog(*content, path, prepared.layout.tasks);
+  if (programs)  // what follows the file's name goes to each
+    for (auto& program : *programs)
+      program.arguments.insert(program.arguments.end(), prepared.order.program.begin() + 1,
+                               prepared.order.program.end());
+  return programs;
+}
+
+// What tasks are told of srun's options; what is there stays unless it is to be replaced.
+void set_told(std::vector<std::string>& environment, std::string_view name, std::string_view value, bool replaced) {
+  const auto is_it = [&](const std::string& entry) {
+    return entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=';
+  };
+  if (!replaced && std::ranges::any_of(environment, is_it)) return;
+  std::erase_if(environment, is_it);
+  environment.push_back(fmt::format("{}={}", name, value));
 }
 
 Result<wire::StepRequest> make_request(const Context& context, const Prepared& prepared) {
@@ -344,6 +153,12 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.environment.push_back(fmt::format("SLURM_PRIO_PROCESS={}", ::getpriority(PRIO_PROCESS, 0)));
   step.environment.push_back(
       fmt::format("SRUN_DEBUG={}", std::max(0, 3 + context.verbosity - (context.quiet ? 1 : 0))));
+  set_told(step.environment, "SLURM_JOB_NAME", spec.name, request.name_given);
+  if (spec.tasks_per_node > 0)
+    set_told(step.environment, "SLURM_NTASKS_PER_NODE", std::to_string(spec.tasks_per_node), true);
+  if (spec.threads_per_core > 0 || (spec.hint != model::Hint::None && spec.hint != model::Hint::Multithread))
+    set_told(step.environment, "SLURM_THREADS_PER_CORE", std::to_string(std::max(1u, spec.threads_per_core)), true);
+  if (request.label) set_told(step.environment, "SLURM_LABELIO", "1", true);
   step.directory = spec.work_dir.empty() ? request.directory : spec.work_dir;
   // A step that is one of several has its place; another one may be put where there is room.
   const bool anywhere = !het && !layout.candidates.empty() && layout.task_nodes.empty();
@@ -385,8 +200,8 @@ Result<wire::StepRequest> make_request(const Context& context, const Prepared& p
   step.cpu_bind = request.cpu_bind.value_or("");
   step.gpu_bind = step_gpu_bind(request);
   step.mem_bind = request.mem_bind.value_or("");
-  step.task_prolog = absolute(request, request.task_prolog);
-  step.task_epilog = absolute(request, request.task_epilog);
+  step.task_prolog = request.task_prolog.value_or("");
+  step.task_epilog = request.task_epilog.value_or("");
   step.open_append = spec.open_append;
   step.distributed = request.distributed;
   step.preserve_environment = request.preserve_env;
@@ -441,9 +256,13 @@ std::expected<Prepared, int> prepare(Context& context, Controller& controller, c
   auto ticket = controller.step_ticket(job);
   if (!ticket) {
     const ErrorCode code = ticket.error().code;
-    if (!request.job_id || (code != ErrorCode::InvalidJobId && code != ErrorCode::JobAlreadyDone))
+    const bool over = code == ErrorCode::JobAlreadyDone;
+    if (!request.job_id || (code != ErrorCode::InvalidJobId && code != ErrorCode::JobPending && !over))
       return refused(ticket.error());
-    context.error("Unable to confirm allocation for job {}: {}", job.value, words(ticket.error()));
+    if (over)
+      context.error("Slurm job {} has expired", job.value);
+    else
+      context.error("Unable to confirm allocation for job {}: {}", job.value, words(ticket.error()));
     context.info("Check SLURM_JOB_ID environment variable. Expired or invalid job {}", job.value);
     return std::unexpected(1);
   }
@@ -517,21 +336,25 @@ int run(Context& context, Controller& controller, const Prepared& prepared) {
     streams->only_out = streams->only_err = 0;
     raw.emplace(streams->input);
   }
-  run_here(context, request.prolog);
+  if (const int failed = run_here(context, request.prolog, step->environment); failed != 0) {
+    context.error("srun prolog failed rc = {}. Aborting step.", failed);
+    return 1;
+  }
 
   // Pieces of data would each be taken from the kernel and given back, with fresh pages every time.
   ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
   const std::unique_ptr<StepRunner> runner = context.make_step_runner();
-  StepLoop loop(context, request, *runner, *streams, job, prepared.layout.tasks, prepared.het);
-  if (const Status started = runner->start(prepared.ticket.addresses.front(), *step, loop.events()); !started) {
-    raw.reset();
-    return refuse(context, job, started.error());
-  }
-  const int status = loop.run();
+  const auto start = [&](const wire::StepEvents& events) {
+    return runner->start(prepared.ticket.addresses.front(), *step, events);
+  };
+  const auto status =
+      attend_step({context, request, *runner, *streams, job, prepared.layout.tasks, prepared.het}, start);
   raw.reset();
-  run_here(context, request.epilog);
-  return status;
+  if (!status) return refuse(context, job, status.error());
+  if (const int failed = run_here(context, request.epilog, step->environment); failed != 0)
+    context.error("srun epilog failed status={}", failed);
+  return *status;
 }
 
 // Where each step stands in the whole. The layout must be known for that: where it was left to the step manager, one

@@ -56,8 +56,8 @@ Result<StepStreams> StepStreams::open(Context& context, const JobRequest& reques
   streams.err_ = &context.err;
   SPUR_TRY(direct(request, job, request.spec.std_out, streams.out_, streams.own_out_, streams.only_out,
                   streams.remote_out));
-  if (request.spec.std_err.empty()) {
-    // Without -e, stderr goes wherever -o leads.
+  if (request.spec.std_err.empty() || request.spec.std_err == request.spec.std_out) {
+    // Without -e, stderr goes wherever -o leads; and one file is opened once.
     if (streams.own_out_) streams.err_ = streams.out_;
     streams.only_err = streams.only_out;
     streams.remote_err = streams.remote_out;

@@ -129,10 +129,13 @@ std::vector<std::uint32_t> deal_tasks(const Distribution& distribution, std::uin
   const bool pack =
       distribution.pack.value_or(false) && (distribution.nodes == Nodes::Unset || distribution.nodes == Nodes::Block);
   const std::uint32_t lot = pack ? tasks : at_a_time(distribution);
+  // Whoever fills a node leaves one task for each that comes after it.
+  std::uint32_t waiting = tasks >= room.size() ? static_cast<std::uint32_t>(room.size()) : 0;
   for (bool some = true; tasks > 0 && some;) {
     some = false;
     for (std::size_t i = 0; i < room.size() && tasks > 0; ++i) {
-      const std::uint32_t here = std::min({lot, tasks, room[i] - dealt[i]});
+      if (waiting > 0) --waiting;
+      const std::uint32_t here = std::min({lot, tasks > waiting ? tasks - waiting : 0, room[i] - dealt[i]});
       dealt[i] += here;
       tasks -= here;
       some |= here > 0;

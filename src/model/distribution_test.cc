@@ -56,7 +56,7 @@ TEST(Distribution, DealsTasksOutOverNodes) {
   EXPECT_EQ(dealt("*", 5, {4, 4, 4}), "2 2 1");
   EXPECT_EQ(dealt("block", 5, {4, 4, 4}), "2 2 1");
   EXPECT_EQ(dealt("cyclic", 7, {4, 2, 1}), "4 2 1");
-  EXPECT_EQ(dealt("block,pack", 5, {4, 4, 4}), "4 1 0");
+  EXPECT_EQ(dealt("block,pack", 5, {4, 4, 4}), "3 1 1");
   EXPECT_EQ(dealt("cyclic,pack", 5, {4, 4, 4}), "2 2 1");
   EXPECT_EQ(dealt("plane=3", 8, {4, 4, 4}), "3 3 2");
   EXPECT_EQ(dealt("plane=2", 9, {4, 1, 4}), "4 1 4");

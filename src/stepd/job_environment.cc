@@ -173,8 +173,10 @@ const model::Distribution& distribution_of(const Source& s) {
 // A step is told, too, of what nobody said.
 Value distribution(const Source& s) {
   model::Distribution told = distribution_of(s);
-  if (s.step && told.nodes == model::Distribution::Nodes::Unset) told.nodes = model::Distribution::Nodes::Block;
-  if (told.nodes == model::Distribution::Nodes::Unset) told.pack.reset();  // the site's
+  using Nodes = model::Distribution::Nodes;
+  if (s.step && told.nodes == Nodes::Unset)  // a task for each node is both; Slurm's word for it is this one
+    told.nodes = s.step->task_count <= s.step->nodes.size() ? Nodes::Cyclic : Nodes::Block;
+  if (told.nodes == Nodes::Unset) told.pack.reset();  // the site's
   return text_if(model::distribution_text(told));
 }
 Value plane_size(const Source& s) {
@@ -202,6 +204,7 @@ enum Marks : std::uint8_t {
   kTwin = 1,     // also as SPUR_...
   kDefault = 2,  // the user's own entry wins
   kSize = 4,     // the user's own entry wins with srun -E
+  kStep = 8,     // the user's own entry wins in a step: srun knows better than the job
 };
 struct Row {
   std::string_view name;
@@ -216,7 +219,7 @@ constexpr Row kTable[] = {
     // the job
     {"SLURM_JOB_ID", job_id, Drop, kTwin},
     {"SLURM_JOBID", job_id, Drop, kTwin},
-    {"SLURM_JOB_NAME", [](const Source& s) { return Value(spec(s).name); }, Drop, kTwin},
+    {"SLURM_JOB_NAME", [](const Source& s) { return Value(spec(s).name); }, Drop, kTwin | kStep},
     {"SLURM_JOB_USER", [](const Source& s) { return Value(std::string(s.user_name)); }, Drop, kTwin},
     {"SLURM_JOB_UID", [](const Source& s) { return number(spec(s).uid.value); }, Drop, kTwin},
     {"SLURM_JOB_GID", [](const Source& s) { return number(spec(s).gid.value); }},
@@ -251,7 +254,8 @@ constexpr Row kTable[] = {
     {"SLURM_NTASKS", task_count, Drop, kTwin | kSize},
     {"SLURM_NPROCS", task_count, Drop, kSize},
     {"SLURM_NTASKS_PER_NODE",
-     [](const Source& s) { return spec(s).tasks_per_node ? number(spec(s).tasks_per_node) : Value{}; }, Drop, kTwin},
+     [](const Source& s) { return spec(s).tasks_per_node ? number(spec(s).tasks_per_node) : Value{}; }, Drop,
+     kTwin | kStep},
     {"SLURM_CPUS_PER_TASK", cpus_per_task, Drop, kTwin},
     {"SLURM_CPUS_ON_NODE", cpus_on_node, Drop, kTwin},
     {"SLURM_MEM_PER_NODE",
@@ -402,7 +406,7 @@ std::vector<std::string> job_environment(const EnvironmentSource& source, const 
     ours.push_back(entry);
     taken.emplace(name_of(entry));
   }
-  const unsigned users_win = kDefault | (source.preserve_size ? kSize : kPlain);
+  const unsigned users_win = kDefault | (source.preserve_size ? kSize : kPlain) | (source.step ? kStep : kPlain);
   for (const Row& row : kTable) {
     if (row.marks & users_win && users.contains(row.name)) {
       if (row.marks & kTwin) put(twin_of(row.name), find_entry(entries, row.name));

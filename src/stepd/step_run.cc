@@ -85,7 +85,8 @@ class StepRun {
   void keep_line(const v1::StepStart& start);
   void on_orders();
   void obey(const os::StepOrder& order);
-  void end_all(model::JobState why);
+  void tell_end(model::JobState why, bool with_notice);
+  void end_all(model::JobState why, bool with_notice = true);
   // output
   void send(v1::StepOutput message) { line_.send(std::move(message)); }
   void send_fence(std::uint64_t number);
@@ -120,6 +121,7 @@ class StepRun {
   std::optional<std::vector<std::string>> early_;  // what came while MPI server or container were not ready
   os::UniqueFd children_;
   std::string last_words_;  // to the agent: what was used
+  bool is_first_node_ = false, told_end_ = false;
   bool started_ = false, terminating_ = false, clearing_ = false, finished_ = false;
   Duration clearing_since_{0};
   const Duration began_ = os::EventLoop::now();
@@ -191,7 +193,8 @@ void StepRun::on_message(std::string_view bytes) {
     return clear();
   }
   if (input.has_stdin_data()) return on_stdin(input.stdin_data());
-  if (input.has_signal() && input.signal().end()) return end_all(model::JobState::Cancelled);
+  if (input.has_signal() && input.signal().end())  // with a signal: after a bad exit, which srun tells itself
+    return end_all(model::JobState::Cancelled, input.signal().signal() == 0);
   if (input.has_signal() && input.signal().has_time_limit())
     return limit_to(TimeLimit::from_raw(input.signal().time_limit()));
   if (input.has_signal()) return obey({.kind = os::StepOrder::Kind::Signal, .signal = input.signal().signal()});
@@ -251,6 +254,7 @@ Status StepRun::start(const v1::StepStart& start) {
                                     .gpu_cores = input_.gpu_cores}));
   const model::LaunchPart& part = launch_.parts.front();
   auto limits = os::limits_of_step(input_.limits, part.memory_mib, start.grant().memory_mib(), plan.devices);
+  is_first_node_ = plan.layout.node_id == 0 && (!start.has_het() || start.het().first_node() == 0);
   // A task that unbinds itself stays within its step all the same.
   if (!input_.limits.cpus.empty() && plan.layout.cpus.size() < part.cpus.size())
     limits.cpus = os::cpuset_of(input_.cpus, plan.layout.cpus);
@@ -447,7 +451,9 @@ void StepRun::obey(const os::StepOrder& order) {
       line_.hurry_when_finished();
       return clear();
     case Kind::Signal:
-      return order.signal == SIGKILL ? processes_.kill() : processes_.signal(order.signal);
+      if (order.signal != SIGKILL) return processes_.signal(order.signal);
+      tell_end(model::JobState::Cancelled, true);
+      return processes_.kill();
     case Kind::SignalShell:
       for (const auto& task : tasks_)
         if (!task->ended) ::kill(task->started.pid, order.signal);
@@ -461,12 +467,22 @@ void StepRun::obey(const os::StepOrder& order) {
   }
 }
 
-void StepRun::end_all(model::JobState why) {
-  if (clearing_ || std::exchange(terminating_, true)) return;
-  if (!tasks_.empty()) {
-    const auto text = end_message(fmt::format("STEP {}.{}", launch_.run.job.value, step_), node_, wall_clock(), why);
-    send_data(tasks_.front()->rank, message_prefix(node_) + text + "\n", true, false);
+// The step's first node speaks for all.
+void StepRun::tell_end(model::JobState why, bool with_notice) {
+  if (tasks_.empty() || !is_first_node_ || std::exchange(told_end_, true)) return;
+  if (with_notice) {
+    v1::StepOutput message;
+    message.mutable_notice()->set_text(
+        fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.", launch_.kill_wait.count() + 2));
+    send(std::move(message));
   }
+  const auto text = end_message(fmt::format("STEP {}.{}", launch_.run.job.value, step_), node_, wall_clock(), why);
+  send_data(tasks_.front()->rank, message_prefix(node_) + text + "\n", true, false);
+}
+
+void StepRun::end_all(model::JobState why, bool with_notice) {
+  if (clearing_ || std::exchange(terminating_, true)) return;
+  tell_end(why, with_notice);
   processes_.freeze(false);
   processes_.signal(SIGCONT);
   processes_.signal(SIGTERM);

@@ -19,6 +19,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/check.h"
 #include "os/files.h"
@@ -166,8 +167,20 @@ void set_nice(const TaskPlan& plan) {
   (void)::setpriority(PRIO_PROCESS, 0, plan.propagate_nice == 2 ? std::max(wanted, own + 1) : wanted);
 }
 
-// The file to execute: the name itself if it holds a '/', else the first executable of that name in the task's PATH.
+bool is_program(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string here() {
+  const std::unique_ptr<char, decltype(&std::free)> path(::get_current_dir_name(), &std::free);
+  return path ? path.get() : ".";
+}
+
+// The file to execute: the name itself if it holds a '/', else the first executable of that name in the task's PATH
+// and, last, the working directory.
 std::string resolve_program(const std::string& name, const std::vector<std::string>& environment) {
+  if (name.starts_with("./") || name.starts_with("../")) return here() + "/" + name;
   if (name.find('/') != std::string::npos) return name;
   const char* path = find_entry(environment, "PATH");
   std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
@@ -175,12 +188,12 @@ std::string resolve_program(const std::string& name, const std::vector<std::stri
     const auto colon = rest.find(':');
     const auto dir = rest.substr(0, colon);
     const std::string candidate = dir.empty() ? "./" + name : fmt::format("{}/{}", dir, name);
-    struct stat info{};
-    if (::stat(candidate.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    if (colon == std::string_view::npos) return name;
+    if (is_program(candidate)) return candidate;
+    if (colon == std::string_view::npos) break;
     rest.remove_prefix(colon + 1);
   }
+  const std::string local = here() + "/" + name;
+  return is_program(local) ? local : name;
 }
 
 // sbcast --send-libs puts the shared objects of a program beside it; the program is to find them.
@@ -199,6 +212,8 @@ void use_sent_libraries(const std::string& program, std::vector<std::string>& en
   use_sent_libraries(program, environment);
   std::vector<char*> argv, env;
   for (const auto& a : plan.arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  // As Slurm has it: what was looked for is called by where it was found.
+  if (plan.program.find('/') == std::string::npos) argv.front() = const_cast<char*>(program.c_str());
   for (const auto& e : environment) env.push_back(const_cast<char*>(e.c_str()));
   argv.push_back(nullptr);
   env.push_back(nullptr);

@@ -255,7 +255,16 @@ Status bind_cpus(const BindingSource& source, StepBinding& out) {
 void bind_memory(const BindingSource& source, StepBinding& out) {
   using MemKind = text::MemBind::Kind;
   const auto& bind = source.mem;
-  if (bind.kind == MemKind::Unset) return;
+  if (bind.sort) out.environment.push_back("SLURM_MEM_BIND_SORT=sort");
+  if (bind.kind == MemKind::Unset) {
+    if (!bind.prefer && !bind.sort) return;
+    const std::string_view loud = bind.verbose ? "verbose" : "quiet";
+    out.environment.push_back(fmt::format("SLURM_MEM_BIND={}{}", loud, bind.prefer ? ",prefer" : ""));
+    out.environment.push_back(fmt::format("SLURM_MEM_BIND_VERBOSE={}", loud));
+    for (const char* name : {"TYPE", "LIST"}) out.environment.push_back(fmt::format("SLURM_MEM_BIND_{}=", name));
+    if (bind.prefer) out.environment.push_back("SLURM_MEM_BIND_PREFER=prefer");
+    return;
+  }
   std::set<std::uint32_t> nodes;
   for (const auto& place : source.map.cpus) nodes.insert(place.numa);
   for (std::uint32_t i = 0; i < out.tasks.size(); ++i) {

@@ -72,13 +72,16 @@ PrologEnd run_task_prolog(const std::string& path, HookOf of, std::vector<std::s
     lines.push_back(fmt::format("{} failed status={}", option, exit));
     return PrologEnd{exit, std::move(lines)};
   };
+  const std::string config_error =
+      fmt::format("{} task_prolog did not exit normally. reason: Run command failed - configuration error", whose);
   const auto cannot = [&](int error) {
     return failed(1, {fmt::format("run_command: {} task_prolog can not be executed ({}) {}", whose, path,
                                   std::strerror(error)),
-                      fmt::format("{} task_prolog did not exit normally. reason: Run command failed - "
-                                  "configuration error",
-                                  whose)});
+                      config_error});
   };
+  if (!path.starts_with('/'))
+    return failed(1, {fmt::format("run_command: {} task_prolog is not fully qualified pathname ({})", whose, path),
+                      config_error});
   if (::access(path.c_str(), R_OK | X_OK) != 0) return cannot(errno);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return cannot(errno);

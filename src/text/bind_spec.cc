@@ -150,6 +150,11 @@ std::expected<Bind, std::string> parse_words(const Words& words, std::string_vie
         out.prefer = true;
         continue;
       }
+      const bool sort = take_flag(text, "sort", "sort");
+      if (sort || take_flag(text, "nosort", "nosort")) {
+        out.sort = sort;
+        continue;
+      }
     }
     const auto taken = take_word(words, option, text, out);
     if (!taken) return std::unexpected(taken.error());

@@ -36,6 +36,7 @@ struct MemBind {
   Kind kind = Kind::Unset;
   bool verbose = false, prefer = false;
   std::vector<std::string> list{};
+  bool sort = false;  // pages at the start; told to the task alone, whose runtime may do it
   friend bool operator==(const MemBind&, const MemBind&) = default;
 };
 

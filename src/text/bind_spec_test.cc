@@ -32,6 +32,8 @@ TEST(CpuBind, Forms) {
 
 TEST(MemBind, Forms) {
   EXPECT_EQ(*parse_mem_bind("v,prefer,map_mem:0"), (MemBind{MemBind::Kind::MapMem, true, true, List{"0"}}));
+  EXPECT_EQ(*parse_mem_bind("sort,local"), (MemBind{MemBind::Kind::Local, false, false, {}, true}));
+  EXPECT_FALSE(parse_mem_bind("sort,nosort")->sort);
   EXPECT_EQ(*parse_mem_bind("local"), (MemBind{MemBind::Kind::Local, false, false, {}}));
   EXPECT_EQ(parse_mem_bind("foo").error(), "unrecognized --mem-bind argument \"foo\"");
 }

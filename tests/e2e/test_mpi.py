@@ -55,7 +55,7 @@ class Mpi(unittest.TestCase):
             with self.subTest(kind):
                 r = self.srun(f"--mpi={kind}", "-N3", "-n6", self.c.dir / program, "die", "3", check=False)
                 self.assertIn("task 3: Exited with exit code 7", r.stderr)
-                self.assertIn(r.returncode, (7, 137))
+                self.assertIn(r.returncode, (7, 143))
                 r = self.srun(f"--mpi={kind}", "-N3", "-n6", self.c.dir / program, "abort", "4", check=False)
                 self.assertIn("task 4: Exited with exit code 7", r.stderr)
         self.c.wait_empty()

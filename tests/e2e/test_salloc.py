@@ -76,14 +76,22 @@ class Salloc(unittest.TestCase):
         self.assertEqual((r.stderr, r.returncode), ('salloc: error: _fork_command: Unable to find command "/nonexistent"\n', 1))
 
     def test_the_allocation_is_taken_away(self):
-        p = self.spawn("sh", "-c", "echo ready; sleep 100")
-        self.assertEqual(p.stdout.readline(), "ready\n")
-        job = re.search(r"(\d+)", p.stderr.readline())[1]
-        self.c.run("scancel", job)
-        self.assertEqual(p.wait(20), 128 + signal.SIGHUP)
-        self.assertIn(f"salloc: Job allocation {job} has been revoked.\n", p.stderr.read())
-        p.stdout.close()
-        p.stderr.close()
+        # What a user's signal ends is no failure, as in Slurm; without -K the command is left alone.
+        for words, typed, status in ((("-KHUP", "sh", "-c", "echo ready; sleep 100"), "", 0),
+                                     (("-K", "sh", "-c", "echo ready; sleep 100"), "", 1),
+                                     (("sh", "-c", "echo ready; read x; exit 6"), "x\n", 6)):
+            p = self.spawn(*words, stdin=subprocess.PIPE)
+            self.assertEqual(p.stdout.readline(), "ready\n")
+            job = re.search(r"(\d+)", p.stderr.readline())[1]
+            self.c.run("scancel", job)
+            self.assertEqual(p.stderr.readline(), f"salloc: Job allocation {job} has been revoked.\n")
+            p.stdin.write(typed)
+            p.stdin.flush()
+            self.assertEqual(p.wait(20), status)
+            self.assertEqual(p.stderr.read(), "")
+            p.stdin.close()
+            p.stdout.close()
+            p.stderr.close()
 
     def test_interrupted_while_it_waits(self):
         p = self.spawn("-N99", "true")
@@ -127,8 +135,11 @@ class Salloc(unittest.TestCase):
     def test_a_shell_that_is_killed_gives_the_allocation_back(self):
         p = self.spawn("sh", "-c", "echo $$; sleep 100")
         shell = int(p.stdout.readline())
+        job = re.search(r"(\d+)", p.stderr.readline())[1]
         os.kill(shell, signal.SIGKILL)
-        self.assertEqual(p.wait(20), 137)
+        self.assertEqual(p.wait(20), 0)
+        self.c.wait_state(job, "FAILED")
+        self.assertEqual(self.c.job(job)["ExitCode"], "0:9")
         p.stdout.close()
         p.stderr.close()
 

@@ -177,7 +177,7 @@ printf '#!/bin/sh\necho export FOO=bar\necho print hello\n' > tprolog
 printf '#!/bin/sh\necho epilog of $SLURM_PROCID >> epilogs\n' > tepilog
 printf '#!/bin/sh\necho here\n' > here
 chmod +x tprolog tepilog here
-srun -n1 --task-prolog=tprolog --task-epilog=tepilog --prolog=./here --epilog=./here sh -c 'echo $FOO; exit 3'
+srun -n1 --task-prolog=$PWD/tprolog --task-epilog=$PWD/tepilog --prolog=./here --epilog=./here sh -c 'echo $FOO; exit 3'
 echo $?
 cat epilogs; rm epilogs
 srun -n1 --prolog=/nonexistent --task-prolog=/nonexistent true
@@ -301,8 +301,9 @@ touch was-alone
             self.assertEqual((r.stderr, r.returncode), (f"sattach: error: {said}\n", 1))
         self.c.run("scancel", job)
         r = self.c.run("sattach", "7", check=False)
-        self.assertEqual((r.stderr, r.returncode), ("Usage: sattach [options] <jobid.stepid>\n"
-                         "sattach: error: Failed to parse stepid from command line options\n", 1))
+        self.assertEqual((r.stdout, r.stderr, r.returncode),
+                         ("Usage: sattach [options] <jobid.stepid>\n",
+                          "sattach: error: Failed to parse stepid from command line options\n", 1))
 
     def test_relative(self):
         _, text = self.job("srun -r1 -N1 -n1 sh -c 'echo $SLURMD_NODENAME'\n", "-N2")

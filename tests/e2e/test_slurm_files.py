@@ -2,6 +2,7 @@
 """Slurm's files, from end to end: an edited slurm.conf in force on the controller and on the nodes, agents without files of
 their own, slurmdbd.conf, and the way to spur.conf and back."""
 import os
+import pwd
 import re
 import signal
 import sqlite3
@@ -152,7 +153,7 @@ class Slurmdbd(unittest.TestCase):
         self.conf.write_text(f"""DbdHost={HOST}
 DbdPort={self.port}
 AuthType=auth/munge
-SlurmUser=root
+SlurmUser={pwd.getpwuid(os.geteuid()).pw_name}
 LogFile={self.s.dir}/log/slurmdbd.log
 PidFile={self.s.dir}/run/slurmdbd.pid
 DebugLevel=debug

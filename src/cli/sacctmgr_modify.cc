@@ -158,6 +158,9 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
     }
   }
   if (reset) return reset_usage(s, filter.clusters, names, {});
+  const auto& known = s.records().accounts;
+  if (edit.parent && std::ranges::find(known, *edit.parent, &model::AccountRecord::name) == known.end())
+    return s.plain(" Parent Account {} doesn't exist.", *edit.parent), void(s.failed());
   if (!edit.any() && !edit.parent && !description && !organization) return nothing_to_set(s);
   const bool by_account = !names.empty() || !filter.clusters.empty() || !filter.parents.empty() || !filter.qos.empty();
   if ((edit.any() || edit.parent) && !h.where.empty() && !by_account) return bad_where(s);

@@ -147,8 +147,9 @@ void show_problems(Sacctmgr& s, std::span<const std::string> words) {
       if (column.field->name == "Account" && column.width == column.field->width) column.width = -20;
   table->header();
   const auto print = [&](std::string cluster, std::string account, std::string user, std::string problem) {
-    if (!is_in_or_empty(f.clusters, cluster) || !is_in_or_empty(f.accounts, account) || !is_in_or_empty(f.users, user))
-      return;
+    // As Slurm has it: users do not choose among accounts that are nowhere, nor accounts among users.
+    if (!is_in_or_empty(f.clusters, cluster) || (user.empty() && !is_in_or_empty(f.accounts, account))) return;
+    if ((!user.empty() || !cluster.empty()) && !is_in_or_empty(f.users, user)) return;
     table->row([&](std::string_view field) -> Cell {
       if (field == "Cluster") return {cluster};
       if (field == "Account") return {account};

@@ -30,8 +30,18 @@ Result<Identity> identity_of(std::string_view key, const std::string& user) {
   return out;
 }
 
-// Whoever owns the directory chooses what has that name: only a plain file of root's with no other name is given away.
+// Whether nobody but root has a say in where the path leads: each directory on the way, or link to one, is root's.
+bool leads_where_root_says(const std::string& path) {
+  struct stat info{};
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    if (::lstat(path.substr(0, slash).c_str(), &info) != 0 || info.st_uid != 0) return false;
+  return path.starts_with('/');
+}
+
+// Elsewhere than in root's own directories the user can make the file himself, and could make root give away another one. Only
+// a plain file of root's with no other name is given away.
 void hand_over(const DaemonFile& file, const Identity& to) {
+  if (!leads_where_root_says(file.path)) return;
   const UniqueFd fd(::open(file.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, file.mode));
   struct stat info{};
   if (!fd || ::fstat(fd.get(), &info) != 0) return;  // who opens it next says why not

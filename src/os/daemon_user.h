@@ -25,7 +25,8 @@ struct DaemonFile {
 };
 
 // Before any thread. Empty `user`: nothing is done, the daemon stays who started it. Root drops its capabilities and takes
-// the user's groups; anybody else must be the user already. `files` are made, if they are missing, and given away by root.
+// the user's groups; anybody else must be the user already. `files` are made, if they are missing, and given away by root,
+// where they are in root's directories.
 Status become_daemon_user(const std::string& user, const std::vector<DaemonFile>& files);
 
 // The agent's part: it changes to nobody, as only root can start the jobs of all, but insists on who it is to be (SlurmdUser).

@@ -67,6 +67,18 @@ TEST(DaemonUser, RootBecomesIt) {
   EXPECT_EQ(std::filesystem::status(log).permissions(), std::filesystem::perms(0600));
   for (const std::string& file : {secret, link, twice}) EXPECT_EQ(owner(file), 0u) << file;
   EXPECT_EQ(owner(others), 1u);
+  // A directory of the user's: what is in there, and where links in it lead, is not given away.
+  const std::string theirs = dir.path() + "/theirs", mine = dir.path() + "/mine";
+  for (const std::string& made : {theirs, mine}) std::filesystem::create_directory(made);
+  std::filesystem::create_symlink(mine, theirs + "/way");
+  std::ofstream(mine + "/log") << "text\n";
+  std::ofstream(theirs + "/log") << "text\n";
+  ASSERT_EQ(::chown(theirs.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(in_child(
+      [&] { return become_daemon_user("nobody", {{theirs + "/log", 0600}, {theirs + "/way/log", 0600}, {theirs + "/way/new", 0600}}).has_value(); }));
+  EXPECT_EQ(owner(mine + "/log"), 0u);
+  EXPECT_EQ(owner(theirs + "/log"), 0u);
+  EXPECT_FALSE(std::filesystem::exists(mine + "/new"));
 }
 
 TEST(DaemonUser, OthersMustBeItAlready) {

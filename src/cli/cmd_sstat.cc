@@ -326,13 +326,13 @@ int show(Context& context, const Sstat& options, const std::vector<Chosen>& colu
       context.error("couldn't get steps for job {}", wanted.job.value);
       continue;
     }
-    const bool over = !nodes && nodes.error().code == ErrorCode::JobAlreadyDone;
-    if (!nodes && !over) {
+    const bool idle = !nodes && (nodes.error().code == ErrorCode::JobAlreadyDone || nodes.error().code == ErrorCode::JobPending);
+    if (!nodes && !idle) {
       context.error("couldn't get steps for job {}: {}", wanted.job.value, words(nodes.error()));
       status = 1;
       continue;
     }
-    const auto lines = over ? std::vector<StepLine>() : lines_of(wanted, options, *nodes);
+    const auto lines = idle ? std::vector<StepLine>() : lines_of(wanted, options, *nodes);
     if (lines.empty() && wanted.step.empty()) context.error("No steps running for job {}", word);
     if (lines.empty() && !wanted.step.empty()) context.error("StepId={} not found running.", word);
     for (const StepLine& line : lines)

@@ -370,8 +370,9 @@ void delete_resource(Sacctmgr& s, std::span<const std::string> words) {
 
 void sacctmgr_delete(Sacctmgr& s, std::span<const std::string> words) {
   static constexpr EntityVerb kVerbs[] = {
-      {"Accounts", 1, delete_account}, {"Acct", 4, delete_account}, {"Clusters", 2, delete_cluster},   {"Coordinators", 2, delete_coordinator},
-      {"QOS", 1, delete_qos},          {"Resources", 1, delete_resource}, {"Users", 1, delete_user},
+      {"Accounts", 1, delete_account},         {"Acct", 4, delete_account}, {"Clusters", 2, delete_cluster},
+      {"Coordinators", 2, delete_coordinator}, {"QOS", 1, delete_qos},      {"Resources", 1, delete_resource},
+      {"Users", 1, delete_user},
       {"Federations", 1, nullptr}};
   run_entity(s, "delete", kVerbs, words,
              "\"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"");

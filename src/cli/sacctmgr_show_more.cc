@@ -298,7 +298,8 @@ void show_transactions(Sacctmgr& s, std::span<const std::string> words) {
   table->header();
   for (const auto& t : *list) {
     if (!is_in_or_empty(actors, t.actor) || !is_in_or_empty(actions, text::lower(action_text(t.action))) ||
-        !is_in_or_empty(clusters, t.cluster) || !mentions_any(t, accounts) || !mentions_any(t, users) || (!ids.empty() && !has_number(ids, static_cast<std::uint32_t>(t.id))))
+        !is_in_or_empty(clusters, t.cluster) || !mentions_any(t, accounts) || !mentions_any(t, users) ||
+        !has_number(ids, static_cast<std::uint32_t>(t.id)))
       continue;
     table->row([&](std::string_view field) -> Cell {
       if (field == "TimeStamp") return {text::format_date(t.at)};

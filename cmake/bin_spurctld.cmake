@@ -4,5 +4,5 @@ add_executable(spurctld ${CMAKE_SOURCE_DIR}/src/main/spurctld.cc ${CMAKE_SOURCE_
   ${CMAKE_SOURCE_DIR}/src/main/controller_files.cc ${CMAKE_SOURCE_DIR}/src/main/accounts_update.cc)
 target_include_directories(spurctld PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(spurctld PRIVATE spur_warnings spur_ctld spur_config spur_os)
-add_custom_command(TARGET spurctld POST_BUILD
-  COMMAND ${CMAKE_COMMAND} -E create_symlink spurctld ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/slurmctld)
+# Slurm's name is a link to the file itself: who looks for daemons by /proc/PID/exe finds it.
+add_custom_command(TARGET spurctld POST_BUILD COMMAND ln -f spurctld slurmctld WORKING_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})

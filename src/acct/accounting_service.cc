@@ -112,6 +112,12 @@ grpc::Status AccountingService::Ping(grpc::ServerContext* context, const v1::Acc
   reply->set_schema(static_cast<std::uint32_t>(doors_.store.schema()));
   const auto clusters = doors_.store.clusters();
   if (!clusters) return rpc_status(context, clusters.error());
+  if (doors_.settings && admit(doors_.identify, *context, "GetAccounts"))
+    for (const auto& [name, value] : doors_.settings()) {
+      auto* setting = reply->add_settings();
+      setting->set_name(name);
+      setting->set_value(value);
+    }
   const std::lock_guard lock(mutex_);
   for (const auto& cluster : *clusters) {
     auto* row = reply->add_clusters();
@@ -136,6 +142,15 @@ Result<std::vector<std::string>> AccountingService::clusters_of(
   return out;
 }
 
+// Without a beginning it is all of the past; jobs that are named are looked up by their numbers.
+Status AccountingService::check_span(const model::Caller& caller, Time from, Time until) const {
+  if (doors_.max_query == Duration{0} || caller.is_admin()) return {};
+  const Time end = is_set(until) ? until : doors_.clock.now();
+  if (is_set(from) && end - from <= doors_.max_query) return {};
+  if (doors_.is_operator && doors_.is_operator(caller)) return {};
+  return fail(ErrorCode::ResourceLimit, "Too wide of a date range in query");
+}
+
 grpc::Status AccountingService::QueryJobs(grpc::ServerContext* context, const v1::AcctJobQuery* query,
                                           grpc::ServerWriter<v1::AcctJobRows>* writer) {
   const auto caller = admit(doors_.identify, *context, "QueryJobs");
@@ -143,6 +158,8 @@ grpc::Status AccountingService::QueryJobs(grpc::ServerContext* context, const v1
   const CallStatistics::Timer timer(doors_.statistics, "QueryJobs", caller->uid);
   const auto wanted = wire::AccountingQuery::make(*query);
   if (!wanted) return rpc_status(context, wanted.error());
+  if (const auto wish = wanted->wish(""); wish.jobs.empty())
+    if (const auto ok = check_span(*caller, wish.from, wish.until); !ok) return rpc_status(context, ok.error());
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
   const Viewer sight = viewer(*caller);
@@ -209,6 +226,8 @@ grpc::Status AccountingService::QueryUsage(grpc::ServerContext* context, const v
   const auto caller = admit(doors_.identify, *context, "QueryUsage");
   if (!caller) return rpc_status(context, caller.error());
   const CallStatistics::Timer timer(doors_.statistics, "QueryUsage", caller->uid);
+  if (const auto ok = check_span(*caller, from_micros(query->from_us()), from_micros(query->until_us())); !ok)
+    return rpc_status(context, ok.error());
   const auto clusters = clusters_of(query->clusters());
   if (!clusters) return rpc_status(context, clusters.error());
   for (const auto& cluster : *clusters) {

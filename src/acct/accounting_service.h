@@ -42,6 +42,11 @@ class AccountingService final : public v1::Accounting::Service {
     std::function<Viewer(const model::Caller&)> viewer = {};  // empty: everybody sees all
     std::function<Status()> reconfigure = {};  // reads the configuration again
     std::function<void()> shutdown = {};       // soon: the answer goes out first
+    // What its configuration says, for sacctmgr show config.
+    std::function<std::vector<std::pair<std::string, std::string>>()> settings = {};
+    // How long a time who is no operator may ask about at once; 0: any.
+    Duration max_query{0};
+    std::function<bool(const model::Caller&)> is_operator = {};
   };
   explicit AccountingService(Doors doors) : doors_(std::move(doors)) {}
 
@@ -77,6 +82,7 @@ class AccountingService final : public v1::Accounting::Service {
   Result<std::vector<std::string>> clusters_of(const google::protobuf::RepeatedPtrField<std::string>& asked);
 
   void count(const std::string& cluster, int change);
+  Status check_span(const model::Caller& caller, Time from, Time until) const;
   Viewer viewer(const model::Caller& caller) const { return doors_.viewer ? doors_.viewer(caller) : Viewer{}; }
 
   Doors doors_;

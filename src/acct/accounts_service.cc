@@ -60,15 +60,34 @@ Result<std::unique_ptr<AccountsService>> AccountsService::open(Doors doors) {
   std::vector<CatalogRow> rows;
   for (const auto& entity : entities) 
     rows.push_back({entity.kind, entity.key, entity.body, entity.created, entity.deleted});
+  std::unique_ptr<AccountsService> out;
   if (rows.empty()) {
     Catalog fresh = Catalog::fresh();
     SPUR_TRY(doors.store.change(entity_change(fresh.all_rows(), {}, {})));
-    if (doors.keeps_case) fresh.keep_case_of_users();
-    return std::unique_ptr<AccountsService>(new AccountsService(std::move(doors), std::move(fresh)));
+    out.reset(new AccountsService(std::move(doors), std::move(fresh)));
+  } else {
+    SPUR_ASSIGN(Catalog loaded, Catalog::load(rows));
+    out.reset(new AccountsService(std::move(doors), std::move(loaded)));
   }
-  SPUR_ASSIGN(Catalog loaded, Catalog::load(rows));
-  if (doors.keeps_case) loaded.keep_case_of_users();
-  return std::unique_ptr<AccountsService>(new AccountsService(std::move(doors), std::move(loaded)));
+  SPUR_TRY(out->follow_site());
+  return out;
+}
+
+Status AccountsService::follow_site() {
+  if (doors_.keeps_case) catalog_.keep_case_of_users();
+  if (doors_.no_coordinators) catalog_.disable_coordinators();
+  if (doors_.default_qos.empty()) return {};
+  const std::string qos = text::lower(doors_.default_qos);
+  catalog_.use_for_new_clusters(qos);
+  const auto& known = catalog_.records().qos;
+  if (std::ranges::find(known, qos, &model::Qos::name) != known.end()) return {};
+  model::AccountsChange change;
+  change.based_on = catalog_.revision();
+  change.put.qos.emplace_back();
+  change.put.qos.back().name = qos;
+  change.put.qos.back().description = "Added as default";
+  SPUR_ASSIGN(auto step, catalog_.plan(change, {"root", true}, doors_.clock.now()));
+  return write(std::move(step));
 }
 
 AccountsService::~AccountsService() {
@@ -172,6 +191,12 @@ Viewer AccountsService::viewer_now(const model::Caller& caller) const {
 Viewer AccountsService::viewer(const model::Caller& caller) {
   const std::lock_guard lock(mutex_);
   return viewer_now(caller);
+}
+
+bool AccountsService::is_operator(const model::Caller& caller) {
+  if (caller.is_admin()) return true;
+  const std::lock_guard lock(mutex_);
+  return catalog_.admin_level(doors_.user_name(caller.uid)) >= model::AdminLevel::Operator;
 }
 
 grpc::Status AccountsService::GetAccounts(grpc::ServerContext* context, const v1::GetAccountsRequest* request,

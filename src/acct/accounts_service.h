@@ -34,6 +34,8 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
     CallStatistics* statistics = nullptr;  // null: nothing is counted
     std::uint32_t hidden = 0;              // what is kept from users, text/private_data.h
     bool may_lack_default = false, keeps_case = false;  // as in model::AccountRecords
+    bool no_coordinators = false;  // they change no more than other users
+    std::string default_qos = {};  // of new clusters, made if it is not there; empty: normal
   };
   // Loads the catalogue; a database without one gets a fresh one.
   static Result<std::unique_ptr<AccountsService>> open(Doors doors);
@@ -46,6 +48,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
 
   // What the caller may see.
   Viewer viewer(const model::Caller& caller);
+  bool is_operator(const model::Caller& caller);
 
   // CatalogFeed. A cluster that is not known yet is registered.
   std::uint64_t watch(const std::string& cluster, Push push) override;
@@ -65,6 +68,7 @@ class AccountsService final : public v1::Accounts::Service, public CatalogFeed {
   AccountsService(Doors doors, Catalog catalog) : doors_(std::move(doors)), catalog_(std::move(catalog)) {}
   // Takes in what clusters have said of themselves since. The lock is held.
   Status refresh();
+  Status follow_site();  // the Doors' word to the catalogue
   Viewer viewer_now(const model::Caller& caller) const;  // the lock is held
   Status write(Catalog::Step step);
   void feed(Watcher& watcher);

@@ -318,7 +318,8 @@ Result<Catalog::Step> Catalog::plan(const model::AccountsChange& change, const A
   SPUR_TRY(merge(RecordKind::Coordinator, put.coordinators, change.remove, &all.coordinators));
   SPUR_TRY(merge(RecordKind::Wckey, put.wckeys, change.remove, &all.wckeys));
   SPUR_TRY(merge(RecordKind::Resource, put.resources, change.remove, &all.resources));
-  for (const auto& cluster : put.clusters) add_root(cluster.name, deleted_, &all, &next);
+  for (const auto& cluster : put.clusters) add_root(cluster.name, default_qos_, deleted_, &all, &next);
+  give_default_qos(records_, default_qos_, put.clusters, &all);
   SPUR_TRY(check_rights(*this, step.next, actor));
   SPUR_TRY(check_records(all));
   SPUR_TRY(check_active(records_, all, active, lines));
@@ -387,7 +388,7 @@ Result<std::optional<Catalog::Step>> Catalog::plan_register(const model::Cluster
     record.id = step.next.counters_.next_tres++;
     all.tres.push_back(std::move(record));
   }
-  add_root(told.name, deleted_, &all, &step.next.counters_);
+  add_root(told.name, default_qos_, deleted_, &all, &step.next.counters_);
   if (all == records_) return std::nullopt;
   SPUR_TRY(check_records(all));
   finish(&step, "root", now, {});

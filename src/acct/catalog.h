@@ -62,6 +62,11 @@ class Catalog {
   static Catalog fresh();
   // From here on names of users are kept as they come.
   void keep_case_of_users() { keeps_case_ = true; }
+  // And coordinators change no more than other users.
+  void disable_coordinators() { no_coordinators_ = true; }
+  bool lets_coordinators_change() const { return !no_coordinators_; }
+  // The QOS of the root account of new clusters.
+  void use_for_new_clusters(std::string qos) { default_qos_ = std::move(qos); }
   static Result<Catalog> load(const std::vector<CatalogRow>& rows);
 
   const model::AccountRecords& records() const { return records_; }
@@ -105,7 +110,8 @@ class Catalog {
   model::AccountRecords records_, deleted_;
   std::map<std::pair<std::string, std::string>, Times> times_;  // by kind and key, of what is there or was deleted
   Counters counters_;
-  bool keeps_case_ = false;
+  bool keeps_case_ = false, no_coordinators_ = false;
+  std::string default_qos_ = "normal";
   // When records changed last (also those that are gone), as far as that was after `since_`.
   std::map<std::pair<std::string, std::string>, std::uint64_t> changed_;
   std::uint64_t since_ = 0;

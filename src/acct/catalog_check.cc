@@ -192,7 +192,7 @@ Status check_records(const model::AccountRecords& all) {
   return check_rest(known, all);
 }
 
-void add_root(const std::string& cluster, const model::AccountRecords& deleted, model::AccountRecords* all,
+void add_root(const std::string& cluster, const std::string& qos, const model::AccountRecords& deleted, model::AccountRecords* all,
               Catalog::Counters* counters) {
   const DeletedNumbers numbers(deleted);
   const auto number = [&](model::AssociationRecord& record) {
@@ -209,7 +209,7 @@ void add_root(const std::string& cluster, const model::AccountRecords& deleted, 
   top.cluster = cluster;
   top.row.account = model::kRootAccount;
   number(top);
-  if (std::ranges::find(all->qos, "normal", &model::Qos::name) != all->qos.end()) top.row.qos = {"normal"};
+  if (std::ranges::find(all->qos, qos, &model::Qos::name) != all->qos.end()) top.row.qos = {qos};
   all->associations.push_back(top);
   if (std::ranges::find(all->users, "root", &model::UserRecord::name) == all->users.end()) return;
   model::AssociationRecord user;
@@ -221,6 +221,16 @@ void add_root(const std::string& cluster, const model::AccountRecords& deleted, 
   number(user);
   user.row.is_default = true;
   all->associations.push_back(user);
+}
+
+void give_default_qos(const model::AccountRecords& before, const std::string& qos,
+                      const std::vector<model::ClusterRecord>& put, model::AccountRecords* all) {
+  if (std::ranges::find(all->qos, qos, &model::Qos::name) == all->qos.end()) return;
+  for (model::AssociationRecord& r : all->associations) {
+    if (r.row.is_user() || r.row.account != model::kRootAccount || !r.row.qos.empty()) continue;
+    const auto same = [&](const auto& cluster) { return cluster.name == r.cluster; };
+    if (std::ranges::any_of(put, same) && std::ranges::none_of(before.clusters, same)) r.row.qos = {qos};
+  }
 }
 
 }  // namespace spur::acct

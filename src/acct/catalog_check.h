@@ -10,9 +10,12 @@ namespace spur::acct {
 Status check_records(const model::AccountRecords& all);
 // That the actor may turn `before` into `after`.
 Status check_rights(const Catalog& before, const Catalog& after, const Actor& actor);
+// Clusters that are new and whose root has no QOS of its own get this one, if it is there.
+void give_default_qos(const model::AccountRecords& before, const std::string& qos,
+                      const std::vector<model::ClusterRecord>& put, model::AccountRecords* all);
 // The root account of the cluster and the user root in it, if they are not there; with the numbers that they had if
 // they were deleted.
-void add_root(const std::string& cluster, const model::AccountRecords& deleted, model::AccountRecords* all,
-              Catalog::Counters* counters);
+void add_root(const std::string& cluster, const std::string& qos, const model::AccountRecords& deleted,
+              model::AccountRecords* all, Catalog::Counters* counters);
 
 }  // namespace spur::acct

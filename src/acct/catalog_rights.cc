@@ -46,15 +46,16 @@ struct Coordinator {
   const std::string& name;
 
   bool may(const std::string& cluster, const std::string& account) const {
-    return before.coordinates(name, cluster, account);
+    return before.lets_coordinators_change() && before.coordinates(name, cluster, account);
   }
   bool may_anywhere(const std::string& account) const {
     return std::ranges::any_of(before.records().clusters, [&](const auto& c) { return may(c.name, account); });
   }
   // Below one that he coordinates, seen from the new tree: an account that is just being added is not in the old one.
   bool may_below(const model::AssociationRecord& r) const {
-    if (r.row.is_user()) return may(r.cluster, r.row.account) || after.coordinates(name, r.cluster, r.row.account);
-    return !r.parent.empty() && (may(r.cluster, r.parent) || after.coordinates(name, r.cluster, r.parent));
+    const std::string& account = r.row.is_user() ? r.row.account : r.parent;
+    if (account.empty() || !before.lets_coordinators_change()) return false;
+    return may(r.cluster, account) || after.coordinates(name, r.cluster, account);
   }
 
   Status association(const model::AssociationRecord* was, const model::AssociationRecord* is) const {
@@ -83,6 +84,7 @@ Status check_rights(const Catalog& before, const Catalog& after, const Actor& ac
   // The rights come from the coordinators of before: nobody makes himself one.
   const Coordinator who{before, after, actor.name};
   const bool coordinates_something =
+      before.lets_coordinators_change() &&
       std::ranges::any_of(old.coordinators, [&](const auto& r) { return r.user == actor.name; });
   SPUR_TRY(each_change(old.associations, now.associations,
                        [&](const auto* was, const auto* is) { return who.association(was, is); }));

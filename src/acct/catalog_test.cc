@@ -327,6 +327,57 @@ TEST(Catalog, Rights) {
   EXPECT_NE(w.refusal(admin, bob), "");
 }
 
+TEST(Catalog, CoordinatorsMayBeLikeOthers) {
+  World w;
+  AccountsChange change;
+  change.put.accounts = {{"physics", "", ""}};
+  change.put.users = {{"bob", model::AdminLevel::None}};
+  change.put.associations = {account_row("physics"), user_row("bob", "physics", true)};
+  change.put.coordinators = {{"physics", "bob"}};
+  ASSERT_TRUE(w.make(change));
+  const Actor bob{"bob", false};
+  AccountsChange below;
+  below.put.accounts = {{"lab", "", ""}};
+  below.put.associations = {account_row("lab", "physics")};
+  EXPECT_TRUE(w.plan(below, bob));
+  w.catalog.disable_coordinators();
+  EXPECT_EQ(w.refusal(below, bob), "Only coordinators of account lab and operators may do that");
+  AccountsChange user = {};
+  user.put.users = {{"carl", model::AdminLevel::None}};
+  user.put.associations = {user_row("carl", "physics", true)};
+  EXPECT_NE(w.refusal(user, bob), "");
+  EXPECT_TRUE(w.plan(user));
+}
+
+TEST(Catalog, QosOfNewClusters) {
+  World w;
+  AccountsChange qos;
+  qos.put.qos.emplace_back();
+  qos.put.qos.back().name = "fast";
+  ASSERT_TRUE(w.make(qos));
+  w.catalog.use_for_new_clusters("fast");
+  const auto qos_of = [&](const std::string& cluster) -> std::string {
+    for (const auto& r : w.catalog.records().associations)
+      if (r.cluster == cluster && r.row.account == "root" && !r.row.is_user()) return r.row.qos.empty() ? "" : r.row.qos[0];
+    return "no root";
+  };
+  EXPECT_EQ(qos_of("c1"), "normal");
+  AccountsChange added;  // with a root that has limits, as sacctmgr sends it
+  added.put.clusters.emplace_back();
+  added.put.clusters.back().name = "c2";
+  model::AssociationRecord root = account_row("root", "");
+  root.cluster = "c2";
+  added.put.associations = {root};
+  ASSERT_TRUE(w.make(added));
+  EXPECT_EQ(qos_of("c2"), "fast");
+  model::ClusterRecord cluster;
+  cluster.name = "c3";
+  auto step = w.catalog.plan_register(cluster, kNow);
+  ASSERT_TRUE(step && *step);
+  w.catalog = (*step)->next;
+  EXPECT_EQ(qos_of("c3"), "fast");
+}
+
 TEST(Catalog, AnybodyMayChooseHisDefaultAccount) {
   World w;
   w.fill();

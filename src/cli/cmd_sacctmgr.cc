@@ -60,31 +60,65 @@ constexpr Option<Line> kOptions[] = {
 
 constexpr std::string_view kHelp =
     R"(sacctmgr [<OPTION>] [<COMMAND>]
-  Options: -h help, -i commit without asking, -n no header, -p and -P fields parted by '|',
-  -Q quiet, -r read only, -s with associations, -v verbose, -V version, --json
+    Valid <OPTION> values are:
+     -h or --help: this text, as the command "help"
+     -i or --immediate: changes are made without asking
+     -n or --noheader: no titles above what is shown
+     -o or --oneliner: one record per line, as always
+     -p or --parsable: fields with a '|' behind each
+     -P or --parsable2: fields with a '|' between them
+     -Q or --quiet: errors are told, nothing else
+     -r or --readonly: nothing can be changed
+     -s or --associations: accounts and users are shown with their associations
+     -v or --verbose: more is told
+     -V or --version: the version
+     --json: shown as JSON
 
-  Commands (any beginning that is long enough will do; without one, lines are read):
-    add <ENTITY> <SPECS>                      create
-    modify <ENTITY> [where] <SPECS> set <SPECS>
-    delete <ENTITY> [where] <SPECS>
-    show <ENTITY> [<SPECS>] [format=<FIELDS>] list
-    dump <CLUSTER> [File=<FILE>]              write accounts and users of a cluster to a file
-    load <FILE> [Cluster=<NAME>] [clean]      add and change what such a file says; clean: remove all else
-    archive dump [Directory=<DIR>] [Jobs] [PurgeJobAfter=<AGE>] ...   what is old leaves the database
-    archive load File=<FILE>                  what left comes back
-    ping                                      whether spurdbd answers
-    reconfigure, shutdown                     let spurdbd read its configuration again, or end
-    show stats, clear stats                   how often spurdbd was asked, and how long that took
-    associations, oneliner, parsable, parsable2, quiet, readonly, verbose: as the options
-    help, version, exit, quit, !!
+  Without a command, lines are read and carried out until "quit".
 
-  Entities: account, cluster, coordinator, qos, resource, user; to show also association,
-  configuration, event, problem, transaction, tres, wckey
+  Valid <COMMAND> values are:
+     add <ENTITY> <SPECS>     make it
+     archive <DUMP/LOAD> <SPECS>
+                              what is old leaves the database, or comes back from a file
+     associations             as the option
+     clear stats              the counts of spurdbd begin anew
+     delete <ENTITY> <SPECS>  remove what the words choose
+     dump <CLUSTER> [File=<FILENAME>]
+                              accounts and users of a cluster as a file
+     exit                     end
+     help                     this text
+     list <ENTITY> [<SPECS>]  show what the words choose, or all
+     load <FILE> [<SPECS>]    add and change what such a file says; Cluster=<NAME>: of that
+                              cluster; clean: what the file does not have goes
+     modify <ENTITY> [where] <SPECS> set <SPECS>
+                              change it
+     oneliner, parsable, parsable2, quiet, readonly, verbose
+                              as the options
+     ping                     whether spurdbd answers
+     quit                     end
+     reconfigure              spurdbd reads its files again
+     shutdown                 spurdbd ends
+     show                     as list
+     version                  the version
+     !!                       the last line again
 
-  Fields may be followed by %<WIDTH>, negative to the left: format=account%30,user
-  Limits: Fairshare GrpJobs GrpJobsAccrue GrpSubmitJobs GrpTRES GrpTRESMins GrpTRESRunMins GrpWall
-  MaxJobs MaxJobsAccrue MaxSubmitJobs MaxTRES MaxTRESPerNode MaxTRESMins MaxWall MinPrioThresh
-  Priority QOSLevel DefaultQOS; -1 takes one away
+  <ENTITY> may be "account", "association", "cluster", "configuration",
+                  "coordinator", "event", "federation", "job", "problem", "qos",
+                  "resource", "reservation", "runawayjobs", "stats", "transaction",
+                  "tres", "user" or "wckey"
+
+  <SPECS> are different for each command entity pair.
+     what chooses: Names=, Clusters=, Accounts=, Users=, Parents=, Partitions=, QosLevel=,
+       Descriptions=, Organizations=, AdminLevel=, DefaultAccount=, WCKeys=, Ids=, Start=, End=
+     what is set: Fairshare=, GrpJobs=, GrpJobsAccrue=, GrpSubmitJobs=, GrpTRES=, GrpTRESMins=,
+       GrpTRESRunMins=, GrpWall=, MaxJobs=, MaxJobsAccrue=, MaxSubmitJobs=, MaxTRES=,
+       MaxTRESPerNode=, MaxTRESMins=, MaxWall=, MinPrioThresh=, Priority=, QosLevel=,
+       DefaultQOS=, DefaultAccount=, DefaultWCKey=, AdminLevel=, Description=, Organization=,
+       Parent=, RawUsage=0; -1 takes a limit away
+     what is shown: Format=<FIELD>,...; <FIELD>%<WIDTH>, negative: to the left
+
+  All commands, entities and options are taken in any case.
+
 )";
 
 struct Verb {
@@ -228,6 +262,7 @@ bool Sacctmgr::ask(std::string_view question) {
 
 void Sacctmgr::fail_with(const Error& error) {
   if (error.code == ErrorCode::PermissionDenied) {
+    context.error("Your user doesn't have privilege to perform this action");
     plain(" Error with request: Access/permission denied");
   } else {
     plain(" Error with request: {}", error.message.empty() ? words(error) : error.message);
@@ -235,11 +270,19 @@ void Sacctmgr::fail_with(const Error& error) {
   failed();
 }
 
-void Sacctmgr::commit(model::AccountsChange change, std::string_view what) {
+void Sacctmgr::commit(model::AccountsChange change, std::string_view what, std::string_view denied) {
   change.based_on = records_->revision;
   const auto send = [&](bool only_check) {
     change.only_check = only_check;
     const auto done = accounts->change(change);
+    if (!done && !denied.empty() && done.error().code == ErrorCode::PermissionDenied) {
+      if (denied.ends_with("users")) {
+        context.error("Your user doesn't have privilege to perform this action");
+        context.info("If you are a coordinator ignore the previous error");
+      }
+      plain(" {}: Access/permission denied", denied);
+      return failed(), false;
+    }
     if (!done) return fail_with(done.error()), false;
     if (done->empty()) return true;
     plain(" Error with request: Job(s) active, cancel job(s) before remove");
@@ -263,7 +306,7 @@ void sacctmgr_show(Sacctmgr& s, std::span<const std::string> words) {
   const auto is = [&](std::string_view name, std::size_t least) {
     return !entity.empty() && matches(entity, name, least);
   };
-  if (is("Accounts", 2)) return show_accounts(s, rest);
+  if (is("Accounts", 2) || is("Acct", 4)) return show_accounts(s, rest);
   if (is("Associations", 2)) return show_associations(s, rest);
   if (is("Clusters", 2)) return show_clusters(s, rest);
   if (is("Configuration", 2)) return show_configuration(s);

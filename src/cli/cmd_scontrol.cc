@@ -257,6 +257,8 @@ void run_words(Scontrol& run, const Words& words) {
   if (keyword == std::end(kKeywords)) return run.fail("invalid keyword: {}", word);
   if (keyword->run == nullptr) return not_yet(run, fmt::format("\"{}\"", keyword->name));
   const std::size_t given = words.size() - 1;
+  if (given > keyword->most && keyword->run == do_errnumstr)
+    return run.fail("one arguments required for keyword:{}", word);
   if (given > keyword->most) return run.fail("too many arguments for keyword:{}", word);
   if (given < keyword->least) {
     if (keyword->run == scontrol_update || keyword->run == scontrol_create || keyword->run == scontrol_delete)

@@ -257,7 +257,8 @@ bool run_setting(Session& session, const Words& words) {
   if (lone("nonparsable", 2)) return session.style.parsable = session.style.parsable2 = false, true;
   if (lone("parsable", 2)) return session.style.parsable = true;
   if (lone("local", 2)) return session.style.all_clusters = false, true;
-  if (lone("help", 2)) return session.context.out.write(help_text(rows_of<Sreport>(kOptions))), true;
+  if (lone("help", 2))
+    return session.context.out.write("sreport [<OPTION>] [<COMMAND>]\n" + help_text(rows_of<Sreport>(kOptions))), true;
   if (lone("version", 4)) return print_version(session.context), true;
   if (lone("verbose", 4)) return true;
   if (lone("time", 1)) {

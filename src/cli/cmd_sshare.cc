@@ -251,7 +251,11 @@ int show(Context& context, const Sshare& options, const wire::ShareTable& table)
   print_cluster_line(context, options.clusters, table.cluster);
   const bool delimited = options.parsable || options.parsable2;
   if (!options.no_header) {
-    print(context, options, *columns, [](const Chosen& c) { return std::string(c.column->name); });
+    // A title that is too long is cut without a mark.
+    print(context, options, *columns, [delimited](const Chosen& c) {
+      const auto width = static_cast<std::size_t>(std::abs(c.width));
+      return std::string(delimited ? c.column->name : c.column->name.substr(0, width));
+    });
     if (!delimited)
       print(context, options, *columns,
             [](const Chosen& c) { return std::string(static_cast<std::size_t>(std::abs(c.width)), '-'); });

@@ -279,6 +279,10 @@ std::optional<Wanted> parse_wanted(std::string_view word) {
   return Wanted{JobId{*job}, dot == std::string_view::npos ? "" : std::string(word.substr(dot + 1))};
 }
 
+bool is_step_name(std::string_view step) {
+  return step.empty() || step == "batch" || step == "extern" || step == "interactive" || text::parse_decimal32(step);
+}
+
 // Steps of the job by their numbers; batch and the like behind them.
 std::vector<StepLine> lines_of(const Wanted& wanted, const Sstat& options,
                                const std::vector<wire::NodeUsage>& nodes) {
@@ -306,26 +310,31 @@ int show(Context& context, const Sstat& options, const std::vector<Chosen>& colu
     context.error("{}", words(controller.error()));
     return 1;
   }
-  if (!options.no_header) print_header(context, options, columns);
-  int status = 0;
+  std::vector<std::pair<std::string_view, Wanted>> list;
   for (const std::string_view word : text::split(options.jobs, ',')) {
     if (word.empty()) continue;
-    const auto wanted = parse_wanted(word);
-    if (!wanted) {
-      context.error("Invalid job/step id: {}", word);
-      return 1;
+    auto wanted = parse_wanted(word);
+    if (!wanted) return context.fatal("Bad job/step specified: {}", word), 1;
+    if (!is_step_name(wanted->step)) return context.fatal("Bad step specified: {}", wanted->job.value), 1;
+    list.emplace_back(word, *std::move(wanted));
+  }
+  if (!options.no_header) print_header(context, options, columns);
+  int status = 0;
+  for (const auto& [word, wanted] : list) {
+    const auto nodes = (*controller)->job_usage(wanted.job);
+    if (!nodes && nodes.error().code == ErrorCode::InvalidJobId) {  // Slurm ends with 0 then, and where there are no steps
+      context.error("couldn't get steps for job {}", wanted.job.value);
+      continue;
     }
-    const auto nodes = (*controller)->job_usage(wanted->job);
-    if (!nodes) {
-      context.error("couldn't get steps for job {}: {}", wanted->job.value, words(nodes.error()));
+    const bool idle = !nodes && (nodes.error().code == ErrorCode::JobAlreadyDone || nodes.error().code == ErrorCode::JobPending);
+    if (!nodes && !idle) {
+      context.error("couldn't get steps for job {}: {}", wanted.job.value, words(nodes.error()));
       status = 1;
       continue;
     }
-    const auto lines = lines_of(*wanted, options, *nodes);
-    if (lines.empty()) {
-      context.error("no steps running for job {}", word);
-      status = 1;
-    }
+    const auto lines = idle ? std::vector<StepLine>() : lines_of(wanted, options, *nodes);
+    if (lines.empty() && wanted.step.empty()) context.error("No steps running for job {}", word);
+    if (lines.empty() && !wanted.step.empty()) context.error("StepId={} not found running.", word);
     for (const StepLine& line : lines)
       print_cells(context, options, columns, [&](const Chosen& c) { return c.column->value(line); });
   }
@@ -339,10 +348,9 @@ int cmd_sstat(Context& context) {
   const auto rest = read_line<Sstat>(context, kOptions, options, Order::Anywhere, 1);
   if (!rest) return rest.error();
   if (options.version) return print_version(context);
-  if (options.help || options.usage) {
-    context.out.write(std::string(kUsage) + (options.usage ? "" : help_text(rows_of<Sstat>(kOptions))));
-    return 0;
-  }
+  if (options.usage)
+    return context.out.write("Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n"), 0;
+  if (options.help) return context.out.write(std::string(kUsage) + help_text(rows_of<Sstat>(kOptions))), 0;
   if (options.help_format) {
     std::string text;
     for (std::size_t i = 0; i < std::size(kColumns); ++i)

@@ -60,12 +60,16 @@ TEST(Sstat, Columns) {
 TEST(Sstat, WhatCannotBe) {
   EXPECT_EQ(sstat({}).status, 1);
   EXPECT_EQ(sstat({}).err, "sstat: error: You didn't give me any jobs to stat.\n");
-  EXPECT_EQ(sstat({"-j", "x"}).status, 1);
+  EXPECT_EQ(sstat({"-j", "7,x"}).out, "") << "nothing is shown then";
+  EXPECT_EQ(sstat({"-j", "7,x"}).err, "sstat: fatal: Bad job/step specified: x\n");
+  EXPECT_EQ(sstat({"-j", "7.x"}).err, "sstat: fatal: Bad step specified: 7\n");
+  EXPECT_EQ(sstat({"-j", "7.x"}).status, 1);
   EXPECT_EQ(sstat({"-j", "7", "-o", "nonsense"}).err, "sstat: error: Invalid field requested: \"nonsense\"\n");
   const auto gone = sstat({"-n", "-j", "99"});
-  EXPECT_EQ(gone.status, 1);
-  EXPECT_NE(gone.err.find("couldn't get steps for job 99"), std::string::npos) << gone.err;
-  EXPECT_EQ(sstat({"-n", "-j", "7.5"}).status, 1);
+  EXPECT_EQ(gone.status, 0) << "as in Slurm";
+  EXPECT_EQ(gone.err, "sstat: error: couldn't get steps for job 99\n");
+  EXPECT_EQ(sstat({"-n", "-j", "7.5"}).status, 0);
+  EXPECT_EQ(sstat({"-n", "-j", "7.5"}).err, "sstat: error: StepId=7.5 not found running.\n");
 }
 
 }  // namespace

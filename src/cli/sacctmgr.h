@@ -41,7 +41,8 @@ struct Sacctmgr {
   bool ask(std::string_view question);
   // Checks the change, asks, makes it. What is printed before is up to the caller, `what` is printed if it can be
   // made; the rest is done here.
-  void commit(model::AccountsChange change, std::string_view what = {});
+  // `denied`: what to say, instead of the usual, to who may not do it ("Problem adding accounts").
+  void commit(model::AccountsChange change, std::string_view what = {}, std::string_view denied = {});
   void fail_with(const Error& error);
   // On standard error, with nothing in front; may be several lines.
   template <class... Args>
@@ -73,6 +74,9 @@ bool asks_for_deleted(std::span<const std::string> words);
 std::vector<std::string> names_in(std::string_view value);
 // The same of users, as spurdbd keeps them.
 std::vector<std::string> users_in(Sacctmgr& s, std::string_view value);
+// "1,3"; what is no number is passed over.
+std::vector<std::uint32_t> numbers_in(std::string_view value);
+bool has_number(const std::vector<std::uint32_t>& list, std::uint32_t number);  // or the list is empty
 bool matches(std::string_view typed, std::string_view name, std::size_t least);
 
 // ---- columns
@@ -157,6 +161,17 @@ std::optional<Cell> qos_cell(std::string_view field, const model::Qos& qos);
 std::optional<model::AdminLevel> parse_admin(std::string_view text);
 std::string_view admin_word(model::AdminLevel level);
 
+// ---- RawUsage
+
+// RawUsage=0, in the account of `set` that is read. False after a complaint.
+bool read_raw_usage(Sacctmgr& s, const Word& w, bool* reset);
+// The cluster whose usage is meant: this one, which is all that can be reached.
+bool own_cluster_meant(Sacctmgr& s, const std::vector<std::string>& clusters);
+void send_reset(Sacctmgr& s, const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos);
+// What these accounts, or users in them, have used is forgotten. Slurm changes nothing else then.
+void reset_usage(Sacctmgr& s, const std::vector<std::string>& clusters, const std::vector<std::string>& accounts,
+                 const std::vector<std::string>& users);
+
 // ---- verbs; the words behind the entity
 void sacctmgr_add(Sacctmgr& s, std::span<const std::string> words);
 void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words);
@@ -166,6 +181,9 @@ void sacctmgr_dump(Sacctmgr& s, std::span<const std::string> words);
 void sacctmgr_load(Sacctmgr& s, std::span<const std::string> words);
 
 // ---- parts of show
+// Reads the words by `take`; unknown ones are complained about, with `hint` below. False: stop.
+bool read_show_conditions(Sacctmgr& s, std::span<const std::string> words, std::string* format, std::string_view hint,
+                          const std::function<bool(const Word&)>& take);
 void show_associations(Sacctmgr& s, std::span<const std::string> words);
 void show_accounts(Sacctmgr& s, std::span<const std::string> words);
 void show_users(Sacctmgr& s, std::span<const std::string> words);

@@ -132,7 +132,7 @@ void add_account(Sacctmgr& s, std::span<const std::string> words) {
     edit.parent = parent;
     print_association_edit(s, edit);
   }
-  s.commit(std::move(change));
+  s.commit(std::move(change), {}, "Problem adding accounts");
 }
 
 struct NewUser {
@@ -286,7 +286,7 @@ void add_user(Sacctmgr& s, std::span<const std::string> words) {
     out.write(" Non Default Settings\n");
     print_association_edit(s, u.edit);
   }
-  s.commit(std::move(change));
+  s.commit(std::move(change), {}, "Problem adding users");
 }
 
 void add_cluster(Sacctmgr& s, std::span<const std::string> words) {
@@ -320,7 +320,6 @@ void add_cluster(Sacctmgr& s, std::span<const std::string> words) {
     // The service adds root and its user where they are missing; here the root has limits.
     model::AssociationRecord root;
     root.cluster = name;
-    if (known(s.records().qos, "normal")) root.row.qos = {"normal"};
     edit.apply(root);
     root.row.account = model::kRootAccount;
     change.put.associations.push_back(root);
@@ -340,7 +339,7 @@ void add_cluster(Sacctmgr& s, std::span<const std::string> words) {
     s.context.out.write(" Setting\n  Default Limits:\n");
     print_association_edit(s, edit);
   }
-  s.commit(std::move(change));
+  s.commit(std::move(change), {}, "Problem adding clusters");
 }
 
 void add_qos(Sacctmgr& s, std::span<const std::string> words) {
@@ -373,7 +372,7 @@ void add_qos(Sacctmgr& s, std::span<const std::string> words) {
   if (change.put.qos.empty()) return s.context.out.write(" Nothing new added.\n"), void(s.failed());
   s.context.out.print(" Adding QOS(s)\n{} Settings\n  Description    = {}\n", lines, description);
   print_qos_edit(s, edit);
-  s.commit(std::move(change));
+  s.commit(std::move(change), {}, "Problem adding QOS");
 }
 
 void add_coordinator(Sacctmgr& s, std::span<const std::string> words) {
@@ -387,7 +386,7 @@ void add_coordinator(Sacctmgr& s, std::span<const std::string> words) {
       return void(bad_option(s, w, true));
   }
   if (names.empty() || accounts.empty())
-    return s.plain(" Need both users and accounts to add coordinators."), void(s.failed());
+    return s.plain(" You need to specify {} list here.", names.empty() ? "a user" : "an account"), void(s.failed());
   AccountsChange change;
   for (const std::string& account : accounts)
     if (!known(s.records().accounts, account))
@@ -402,13 +401,14 @@ void add_coordinator(Sacctmgr& s, std::span<const std::string> words) {
     s.context.out.print("  {}\n", account);
     for (const std::string& name : names) change.put.coordinators.push_back({account, name});
   }
-  s.commit(std::move(change));
+  s.commit(std::move(change), {}, "Problem adding coordinator");
 }
 
 void add_resource(Sacctmgr& s, std::span<const std::string> words) {
   std::vector<std::string> names, clusters;
   model::ResourceRecord r;
   std::uint32_t percent = 0;
+  bool typed = false;
   const auto number = [&](const Word& w, std::uint32_t* to) {
     const auto value = text::parse_decimal32(w.value);
     if (!value) s.context.error("Invalid value for {} ({})", w.key, w.value), s.failed();
@@ -431,7 +431,7 @@ void add_resource(Sacctmgr& s, std::span<const std::string> words) {
     else if (w.is("Server", 1))
       r.server = text::lower(w.value);
     else if (w.is("Type", 1) && text::equal_ignoring_case(w.value, "license"))
-      continue;
+      typed = true;
     else
       return void(bad_option(s, w, true));
   }
@@ -441,10 +441,14 @@ void add_resource(Sacctmgr& s, std::span<const std::string> words) {
   if (s.status != 0) return;
   AccountsChange change;
   std::string lines;
+  const auto is_there = [&](const std::string& name) {
+    return std::ranges::any_of(s.records().resources,
+                               [&](const auto& k) { return k.name == name && k.server == r.server; });
+  };
   for (const std::string& name : names) {
-    if (std::ranges::any_of(s.records().resources,
-                            [&](const auto& k) { return k.name == name && k.server == r.server; }))
-      continue;
+    if (is_there(name)) continue;
+    if (!typed)
+      return s.plain(" Need to designate a resource type to initially add '{}'.", name), void(s.failed());
     r.name = name;
     if (r.description.empty()) r.description = name;
     lines += fmt::format("  {}@{}\n", name, r.server);
@@ -461,16 +465,16 @@ void add_resource(Sacctmgr& s, std::span<const std::string> words) {
   out.print("  Name           = {}\n  Server         = {}\n  Description    = {}\n", r.name, r.server, r.description);
   if (!r.server_type.empty()) out.print("  ServerType     = {}\n", r.server_type);
   out.print("  Count          = {}\n  Type           = License\n", r.count);
-  s.commit(std::move(change));
+  s.commit(std::move(change), {}, "Problem adding resource");
 }
 
 }  // namespace
 
 void sacctmgr_add(Sacctmgr& s, std::span<const std::string> words) {
-  static constexpr EntityVerb kVerbs[] = {{"Accounts", 1, add_account},         {"Clusters", 2, add_cluster},
-                                          {"Coordinators", 2, add_coordinator}, {"QOS", 1, add_qos},
-                                          {"Resources", 1, add_resource},       {"Users", 1, add_user},
-                                          {"Federations", 1, nullptr}};
+  static constexpr EntityVerb kVerbs[] = {{"Account", 1, add_account},         {"Acct", 4, add_account},
+                                          {"Cluster", 2, add_cluster},          {"Coordinator", 2, add_coordinator},
+                                          {"QOS", 1, add_qos},                  {"Resource", 1, add_resource},
+                                          {"User", 1, add_user},                {"Federation", 1, nullptr}};
   run_entity(s, "add", kVerbs, words,
              "\"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"");
 }

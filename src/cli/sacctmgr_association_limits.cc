@@ -34,6 +34,10 @@ std::optional<LimitValue> parse_tres_limit(Sacctmgr& s, std::string_view value) 
       s.context.error("slurmdb_format_tres_str: no TRES known by type {}", name);
       return std::nullopt;
     }
+    if (at == word.npos) {
+      s.context.error("slurmdb_format_tres_str: no TRES id found for {}", name);
+      return std::nullopt;
+    }
     if (amount == "-1") {
       out.tres_gone.push_back(name);
       continue;
@@ -120,7 +124,8 @@ Parsed parse_share(Sacctmgr& s, const Word& word, AssociationEdit* edit) {
   return Parsed::Taken;
 }
 
-Parsed parse_qos(Sacctmgr& s, const Word& word, AssociationEdit* edit) {
+Parsed parse_qos(Sacctmgr& s, const Word& given, AssociationEdit* edit) {
+  const Word word = with_sign_in_front(given);
   const auto names = parse_qos_list(s, word.value);
   if (!names) return Parsed::NotMine;
   edit->none.insert("QOS");
@@ -179,6 +184,18 @@ std::optional<LimitValue> parse_limit(Sacctmgr& s, const Word& word, LimitKind k
   return out;
 }
 
+Word with_sign_in_front(Word word) {
+  if (word.value.empty() || (word.value[0] != '+' && word.value[0] != '-')) return word;
+  if (word.how == '=') word.how = word.value[0];
+  std::string names;
+  for (std::string_view name : text::split(word.value, ',')) {
+    if (name.starts_with('+') || name.starts_with('-')) name.remove_prefix(1);
+    names += (names.empty() ? "" : ",") + std::string(name);
+  }
+  word.value = names;
+  return word;
+}
+
 std::optional<std::vector<std::string>> parse_qos_list(Sacctmgr& s, std::string_view value) {
   std::vector<std::string> names;
   for (const std::string& name : names_in(value)) {
@@ -215,8 +232,9 @@ Parsed parse_association_edit(Sacctmgr& s, const Word& word, AssociationEdit* ed
   for (const LimitRow& limit : kLimits) {
     if (!word.is(limit.name, limit.least)) continue;
     Parsed how = Parsed::Bad;
+    if (limit.kind == LimitKind::Tres && word.value.empty()) return Parsed::NotMine;
     const auto value = parse_limit(s, word, limit.kind, limit.name, limit.one, &how);
-    if (!value) return how;
+    if (!value) return Parsed::NotMine;  // which is said besides
     if (limit.kind == LimitKind::Tres) {
       add_step(edit, [value = *value, get = limit.tres](model::AssociationRecord& r) { value.apply(&get(r.row)); });
     } else {

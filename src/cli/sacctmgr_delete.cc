@@ -15,7 +15,7 @@ using model::AssociationRecord;
 using model::RecordKind;
 
 struct Conditions {
-  std::vector<std::string> names, descriptions, organizations;
+  std::vector<std::string> names, descriptions, organizations, wckeys;
   AssociationFilter filter;
   std::optional<model::AdminLevel> admin;
   bool of_association = false, any = false;
@@ -39,6 +39,8 @@ bool read_conditions(Sacctmgr& s, std::span<const std::string> words, bool users
       c->of_association = true;
     } else if (users && w.is("AdminLevel", 2))
       c->admin = parse_admin(w.value);
+    else if (users && w.is("WCKeys", 1))
+      c->wckeys = names_in(w.value);
     else if (!users && w.is("Descriptions", 1))
       c->descriptions = names_in(w.value);
     else if (!users && w.is("Organizations", 1))
@@ -94,9 +96,23 @@ bool would_lose_default(Sacctmgr& s, const std::vector<const AssociationRecord*>
   return true;
 }
 
+// With wckey=: keys of users go, and nothing else.
+void delete_keys_of_users(Sacctmgr& s, const Conditions& c) {
+  AccountsChange change;
+  std::string lines;
+  for (const auto& r : s.records().wckeys) {
+    if (!is_in_or_empty(c.names, r.user) || !is_in(c.wckeys, r.name) || !is_in_or_empty(c.filter.clusters, r.cluster)) continue;
+    change.remove.push_back({RecordKind::Wckey, model::key_of(r)});
+    lines += fmt::format("  C = {:<10.10} W = {:<20.20} U = {:<9.9}\n", r.cluster, r.name, r.user);
+  }
+  if (lines.empty()) return nothing_deleted(s);
+  s.commit(std::move(change), " Deleting user WCKeys...\n" + lines);
+}
+
 void delete_user(Sacctmgr& s, std::span<const std::string> words) {
   Conditions c;
   if (!read_conditions(s, words, true, &c)) return;
+  if (!c.wckeys.empty()) return delete_keys_of_users(s, c);
   const auto& all = s.records();
   AccountsChange change;
   std::string lines;
@@ -230,21 +246,26 @@ void delete_cluster(Sacctmgr& s, std::span<const std::string> words) {
 
 void delete_qos(Sacctmgr& s, std::span<const std::string> words) {
   std::vector<std::string> names, descriptions;
+  std::vector<std::uint32_t> ids;
   for (const Word& w : read_words(words)) {
     if (!w.has_key && text::equal_ignoring_case(w.text, "where")) continue;
     if (!w.has_key || w.is("Names", 1) || w.is("QOSLevel", 1))
       names = names_in(w.value);
     else if (w.is("Descriptions", 1))
       descriptions = names_in(w.value);
+    else if (w.is("Ids", 1))
+      ids = numbers_in(w.value);
     else
       return s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
   }
-  if (names.empty() && descriptions.empty())
+  if (names.empty() && descriptions.empty() && ids.empty())
     return s.plain(" No conditions given to remove, not executing."), void(s.failed());
   std::vector<std::string> gone;
   AccountsChange change;
   for (const auto& q : s.records().qos) {
-    if (!is_in_or_empty(names, q.name) || !is_in_or_empty(descriptions, text::lower(q.description))) continue;
+    if (!is_in_or_empty(names, q.name) || !is_in_or_empty(descriptions, text::lower(q.description)) ||
+        !has_number(ids, q.id))
+      continue;
     gone.push_back(q.name);
     change.remove.push_back({RecordKind::Qos, q.name});
   }
@@ -279,7 +300,7 @@ void delete_coordinator(Sacctmgr& s, std::span<const std::string> words) {
       return s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text), void(s.failed());
   }
   if (names.empty() && accounts.empty())
-    return s.plain(" No conditions given to remove, not executing."), void(s.failed());
+    return s.plain(" You need to specify a user list or account list here."), void(s.failed());
   const auto& all = s.records();
   for (const std::string& account : accounts)
     if (std::ranges::find(all.accounts, account, &model::AccountRecord::name) == all.accounts.end())
@@ -349,8 +370,9 @@ void delete_resource(Sacctmgr& s, std::span<const std::string> words) {
 
 void sacctmgr_delete(Sacctmgr& s, std::span<const std::string> words) {
   static constexpr EntityVerb kVerbs[] = {
-      {"Accounts", 1, delete_account}, {"Clusters", 2, delete_cluster},   {"Coordinators", 2, delete_coordinator},
-      {"QOS", 1, delete_qos},          {"Resources", 1, delete_resource}, {"Users", 1, delete_user},
+      {"Accounts", 1, delete_account},         {"Acct", 4, delete_account}, {"Clusters", 2, delete_cluster},
+      {"Coordinators", 2, delete_coordinator}, {"QOS", 1, delete_qos},      {"Resources", 1, delete_resource},
+      {"Users", 1, delete_user},
       {"Federations", 1, nullptr}};
   run_entity(s, "delete", kVerbs, words,
              "\"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"");

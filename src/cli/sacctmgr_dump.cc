@@ -36,7 +36,7 @@ std::string limits(const AssociationRecord& r) {
     const auto cell = association_cell(field, r.row);
     if (!cell || cell->text.empty()) continue;
     const std::string_view name = field == "QOSLevel" ? "QOS" : field == "FairShare" ? "Fairshare" : field;
-    const bool quoted = cell->text.find_first_of(",:") != std::string::npos;
+    const bool quoted = field == "QOSLevel" || field == "DefaultQOS" || cell->text.find_first_of(",:") != std::string::npos;
     out += quoted ? fmt::format(":{}='{}'", name, cell->text) : fmt::format(":{}={}", name, cell->text);
   }
   return out;
@@ -206,6 +206,61 @@ class Loader {
   std::string cluster_, parent_;
 };
 
+std::string account_entry(const model::AccountRecords& all, const AssociationRecord& r) {
+  const auto account = std::ranges::find(all.accounts, r.row.account, &model::AccountRecord::name);
+  return fmt::format("Account - '{}':Description='{}':Organization='{}'{}", r.row.account, account->description,
+                     account->organization, limits(r));
+}
+
+std::string user_entry(const model::AccountRecords& all, const AssociationRecord& r) {
+  const auto user = std::ranges::find(all.users, r.row.user, &model::UserRecord::name);
+  std::string entry = fmt::format("User - '{}'", r.row.user);
+  for (const auto& other : all.associations)
+    if (other.cluster == r.cluster && other.row.user == r.row.user && other.row.is_default) {
+      entry += fmt::format(":DefaultAccount='{}'", other.row.account);
+      break;
+    }
+  if (user->admin != model::AdminLevel::None) entry += fmt::format(":AdminLevel='{}'", admin_word(user->admin));
+  if (!r.row.partition.empty()) entry += fmt::format(":Partition='{}'", r.row.partition);
+  return entry + limits(r);
+}
+
+// The lines of a cluster: below each account its users, then the accounts, by name.
+void dump_cluster(Sacctmgr& s, const std::string& cluster, const std::function<void(const std::string&)>& line) {
+  const auto& all = s.records();
+  const auto tree = model::tree_of(all.associations, cluster);
+  if (tree.empty()) return;
+  line(fmt::format("Cluster - '{}'{}", cluster, limits(*tree.front().record)));
+  const std::function<void(const model::TreeRow&)> below = [&](const model::TreeRow& parent) {
+    std::vector<const model::TreeRow*> children;
+    for (const auto& row : tree)
+      if (row.parent == parent.record->row.id) children.push_back(&row);
+    if (children.empty()) return;
+    std::ranges::stable_sort(children, [](const auto* a, const auto* b) {
+      const model::Association &x = a->record->row, &y = b->record->row;
+      if (x.is_user() != y.is_user()) return x.is_user();
+      return x.is_user() ? x.user < y.user : x.account < y.account;
+    });
+    line(fmt::format("Parent - '{}'", parent.record->row.account));
+    for (const auto* child : children)
+      line(child->record->row.is_user() ? user_entry(all, *child->record) : account_entry(all, *child->record));
+    for (const auto* child : children)
+      if (!child->record->row.is_user()) below(*child);
+  };
+  below(tree.front());
+}
+
+// Whether a file says anything that is not so already.
+bool is_new(const model::AccountRecords& all, const model::AccountsChange& change) {
+  const auto lacks = [](const auto& known) {
+    return [&](const auto& record) { return std::ranges::find(known, record) == known.end(); };
+  };
+  return !change.remove.empty() || !change.put.clusters.empty() ||
+         std::ranges::any_of(change.put.accounts, lacks(all.accounts)) ||
+         std::ranges::any_of(change.put.users, lacks(all.users)) ||
+         std::ranges::any_of(change.put.associations, lacks(all.associations));
+}
+
 }  // namespace
 
 void sacctmgr_dump(Sacctmgr& s, std::span<const std::string> words) {
@@ -222,43 +277,16 @@ void sacctmgr_dump(Sacctmgr& s, std::span<const std::string> words) {
   if (!s.load()) return;
   const auto& all = s.records();
   if (std::ranges::find(all.clusters, cluster, &model::ClusterRecord::name) == all.clusters.end())
-    return s.plain(" The cluster '{}' doesn't exist.", cluster), void(s.failed());
+    return s.plain(" Cluster {} doesn't exist.", cluster), void(s.failed());
   if (file.empty()) {
     file = "./" + cluster + ".cfg";
     s.context.out.print(" No filename given, using {}.\n", file);
   }
   std::string text(kHeading);
-  const auto line = [&](const std::string& entry) {
+  dump_cluster(s, cluster, [&](const std::string& entry) {
     text += entry + "\n";
     s.context.info("{}", entry);
-  };
-  const auto tree = model::tree_of(all.associations, cluster);
-  if (!tree.empty()) line(fmt::format("Cluster - '{}'{}", cluster, limits(*tree.front().record)));
-  for (const auto& parent : tree) {
-    if (parent.record->row.is_user()) continue;
-    std::string below;
-    for (const auto& child : tree) {
-      const AssociationRecord& r = *child.record;
-      if (child.parent != parent.record->row.id) continue;
-      if (below.empty()) line(fmt::format("Parent - '{}'", parent.record->row.account)), below = "x";
-      if (!r.row.is_user()) {
-        const auto account = std::ranges::find(all.accounts, r.row.account, &model::AccountRecord::name);
-        line(fmt::format("Account - '{}':Description='{}':Organization='{}'{}", r.row.account, account->description,
-                         account->organization, limits(r)));
-        continue;
-      }
-      const auto user = std::ranges::find(all.users, r.row.user, &model::UserRecord::name);
-      std::string entry = fmt::format("User - '{}'", r.row.user);
-      for (const auto& other : all.associations)
-        if (other.cluster == cluster && other.row.user == r.row.user && other.row.is_default) {
-          entry += fmt::format(":DefaultAccount='{}'", other.row.account);
-          break;
-        }
-      if (user->admin != model::AdminLevel::None) entry += fmt::format(":AdminLevel='{}'", admin_word(user->admin));
-      if (!r.row.partition.empty()) entry += fmt::format(":Partition='{}'", r.row.partition);
-      line(entry + limits(r));
-    }
-  }
+  });
   if (const Status written = write_whole_file(file, text); !written)
     s.context.error("{}", written.error().message), s.failed();
 }
@@ -296,6 +324,8 @@ void sacctmgr_load(Sacctmgr& s, std::span<const std::string> words) {
     loader.remove_others();
   }
   if (loader.change.put.associations.empty()) return s.context.out.write(" Nothing new added.\n"), void(s.failed());
+  s.context.out.print("For cluster {}\n", loader.change.put.associations.front().cluster);
+  if (!is_new(s.records(), loader.change)) return s.context.out.write(" Nothing new added.\n");
   s.context.out.print(" {} accounts and users are read from {}, {} of them new\n",
                       loader.change.put.associations.size(), file, loader.added);
   s.commit(std::move(loader.change));

@@ -25,6 +25,8 @@ struct LimitValue {
 // `fatal` says whether the command ends there.
 std::optional<LimitValue> parse_limit(Sacctmgr& s, const Word& word, LimitKind kind, std::string_view name,
                                       std::string_view one, Parsed* how);
+// "qos=+a,+b" is "qos+=a,b".
+Word with_sign_in_front(Word word);
 std::optional<std::vector<std::string>> parse_qos_list(Sacctmgr& s, std::string_view value);
 
 }  // namespace spur::cli

@@ -34,6 +34,11 @@ Halves halves(std::span<const std::string> words) {
   return out;
 }
 
+void add_names(std::vector<std::string> more, std::vector<std::string>* names) {
+  for (std::string& name : more)
+    if (!is_in(*names, name)) names->push_back(std::move(name));
+}
+
 void bad_condition(Sacctmgr& s, const Word& w) {
   s.plain(" Unknown condition: {}\n Use keyword 'set' to modify value", w.text);
   s.failed();
@@ -50,60 +55,17 @@ void nothing_modified(Sacctmgr& s) {
   s.context.out.write(" Nothing modified\n");
   s.failed();
 }
+// Conditions that say nothing of associations, where these are to be changed.
+void bad_where(Sacctmgr& s) {
+  s.plain(" There was a problem with your 'where' options.");
+  s.failed();
+}
 bool sure_without_where(Sacctmgr& s, bool conditions) {
   if (conditions || s.immediate) return true;
   s.context.out.write("You didn't set any conditions with 'WHERE'.\n");
   if (s.ask("Are you sure you want to continue?")) return true;
   s.context.out.write("Aborted\n");
   return false;
-}
-
-// RawUsage=0, in the account of `set` that is read. False after a complaint.
-bool read_raw_usage(Sacctmgr& s, const Word& w, bool* reset) {
-  if (text::parse_decimal32(w.value) == 0u) return *reset = true;
-  s.context.error("Raw usage can only be set to 0 (zero)");
-  return s.failed(), false;
-}
-
-// The cluster whose usage is meant: this one, which is all that can be reached.
-bool own_cluster_meant(Sacctmgr& s, const std::vector<std::string>& clusters) {
-  if (clusters.empty()) {
-    s.context.out.print("No cluster specified, resetting on local cluster {}\n", s.own_cluster());
-    return true;
-  }
-  if (clusters == std::vector{s.own_cluster()}) return true;
-  s.context.error("usage of cluster {} can only be reset by a sacctmgr there", clusters.front());
-  return s.failed(), false;
-}
-
-void send_reset(Sacctmgr& s, const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) {
-  if (!s.ask("Would you like to reset usage?")) return s.context.out.write(" Changes Discarded\n");
-  const auto controller = s.context.controller();
-  const Status done = controller ? (*controller)->reset_usage(associations, qos) : Status(std::unexpected(controller.error()));
-  if (!done) s.context.error("{}", words(done.error())), s.failed();
-}
-
-// What these accounts, or users in them, have used is forgotten. Slurm changes nothing else then.
-void reset_usage(Sacctmgr& s, const std::vector<std::string>& clusters, const std::vector<std::string>& accounts,
-                 const std::vector<std::string>& users) {
-  if (accounts.empty()) return s.context.error("An account must be specified"), void(s.failed());
-  if (!own_cluster_meant(s, clusters)) return;
-  std::vector<std::uint32_t> ids;
-  const auto add = [&](const std::string& account, const std::string& user) {
-    const std::size_t before = ids.size();
-    for (const AssociationRecord& r : s.records().associations)
-      if (r.cluster == s.own_cluster() && r.row.account == account && r.row.user == user) ids.push_back(r.row.id);
-    if (ids.size() > before) return true;
-    s.context.error("Failed to find cluster {} account {}{} association in database", s.own_cluster(), account,
-                    user.empty() ? "" : " user " + user);
-    return s.failed(), false;
-  };
-  for (const std::string& account : accounts) {
-    if (users.empty() && !add(account, "")) return;
-    for (const std::string& user : users)
-      if (!add(account, user)) return;
-  }
-  send_reset(s, ids, {});
 }
 
 std::string account_line(const AssociationRecord& r) {
@@ -163,7 +125,7 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
   std::vector<std::string> names, descriptions, organizations;
   for (const Word& w : h.where) {
     if (!w.has_key || w.is("Names", 1) || w.is("Accounts", 2))
-      names = names_in(w.value);
+      add_names(names_in(w.value), &names);
     else if (w.is("Clusters", 1))
       filter.clusters = names_in(w.value);
     else if (w.is("Descriptions", 1))
@@ -185,6 +147,8 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
       description = text::lower(w.value);
     else if (w.is("Organization", 1))
       organization = text::lower(w.value);
+    else if (w.is("Names", 1))
+      return s.plain(" Can't modify the name of an account"), void(s.failed());
     else if (w.is("RawUsage", 7)) {
       if (!read_raw_usage(s, w, &reset)) return;
     } else {
@@ -194,7 +158,12 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
     }
   }
   if (reset) return reset_usage(s, filter.clusters, names, {});
+  const auto& known = s.records().accounts;
+  if (edit.parent && std::ranges::find(known, *edit.parent, &model::AccountRecord::name) == known.end())
+    return s.plain(" Parent Account {} doesn't exist.", *edit.parent), void(s.failed());
   if (!edit.any() && !edit.parent && !description && !organization) return nothing_to_set(s);
+  const bool by_account = !names.empty() || !filter.clusters.empty() || !filter.parents.empty() || !filter.qos.empty();
+  if ((edit.any() || edit.parent) && !h.where.empty() && !by_account) return bad_where(s);
   if (!sure_without_where(s, !h.where.empty())) return;
   AccountsChange change;
   std::string lines;
@@ -222,7 +191,7 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
     change.put.associations.push_back(row);
   }
   if (change.put.associations.empty() && change.put.accounts.empty()) return nothing_modified(s);
-  if (!lines.empty()) s.context.out.print(" Modified accounts...\n{}", lines);
+  std::string what = lines.empty() ? "" : " Modified accounts...\n" + lines;
   if (!change.put.associations.empty()) {
     std::vector<AssociationRecord> meant;  // not one that only made room
     for (const auto& r : change.put.associations)
@@ -232,9 +201,9 @@ void modify_account(Sacctmgr& s, std::span<const std::string> words) {
         for (const auto& old : s.records().associations)
           if (old.row.id == r.row.id) meant.back().parent = old.parent;
       }
-    s.context.out.print(" Modified account associations...\n{}", touched_lines(s.records(), meant));
+    what += " Modified account associations...\n" + touched_lines(s.records(), meant);
   }
-  s.commit(std::move(change));
+  s.commit(std::move(change), what);
 }
 
 struct UserSettings {
@@ -299,6 +268,23 @@ bool set_default_account(Sacctmgr& s, const std::string& account, const std::vec
   return false;
 }
 
+// The same of a workload key.
+bool has_wckey(Sacctmgr& s, const std::string& wckey, const std::vector<std::string>& users,
+               const std::vector<std::string>& clusters) {
+  std::string missing;
+  for (const std::string& user : users)
+    for (const auto& cluster : s.records().clusters) {
+      if (!is_in_or_empty(clusters, cluster.name)) continue;
+      const auto has = [&](const auto& r) { return r.cluster == cluster.name && r.user == user && r.name == wckey; };
+      if (std::ranges::none_of(s.records().wckeys, has)) missing += fmt::format("  U = {} C = {}\n", user, cluster.name);
+    }
+  if (missing.empty()) return true;
+  s.context.out.print(" Can't modify because these users aren't associated with new default wckey '{}'...\n{}", wckey,
+                      missing);
+  s.failed();
+  return false;
+}
+
 void rename_user(const model::AccountRecords& all, const std::string& from, const std::string& to,
                  AccountsChange* change) {
   const auto put_once = [&](const AssociationRecord& r) -> AssociationRecord& {
@@ -328,7 +314,7 @@ void modify_user(Sacctmgr& s, std::span<const std::string> words) {
   std::optional<model::AdminLevel> admin;
   for (const Word& w : h.where) {
     if (!w.has_key || w.is("Names", 1) || w.is("Users", 1))
-      names = users_in(s, w.value);
+      add_names(users_in(s, w.value), &names);
     else if (w.is("Accounts", 2))
       filter.accounts = names_in(w.value);
     else if (w.is("AdminLevel", 2))
@@ -354,6 +340,8 @@ void modify_user(Sacctmgr& s, std::span<const std::string> words) {
   }
   if (u.reset) return reset_usage(s, filter.clusters, filter.accounts, names);
   if (!u.edit.any() && !u.of_user()) return nothing_to_set(s);
+  const bool by_row = !names.empty() || !filter.accounts.empty() || !filter.partitions.empty() || !filter.qos.empty();
+  if (u.edit.any() && !h.where.empty() && !by_row) return bad_where(s);
   if (!sure_without_where(s, !h.where.empty())) return;
   const auto& all = s.records();
   AccountsChange change;
@@ -382,6 +370,7 @@ void modify_user(Sacctmgr& s, std::span<const std::string> words) {
       if (!u.new_name.empty()) changed.name = u.new_name, rename_user(all, user.name, u.new_name, &change);
       if (u.admin || !u.new_name.empty()) change.put.users.push_back(changed);
     }
+    if (!u.default_wckey.empty() && !has_wckey(s, u.default_wckey, users, filter.clusters)) return;
     if (!u.default_wckey.empty())
       for (auto key : all.wckeys)
         if (is_in(users, key.user) && key.is_default != (key.name == u.default_wckey))
@@ -399,16 +388,17 @@ void modify_user(Sacctmgr& s, std::span<const std::string> words) {
       edited.push_back(row);
     }
   if ((u.of_user() ? users.empty() : true) && edited.empty()) return nothing_modified(s);
+  std::string what;
   if (u.of_user()) {
-    s.context.out.write(" Modified users...\n");
-    for (const std::string& user : users) s.context.out.print("  {}\n", user);
+    what = " Modified users...\n";
+    for (const std::string& user : users) what += "  " + user + "\n";
   }
-  if (!edited.empty()) s.context.out.print(" Modified user associations...\n{}", touched_lines(all, edited));
+  if (!edited.empty()) what += " Modified user associations...\n" + touched_lines(all, edited);
   std::erase_if(change.put.associations, [&](const auto& r) {
     return std::ranges::any_of(edited, [&](const auto& e) { return e.row.id == r.row.id; });
   });
   change.put.associations.insert(change.put.associations.end(), edited.begin(), edited.end());
-  s.commit(std::move(change));
+  s.commit(std::move(change), what);
 }
 
 void modify_cluster(Sacctmgr& s, std::span<const std::string> words) {
@@ -447,20 +437,23 @@ void modify_cluster(Sacctmgr& s, std::span<const std::string> words) {
     edit.apply(change.put.associations.back());
   }
   if (change.put.associations.empty() && change.put.clusters.empty()) return nothing_modified(s);
+  std::string what;
   if (!change.put.associations.empty())
-    s.context.out.print(" Modified cluster defaults for associations...\n{}",
-                        touched_lines(s.records(), change.put.associations));
-  s.commit(std::move(change));
+    what = " Modified cluster defaults for associations...\n" + touched_lines(s.records(), change.put.associations);
+  s.commit(std::move(change), what);
 }
 
 void modify_qos(Sacctmgr& s, std::span<const std::string> words) {
   const Halves h = halves(words);
   std::vector<std::string> names, descriptions;
+  std::vector<std::uint32_t> ids;
   for (const Word& w : h.where) {
     if (!w.has_key || w.is("Names", 1) || w.is("QOSLevel", 1))
       names = names_in(w.value);
     else if (w.is("Descriptions", 1))
       descriptions = names_in(w.value);
+    else if (w.is("Ids", 1))
+      ids = numbers_in(w.value);
     else
       return bad_condition(s, w);
   }
@@ -487,7 +480,9 @@ void modify_qos(Sacctmgr& s, std::span<const std::string> words) {
   AccountsChange change;
   std::string lines;
   for (model::Qos qos : s.records().qos) {
-    if (!is_in_or_empty(names, qos.name) || !is_in_or_empty(descriptions, text::lower(qos.description))) continue;
+    if (!is_in_or_empty(names, qos.name) || !is_in_or_empty(descriptions, text::lower(qos.description)) ||
+        !has_number(ids, qos.id))
+      continue;
     for (const auto& step : edit.steps) step(qos);
     lines += "  " + qos.name + "\n";
     change.put.qos.push_back(qos);
@@ -501,8 +496,7 @@ void modify_qos(Sacctmgr& s, std::span<const std::string> words) {
     if (checked.error().message.starts_with("QOS Preemption")) s.context.error("{}", checked.error().message);
     return s.fail_with(checked.error());
   }
-  s.context.out.print(" Modified qos...\n{}", lines);
-  s.commit(std::move(change));
+  s.commit(std::move(change), " Modified qos...\n" + lines);
 }
 
 void modify_resource(Sacctmgr& s, std::span<const std::string> words) {
@@ -549,14 +543,13 @@ void modify_resource(Sacctmgr& s, std::span<const std::string> words) {
     change.put.resources.push_back(r);
   }
   if (change.put.resources.empty()) return nothing_modified(s);
-  s.context.out.print(" Modified server resource ...\n{}", lines);
-  s.commit(std::move(change));
+  s.commit(std::move(change), " Modified server resource ...\n" + lines);
 }
 
 }  // namespace
 
 void sacctmgr_modify(Sacctmgr& s, std::span<const std::string> words) {
-  static constexpr EntityVerb kVerbs[] = {{"Accounts", 1, modify_account}, {"Clusters", 5, modify_cluster},
+  static constexpr EntityVerb kVerbs[] = {{"Accounts", 1, modify_account}, {"Acct", 4, modify_account}, {"Clusters", 5, modify_cluster},
                                           {"QOS", 1, modify_qos},          {"Resources", 1, modify_resource},
                                           {"Users", 1, modify_user},       {"Job", 1, modify_job},
                                           {"Federations", 1, nullptr}};

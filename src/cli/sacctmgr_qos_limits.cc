@@ -64,6 +64,8 @@ constexpr LimitRow kLimits[] = {
     {"MaxSubmitJobsPerAccount", 17, "MaxSubmitJobsPerAccount", kNumber,
      [](Qos& q) -> N { return q.max_submit_per_account; }, nullptr},
     {"MaxSubmitPA", 11, "", kNumber, [](Qos& q) -> N { return q.max_submit_per_account; }, nullptr},
+    {"MaxSubmitJobsPA", 15, "", kNumber, [](Qos& q) -> N { return q.max_submit_per_account; }, nullptr},
+    {"MaxSubmitJobsPU", 15, "", kNumber, [](Qos& q) -> N { return q.max_submit_per_user; }, nullptr},
     {"MaxSubmitJobsPerUser", 4, "MaxSubmitJobsPerUser", kNumber, [](Qos& q) -> N { return q.max_submit_per_user; },
      nullptr},
     {"MaxSubmitPU", 11, "", kNumber, [](Qos& q) -> N { return q.max_submit_per_user; }, nullptr},
@@ -171,7 +173,8 @@ Parsed parse_flags(Sacctmgr& s, const Word& word, QosEdit* edit) {
   return Parsed::Taken;
 }
 
-Parsed parse_preempt(Sacctmgr& s, const Word& word, QosEdit* edit) {
+Parsed parse_preempt(Sacctmgr& s, const Word& given, QosEdit* edit) {
+  const Word word = with_sign_in_front(given);
   const auto names = parse_qos_list(s, word.value);
   if (!names) return Parsed::Bad;
   add_step(edit, "Preempt", [list = *names, how = word.how](Qos& q) {

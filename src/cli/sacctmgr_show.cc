@@ -17,7 +17,8 @@ struct Conditions {
   AssociationFilter filter;
   std::vector<std::string> names, descriptions, organizations, default_accounts, default_wckeys;
   std::optional<model::AdminLevel> admin;
-  bool tree = false, with_assoc = false, with_coord = false, no_parent_limits = false, no_parent_info = false;
+  bool tree = false, with_assoc = false, with_coord = false, no_parent_limits = false, no_parent_info = false,
+       no_limits = false;
   bool assoc_condition = false;
 };
 
@@ -30,17 +31,17 @@ bool common_condition(const Word& w, Conditions* c) {
   if (flag("Tree", 4, &c->tree) || flag("WithAssoc", 5, &c->with_assoc) ||
       flag("WithCoordinators", 5, &c->with_coord) || flag("WithSubAccounts", 5, &c->filter.with_sub_accounts) ||
       flag("WOPInfo", 4, &c->no_parent_info) || flag("WOPLimits", 4, &c->no_parent_limits) ||
-      flag("OnlyDefaults", 4, &c->filter.only_defaults))
+      flag("OnlyDefaults", 4, &c->filter.only_defaults) || flag("WOLimits", 3, &c->no_limits))
     return true;
-  bool ignored = false;  // what was deleted was read with the rest (Sacctmgr::load); limits are always known
-  if (flag("WithDeleted", 5, &ignored) || flag("WithRawQOSLevel", 5, &ignored) || flag("WOLimits", 3, &ignored) ||
+  bool ignored = false;  // what was deleted was read with the rest (Sacctmgr::load)
+  if (flag("WithDeleted", 5, &ignored) || flag("WithRawQOSLevel", 5, &ignored) ||
       flag("where", 5, &ignored) || flag("and", 3, &ignored))
     return true;
   if (w.is("Format", 1)) {
     c->format += (c->format.empty() ? "" : ",") + w.value;
     return true;
   }
-  if (w.is("Clusters", 1)) return c->filter.clusters = names_in(w.value), c->assoc_condition = true;
+  if (w.is("Clusters", 1)) return c->filter.clusters = names_in(w.value), true;
   return false;
 }
 
@@ -144,6 +145,17 @@ std::string coordinators_of(const model::AccountRecords& all, const std::string&
   return list_text({out.begin(), out.end()});
 }
 
+// Where a record has no association that is wanted: what Slurm shows of a limit that nobody has set.
+Cell or_nothing(std::string_view field, const std::function<Cell(std::string_view)>& own) {
+  static constexpr std::string_view kNumbers[] = {
+      "FairShare",  "Shares",  "GrpJobs",        "GrpNodes",      "GrpCPUs",       "GrpMemory",     "GrpSubmitJobs",
+      "GrpCPUMins", "MaxJobs", "MaxNodesPerJob", "MaxCPUsPerJob", "MaxSubmitJobs", "MaxCPUMinsPerJob"};
+  if (std::ranges::find(kNumbers, field) != std::end(kNumbers)) return {"0", true};
+  if (field == "GrpWall" || field == "MaxWallDurationPerJob") return {"00:00:00"};
+  if (field == "DefaultAccount") return {};
+  return own(field);
+}
+
 // "only valid when querying with the withassoc option": true to go on.
 bool sure_without_assoc(Sacctmgr& s, const Conditions& c) {
   if (!c.assoc_condition || c.with_assoc) return true;
@@ -180,8 +192,10 @@ void show_associations(Sacctmgr& s, std::span<const std::string> words) {
   }
   std::string format =
       c.format.empty()
-          ? "Cluster,Account,User,Part,Share,Priority,GrpJ,GrpTRES,GrpS,GrpWall,GrpTRESMins,MaxJ,MaxTRES,"
-            "MaxTRESPerN,MaxS,MaxW,MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins"
+          ? std::string("Cluster,Account,User,Part") +
+                (c.no_limits ? ""
+                             : ",Share,Priority,GrpJ,GrpTRES,GrpS,GrpWall,GrpTRESMins,MaxJ,MaxTRES,MaxTRESPerN,MaxS,MaxW,"
+                               "MaxTRESMins,QOS,DefaultQOS,GrpTRESRunMins")
           : c.format;
   auto table = Table::make(s, format);
   if (!table) return;
@@ -223,6 +237,10 @@ void show_accounts(Sacctmgr& s, std::span<const std::string> words) {
       c.descriptions = names_in(w.value);
     else if (w.is("Organizations", 1))
       c.organizations = names_in(w.value);
+    else if (w.is("Users", 1))
+      c.filter.users = users_in(s, w.value), c.assoc_condition = true;
+    else if (w.is("Ids", 1))
+      c.filter.ids = numbers_in(w.value), c.assoc_condition = true;
     else if (w.is("Parents", 1))
       c.filter.parents = names_in(w.value), c.assoc_condition = true;
     else if (w.is("QOSLevel", 1))
@@ -271,7 +289,7 @@ void show_accounts(Sacctmgr& s, std::span<const std::string> words) {
         return cell.text.empty() ? assoc_place_cell(field, r, c.no_parent_info) : cell;
       });
     }
-    if (!shown && !(c.with_assoc && c.assoc_condition)) table->row(own);
+    if (!shown) table->row([&](std::string_view field) { return c.with_assoc ? or_nothing(field, own) : own(field); });
   }
 }
 
@@ -285,7 +303,9 @@ void show_users(Sacctmgr& s, std::span<const std::string> words) {
       for (std::string& name : users_in(s, w.value)) c.names.push_back(std::move(name));
     } else if (w.is("AdminLevel", 2)) {
       c.admin = parse_admin(w.value);
-    } else if (w.is("Accounts", 2))
+    } else if (w.is("Ids", 1))
+      c.filter.ids = numbers_in(w.value), c.assoc_condition = true;
+    else if (w.is("Accounts", 2))
       c.filter.accounts = names_in(w.value), c.assoc_condition = true;
     else if (w.is("DefaultAccounts", 8))
       c.default_accounts = names_in(w.value);
@@ -343,28 +363,41 @@ void show_users(Sacctmgr& s, std::span<const std::string> words) {
       });
     }
     cluster.clear();
-    if (!shown && !(c.with_assoc && c.assoc_condition)) table->row(own);
+    if (!shown) table->row([&](std::string_view field) { return c.with_assoc ? or_nothing(field, own) : own(field); });
   }
 }
 
 void show_clusters(Sacctmgr& s, std::span<const std::string> words) {
   if (!s.load(asks_for_deleted(words))) return;
   Conditions c;
-  std::vector<std::string> classifications;
+  std::vector<std::string> classifications, federations, flags;
+  std::vector<std::uint32_t> versions;
+  bool with_federation = false;
   for (const Word& w : read_words(words)) {
-    if (w.is("Names", 1) || w.is("Clusters", 3) ||
-        (!w.has_key && !matches(w.text, "where", 5) && !matches(w.text, "WOLimits", 3) &&
-         !matches(w.text, "WithFed", 5) && !matches(w.text, "WithDeleted", 5))) {
+    if (!w.has_key && matches(w.text, "WithFed", 5))
+      with_federation = true;
+    else if (w.is("Names", 1) || w.is("Clusters", 3))
       for (std::string& name : names_in(w.value)) c.names.push_back(std::move(name));
-    } else if (w.is("Classification", 3))
+    else if (w.is("Classification", 3))
       classifications = names_in(w.value);
-    else if (!common_condition(w, &c) && w.has_key)
-      return void(unknown_condition(s, w));
+    else if (w.is("Federations", 3))
+      federations = names_in(w.value);
+    else if (w.is("Flags", 2))
+      flags = names_in(w.value);
+    else if (w.is("RPC", 1))
+      versions = numbers_in(w.value);
+    else if (!common_condition(w, &c)) {
+      if (w.has_key) return void(unknown_condition(s, w));
+      for (std::string& name : names_in(w.value)) c.names.push_back(std::move(name));
+    }
   }
-  auto table = Table::make(
-      s, c.format.empty()
-             ? "Cluster,ControlHost,ControlPort,RPC,Share,GrpJ,GrpTRES,GrpS,MaxJ,MaxTRES,MaxS,MaxW,QOS,DefaultQOS"
-             : c.format);
+  std::string format = c.format;
+  if (format.empty()) {
+    format = "Cluster,ControlHost,ControlPort,RPC";
+    if (!c.no_limits) format += ",Share,GrpJ,GrpTRES,GrpS,MaxJ,MaxTRES,MaxS,MaxW,QOS,DefaultQOS";
+    if (with_federation) format += ",Federation,ID,Features,FedState";
+  }
+  auto table = Table::make(s, format);
   if (!table) return;
   if (s.json) return print_clusters_json(s);
   table->header();
@@ -373,7 +406,9 @@ void show_clusters(Sacctmgr& s, std::span<const std::string> words) {
   for (const auto& r : s.records().clusters) list.push_back(&r);
   std::ranges::sort(list, {}, &model::ClusterRecord::name);
   for (const auto* r : list) {
-    if (!is_in_or_empty(c.names, r->name) || !is_in_or_empty(classifications, text::lower(r->classification)))
+    // No cluster is in a federation, and none has flags.
+    if (!is_in_or_empty(c.names, r->name) || !is_in_or_empty(classifications, text::lower(r->classification)) ||
+        !is_in_or_empty(federations, "") || !is_in_or_empty(flags, "none") || !has_number(versions, r->rpc_version))
       continue;
     const auto root = std::ranges::find_if(rows, [&](const PlacedRow& p) { return p.record->cluster == r->name; });
     table->row([&](std::string_view field) -> Cell {
@@ -382,6 +417,8 @@ void show_clusters(Sacctmgr& s, std::span<const std::string> words) {
       if (field == "ControlPort") return {std::to_string(r->control_port), true};
       if (field == "RPC") return {std::to_string(r->rpc_version), true};
       if (field == "Classification") return {r->classification};
+      if (field == "ID" || field == "FedStateRaw") return {"0", true};
+      if (field == "FedState") return {"NA"};
       if (field == "Flags") return flags_cell(s, RecordKind::Cluster, *r);
       if (field == "TRES") return {tres_text(r->tres)};
       if (field == "ClusterNodes" || field == "NodeNames") return {r->nodes};

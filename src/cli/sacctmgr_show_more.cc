@@ -1,49 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// sacctmgr show: QOS, TRES, wckeys, resources, transactions, problems, events, configuration.
+// sacctmgr show: QOS, TRES, wckeys, resources, transactions.
 #include <algorithm>
 #include <tuple>
 
 #include "cli/sacctmgr.h"
 #include "cli/sacctmgr_json.h"
-#include "cli/users.h"
-#include "spur/v1/accounting.pb.h"
 #include "text/date.h"
 #include "text/decimal.h"
-#include "text/time_limit.h"
 #include "text/words.h"
 
 namespace spur::cli {
 namespace {
 
-// Reads the words by `take`; unknown ones are complained about. False: stop.
-bool read_conditions(Sacctmgr& s, std::span<const std::string> words, std::string* format, std::string_view hint,
-                     const std::function<bool(const Word&)>& take) {
-  for (const Word& w : read_words(words)) {
-    if (w.is("Format", 1)) {
-      *format += (format->empty() ? "" : ",") + w.value;
-      continue;
-    }
-    if (!w.has_key && (matches(w.text, "where", 5) || matches(w.text, "WithDeleted", 5))) continue;
-    if (take(w)) continue;
-    if (s.status != 0) return false;
-    s.plain(" Unknown condition: {}", w.text);
-    if (!hint.empty()) s.plain("{}", hint);
-    s.failed();
-    return false;
-  }
-  return true;
-}
 constexpr std::string_view kHint = " Use keyword 'set' to modify value";
-
-std::vector<std::uint32_t> numbers_in(std::string_view value) {
-  std::vector<std::uint32_t> out;
-  for (const std::string_view word : text::split(value, ','))
-    if (const auto number = text::parse_decimal32(word)) out.push_back(*number);
-  return out;
-}
-bool has_number(const std::vector<std::uint32_t>& list, std::uint32_t number) {
-  return list.empty() || std::ranges::find(list, number) != list.end();
-}
 
 struct ActionRow {
   std::uint32_t number;
@@ -60,7 +29,7 @@ constexpr ActionRow kActions[] = {
     {1430, "Modify Clusters"},
     {1431, "Modify Users"},
     {1435, "Remove Accounts"},
-    {1436, "Remove Account Coord"},
+    {1436, "Remove Account Coords"},
     {1437, "Remove Associations"},
     {1438, "Remove Clusters"},
     {1439, "Remove Users"},
@@ -80,7 +49,41 @@ std::string action_text(std::uint32_t number) {
   return found == std::end(kActions) ? std::to_string(number) : std::string(found->words);
 }
 
+// One of the names is a word of what was changed, or of how; no names: any will do.
+bool mentions_any(const model::TransactionRecord& t, const std::vector<std::string>& names) {
+  const auto is_part = [](char c) { return c == '_' || c == '-' || c == '.' || text::is_alpha(c) || text::is_digit(c); };
+  const auto has = [&](std::string_view text, std::string_view name) {
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+      const bool begins = at == 0 || !is_part(text[at - 1]);
+      const std::size_t end = at + name.size();
+      if (begins && (end == text.size() || !is_part(text[end]))) return true;
+    }
+    return false;
+  };
+  return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
+           return !name.empty() && (has(t.target, name) || has(t.info, name));
+         });
+}
+
 }  // namespace
+
+bool read_show_conditions(Sacctmgr& s, std::span<const std::string> words, std::string* format, std::string_view hint,
+                     const std::function<bool(const Word&)>& take) {
+  for (const Word& w : read_words(words)) {
+    if (w.is("Format", 1)) {
+      *format += (format->empty() ? "" : ",") + w.value;
+      continue;
+    }
+    if (!w.has_key && (matches(w.text, "where", 5) || matches(w.text, "WithDeleted", 5))) continue;
+    if (take(w)) continue;
+    if (s.status != 0) return false;
+    s.plain(" Unknown condition: {}", w.text);
+    if (!hint.empty()) s.plain("{}", hint);
+    s.failed();
+    return false;
+  }
+  return true;
+}
 
 void show_qos(Sacctmgr& s, std::span<const std::string> words) {
   if (!s.load(asks_for_deleted(words))) return;
@@ -98,7 +101,7 @@ void show_qos(Sacctmgr& s, std::span<const std::string> words) {
       return false;
     return true;
   };
-  if (!read_conditions(s, words, &format, " Use keyword 'set' to modify SLURM_PRINT_VALUE", take)) return;
+  if (!read_show_conditions(s, words, &format, " Use keyword 'set' to modify SLURM_PRINT_VALUE", take)) return;
   auto table = Table::make(
       s, format.empty()
              ? "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
@@ -121,7 +124,7 @@ void show_qos(Sacctmgr& s, std::span<const std::string> words) {
 void show_federations(Sacctmgr& s, std::span<const std::string> words) {
   std::string format;
   const auto take = [&](const Word& w) { return !w.has_key || w.is("Names", 1) || w.is("Clusters", 1); };
-  if (!read_conditions(s, words, &format, kHint, take)) return;
+  if (!read_show_conditions(s, words, &format, kHint, take)) return;
   auto table = Table::make(s, format.empty() ? "Federation,Cluster,ID%2,Features,FedState" : format);
   if (table) table->header();
 }
@@ -144,7 +147,7 @@ void show_tres(Sacctmgr& s, std::span<const std::string> words) {
       return false;
     return true;
   };
-  if (!read_conditions(s, words, &format, kHint, take)) return;
+  if (!read_show_conditions(s, words, &format, kHint, take)) return;
   auto table = Table::make(s, format.empty() ? "Type,Name%15,ID" : format);
   if (!table) return;
   if (s.json) return print_tres_json(s);
@@ -178,7 +181,7 @@ void show_wckeys(Sacctmgr& s, std::span<const std::string> words) {
       return false;
     return true;
   };
-  if (!read_conditions(s, words, &format, kHint, take)) return;
+  if (!read_show_conditions(s, words, &format, kHint, take)) return;
   auto table = Table::make(s, format.empty() ? "Name,Cluster,User" : format);
   if (!table) return;
   for (Column& column : table->columns) {
@@ -220,7 +223,7 @@ void show_resources(Sacctmgr& s, std::span<const std::string> words) {
       return false;
     return true;
   };
-  if (!read_conditions(s, words, &format, kHint, take)) return;
+  if (!read_show_conditions(s, words, &format, kHint, take)) return;
   if (format.empty())
     format = std::string("Name,Server,Type,Count,Allocated,ServerType") + (with_clusters ? ",Cluster,Allowed" : "");
   auto table = Table::make(s, format);
@@ -257,20 +260,23 @@ void show_resources(Sacctmgr& s, std::span<const std::string> words) {
 void show_transactions(Sacctmgr& s, std::span<const std::string> words) {
   if (!s.load()) return;
   std::string format;
-  std::vector<std::string> actors, actions, clusters;
+  std::vector<std::string> actors, actions, clusters, accounts, users;
   std::vector<std::uint32_t> ids;
   Time from{}, until{};
   const auto date = [&](const Word& w, Time* to) {
     const auto when = text::parse_date(w.value, s.context.now(), text::DateSense::Past);
-    if (!when) s.context.error("Invalid time specification (pos=0): {}", w.value), s.failed();
+    if (!when) s.plain("Invalid time specification (pos=0): {}", w.value);
     if (when) *to = *when;
-    return when.has_value();
+    return true;
   };
   const auto take = [&](const Word& w) {
     if (w.is("Start", 1)) return date(w, &from);
     if (w.is("End", 1)) return date(w, &until);
     if (w.is("Actors", 4)) return actors = names_in(w.value), true;
+    if (w.is("Accounts", 3)) return accounts = names_in(w.value), true;
     if (w.is("Clusters", 3)) return clusters = names_in(w.value), true;
+    if (w.is("Users", 1)) return users = users_in(s, w.value), true;
+    if (!w.has_key && matches(w.text, "WithAssoc", 5)) return true;
     if (w.is("Ids", 1) || !w.has_key) return ids = numbers_in(w.value), true;
     if (!w.is("Actions", 4)) return false;
     for (const std::string& name : names_in(w.value)) {
@@ -284,7 +290,7 @@ void show_transactions(Sacctmgr& s, std::span<const std::string> words) {
     }
     return true;
   };
-  if (!read_conditions(s, words, &format, "", take)) return;
+  if (!read_show_conditions(s, words, &format, "", take)) return;
   auto table = Table::make(s, format.empty() ? "Time,Action,Actor,Where,Info" : format);
   if (!table) return;
   const auto list = s.accounts->transactions(from, until);
@@ -292,7 +298,8 @@ void show_transactions(Sacctmgr& s, std::span<const std::string> words) {
   table->header();
   for (const auto& t : *list) {
     if (!is_in_or_empty(actors, t.actor) || !is_in_or_empty(actions, text::lower(action_text(t.action))) ||
-        !is_in_or_empty(clusters, t.cluster) || (!ids.empty() && !has_number(ids, static_cast<std::uint32_t>(t.id))))
+        !is_in_or_empty(clusters, t.cluster) || !mentions_any(t, accounts) || !mentions_any(t, users) ||
+        !has_number(ids, static_cast<std::uint32_t>(t.id)))
       continue;
     table->row([&](std::string_view field) -> Cell {
       if (field == "TimeStamp") return {text::format_date(t.at)};
@@ -306,135 +313,6 @@ void show_transactions(Sacctmgr& s, std::span<const std::string> words) {
       return {};
     });
   }
-}
-
-void show_problems(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
-  std::string format;
-  if (!read_conditions(s, words, &format, "", [](const Word&) { return false; })) return;
-  auto table = Table::make(s, format.empty() ? "Cluster,Account,User,Problem" : format);
-  if (!table) return;
-  table->header();
-  const auto print = [&](std::string cluster, std::string account, std::string user, std::string problem) {
-    table->row([&](std::string_view field) -> Cell {
-      if (field == "Cluster") return {cluster};
-      if (field == "Account") return {account};
-      if (field == "User") return {user};
-      if (field == "Problem") return {problem};
-      return {};
-    });
-  };
-  const auto& all = s.records();
-  std::vector<std::string> unused;
-  for (const auto& a : all.accounts)
-    if (std::ranges::none_of(all.associations, [&](const auto& r) { return r.row.account == a.name; }))
-      unused.push_back(a.name);
-  std::ranges::sort(unused);
-  for (const std::string& account : unused) print("", account, "", "Account has no Associations");
-  // Accounts with nobody and nothing below them.
-  std::vector<const model::AssociationRecord*> empty;
-  for (const auto& r : all.associations) {
-    if (r.row.is_user() || r.row.account == model::kRootAccount) continue;
-    const bool used = std::ranges::any_of(all.associations, [&](const auto& other) {
-      return other.cluster == r.cluster && other.parent == r.row.account;
-    });
-    if (!used) empty.push_back(&r);
-  }
-  std::ranges::sort(empty, {}, [](const auto* r) { return std::pair(r->cluster, r->row.account); });
-  for (const auto* r : empty) print(r->cluster, r->row.account, "", "Account has no users");
-  std::vector<std::string> users;
-  for (const auto& u : all.users) users.push_back(u.name);
-  std::ranges::sort(users);
-  for (const std::string& user : users) {
-    if (!find_user(user)) {
-      print("", "", user, "User does not have a uid");
-    } else if (std::ranges::none_of(all.associations, [&](const auto& r) { return r.row.user == user; })) {
-      print("", "", user, "User has no Associations");
-    }
-  }
-}
-
-void show_events(Sacctmgr& s, std::span<const std::string> words) {
-  if (!s.load()) return;
-  std::string format;
-  v1::AcctEventQuery query;
-  query.set_with_cluster_events(true);
-  Time from = s.context.now() - hours(24), until = s.context.now() + seconds(1);
-  const auto take = [&](const Word& w) {
-    if (!w.has_key && matches(w.text, "All_Clusters", 5)) return true;
-    if (!w.has_key && matches(w.text, "All_Time", 5)) return from = Time{}, true;
-    if (w.is("Start", 4) || w.is("End", 1)) {
-      const auto when = text::parse_date(w.value, s.context.now(), text::DateSense::Past);
-      if (!when) return s.context.error("Invalid time specification (pos=0): {}", w.value), s.failed(), false;
-      (w.is("End", 1) ? until : from) = *when;
-      return true;
-    }
-    if (w.is("Nodes", 1)) {
-      for (const std::string& node : names_in(w.value)) query.add_nodes(node);
-      query.set_with_cluster_events(false);
-      return true;
-    }
-    if (w.is("Clusters", 1)) {
-      for (const std::string& cluster : names_in(w.value)) query.add_clusters(cluster);
-      return true;
-    }
-    return false;
-  };
-  if (!read_conditions(s, words, &format, "", take)) return;
-  auto table = Table::make(s, format.empty() ? "Cluster,NodeName%-15,Start,End,State,Reason,User" : format);
-  if (!table) return;
-  query.set_from_us(to_micros(from));
-  query.set_until_us(to_micros(until));
-  auto accounting = s.context.connect_accounting();
-  if (!accounting) return s.fail_with(accounting.error());
-  std::vector<v1::AcctEventRow> rows;
-  const Status asked = (*accounting)->events(query, [&](v1::AcctEventRow row) { rows.push_back(std::move(row)); });
-  if (!asked) return s.fail_with(asked.error());
-  table->header();
-  for (const auto& r : rows) {
-    table->row([&](std::string_view field) -> Cell {
-      const bool of_cluster = r.node().empty();
-      if (field == "Cluster") return {r.cluster()};
-      if (field == "NodeNames") return {r.node()};
-      if (field == "Start" || field == "TimeStart") return {text::format_date(from_micros(r.started_us()))};
-      if (field == "End" || field == "TimeEnd")
-        return {r.ended_us() ? text::format_date(from_micros(r.ended_us())) : "Unknown"};
-      if (field == "Duration") {
-        const Time end = r.ended_us() ? from_micros(r.ended_us()) : s.context.now();
-        return {text::format_clock(std::chrono::duration_cast<seconds>(end - from_micros(r.started_us())))};
-      }
-      if (field == "Event") return {of_cluster ? "Cluster" : "Node"};
-      // What else an idle node is, is what is said of it.
-      if (field == "State") return {of_cluster ? "" : r.state().starts_with("IDLE+") ? r.state().substr(5) : r.state()};
-      if (field == "Reason") return {of_cluster ? "Cluster Registered TRES" : r.reason()};
-      if (field == "User")
-        return {of_cluster || r.reason().empty() ? "" : fmt::format("{}({})", user_name(Uid{r.uid()}), r.uid())};
-      if (field == "TRES") {
-        model::TresCounts tres;
-        for (const auto& t : r.tres()) tres.push_back({t.name(), t.count()});
-        return {tres_text(tres)};
-      }
-      return {};
-    });
-  }
-}
-
-void show_configuration(Sacctmgr& s) {
-  if (!s.load()) return;
-  auto accounting = s.context.connect_accounting();
-  if (!accounting) return s.fail_with(accounting.error());
-  v1::AcctPingReply reply;
-  if (const Status pinged = (*accounting)->ping(&reply); !pinged) return s.fail_with(pinged.error());
-  const auto line = [&](std::string_view key, std::string_view value) {
-    s.context.out.print("{:<22} = {}\n", key, value);
-  };
-  s.context.out.print("Configuration data as of {}\n", text::format_date(s.context.now()));
-  line("AccountingStorageType", "accounting_storage/slurmdbd");
-  line("ClusterName", s.own_cluster());
-  line("SLURM_VERSION", kSlurmVersion);
-  s.context.out.write("\nSlurmDBD configuration:\n");
-  line("SLURMDBD_VERSION", reply.version());
-  line("StorageType", reply.database());
 }
 
 }  // namespace spur::cli

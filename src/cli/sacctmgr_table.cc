@@ -183,7 +183,7 @@ std::optional<Table> Table::make(Sacctmgr& s, std::string_view format) {
     const auto found =
         std::ranges::find_if(kFields, [&](const FieldRow& f) { return matches(word, f.name, f.least); });
     if (found == std::end(kFields)) {
-      s.plain("Unknown field '{}'", word);
+      s.plain("Unknown field '{}'", text::lower(word));
       s.failed();
       return std::nullopt;
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/sacctmgr.h"
+#include "text/decimal.h"
 #include "text/words.h"
 
 namespace spur::cli {
@@ -52,6 +53,16 @@ std::vector<std::string> names_in(std::string_view value) {
 }
 std::vector<std::string> users_in(Sacctmgr& s, std::string_view value) {
   return listed_in(value, s.records().keeps_case);
+}
+
+std::vector<std::uint32_t> numbers_in(std::string_view value) {
+  std::vector<std::uint32_t> out;
+  for (const std::string_view word : text::split(value, ','))
+    if (const auto number = text::parse_decimal32(word)) out.push_back(*number);
+  return out;
+}
+bool has_number(const std::vector<std::uint32_t>& list, std::uint32_t number) {
+  return list.empty() || std::ranges::find(list, number) != list.end();
 }
 
 bool is_in(const std::vector<std::string>& list, std::string_view name) {

@@ -159,6 +159,7 @@ void scontrol_update_partition(Scontrol& run, const KeyValue& entity, const Word
     return run.fail("slurm_update error: {}", slurm_message(ErrorCode::InvalidPartition));
   const auto wanted = read_partition(run, at->config, pairs);
   if (!wanted) return run.fail("slurm_update error: No error");
+  if (pairs.empty()) return run.fail("scontrol: error: No changes specified");
   const Status done = controller->edit_partition(wire::PartitionEdit::Update, wanted->partition, wanted->changed);
   if (!done) run.fail("slurm_update error: {}", words_of_update(done.error()));
 }

@@ -84,9 +84,9 @@ void for_each_job(Scontrol& run, const Words& given, bool summary, Request reque
 }  // namespace
 
 void scontrol_hold(Scontrol& run, const Words& words) {
-  // An administrator's hold is one that the user cannot take back.
-  const model::Hold kind = ::geteuid() == 0 ? model::Hold::Admin : model::Hold::User;
-  for_each_job(run, words, true, [&](Controller& c, const state::JobTarget& job) { return c.hold(job, kind); });
+  // An administrator's hold is one that the user cannot take back; the controller knows who is one.
+  for_each_job(run, words, true,
+               [](Controller& c, const state::JobTarget& job) { return c.hold(job, model::Hold::Admin); });
 }
 
 void scontrol_uhold(Scontrol& run, const Words& words) {

@@ -286,6 +286,7 @@ constexpr EntityWord kEntities[] = {
     {"assoc_mgr", 2, Entity::AssocMgr},
     {"bbstat", 2, Entity::Nothing},
     {"burstbuffer", 2, Entity::Nothing},
+    {"cache", 2, Entity::AssocMgr},  // its old name
     {"config", 1, Entity::Config},
     {"daemons", 1, Entity::Daemons},
     {"dwstat", 2, Entity::Nothing},
@@ -312,7 +313,7 @@ constexpr EntityWord kEntities[] = {
 
 void scontrol_show(Scontrol& run, const Words& words) {
   const KeyValue first = split_pair(words.front());
-  if (words.size() > 2 && !abbreviates(first.key, "assoc_mgr", 2))
+  if (words.size() > 2 && !abbreviates(first.key, "assoc_mgr", 2) && !abbreviates(first.key, "cache", 2))
     return run.fail("too many arguments for keyword:show");
   const std::string argument = first.has_value    ? std::string(first.value)
                                : words.size() > 1 ? words[1]

@@ -299,7 +299,11 @@ void scontrol_update_step(Scontrol& run, const KeyValue& entity, const Words& pa
   const auto change = parse_limit_change(limit);
   if (!change) return run.fail("scontrol: error: Invalid TimeLimit value");
   const auto target = parse_step_target(entity.value);
-  if (!target || !target->step) return run.fail("slurm_update error: {}", slurm_message(ErrorCode::InvalidJobId));
+  if (!target) {
+    run.fail("Invalid StepID parameter: {}={}", entity.key, entity.value);
+    return run.fail("Request aborted");
+  }
+  if (!target->step) return run.fail("slurm_update error: {}", slurm_message(ErrorCode::InvalidJobId));
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   const auto refused = [&](const Error& error) {

@@ -91,6 +91,19 @@ Status set_dbd_log_level(Target& target, const Value& value) {
   return {};
 }
 
+Status set_dbd_syslog_level(Target& target, const Value& value) {
+  SPUR_ASSIGN(target.draft.daemon.accounting_log.syslog_level, parse_log_level(value.text));
+  return {};
+}
+Status set_dbd_log_time(Target& target, const Value& value) {
+  return set_log_time_of({&target.draft.daemon.accounting_log}, target, value);
+}
+
+Status set_max_query(Target& target, const Value& value) {
+  target.draft.daemon.accounting_max_query = value.time.is_finite() ? seconds(60) * value.time.minutes_value() : seconds(0);
+  return {};
+}
+
 Status set_storage_type(Target& target, const Value& value) {
   using enum StorageConfig::Kind;
   const std::string type = text::lower(value.text);

@@ -111,7 +111,7 @@ struct DaemonConfig {
   std::string controller_pid_file, agent_pid_file;
   LogConfig controller_log, agent_log;
   text::DebugFlags debug_flags = 0;
-  std::string slurm_user;   // empty: the user who runs the controller
+  std::string slurm_user;   // empty: the user who starts the controller, or spurdbd
   std::string slurmd_user;  // empty: the user who runs the agent
   seconds message_timeout{60};
   CommandDefaults commands;
@@ -142,6 +142,10 @@ struct DaemonConfig {
   std::string accounting_archive_dir;      // where older ones go; empty: nowhere
   bool accounting_no_default = false;      // users need no default account
   bool accounting_keeps_case = false;      // of users' names
+  bool accounting_no_coordinators = false; // they have no more rights than other users
+  bool accounting_no_archives = false;     // sacctmgr archive is refused
+  std::string accounting_default_qos;      // of a new cluster; empty: normal
+  seconds accounting_max_query{0};         // that users may ask about at once; 0: as long as they like
   std::vector<std::string> accounting_prices;         // "gres/gpu=2.50": of an hour
   std::string accounting_currency;
   LogConfig accounting_log;

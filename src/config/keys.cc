@@ -81,7 +81,7 @@ constexpr Key kKeys[] = {
     {Top, "controller.etcd_peer_port", "", number(1, 65535), into<&EtcdConfig::peer_port>, Now, "Port on which the controllers' own etcd members talk to each other (2380)."},
     {Top, "controller.secret_file", "", kPath, into<&EtcdConfig::secret_file>, Now, "What the controllers' own etcd members trust each other by; the same file on all their hosts."},
     {Top, "controller.failover_ms", "", number(100, 60'000), into<&EtcdConfig::failover_ms>, Now, "Silence of the leading controller after which another takes over (300)."},
-    {Top, "controller.user", "SlurmUser", kText, into<&DaemonConfig::slurm_user>, Later, "User who runs the controller; an administrator of the cluster.", "root"},
+    {Top, "controller.user", "SlurmUser", kText, into<&DaemonConfig::slurm_user>, Now, "Whom a controller (and spurdbd) that root starts becomes; an administrator of the cluster. Not given: it runs as who starts it."},
     {Top, "controller.pid_file", "SlurmctldPidFile", kPath, into<&DaemonConfig::controller_pid_file>, Now, "The controller's pid file."},
     {Top, "controller.first_job_id", "FirstJobId", number(1, 0x03ff0000), into<&ClusterConfig::first_job_id>, Now, "The first job id to hand out."},
     {Top, "controller.max_job_id", "MaxJobId", number(1, 0x3fffffff), into<&ClusterConfig::max_job_id>, Now, "The last job id before ids start again at the first."},
@@ -121,7 +121,7 @@ constexpr Key kKeys[] = {
     {Top, "network.agent_port", "SlurmdPort", number(1, 65535), into<&DaemonConfig::agent_port>, Now, "The agents' port; a node's own port goes first."},
     {Top, "agent.spool_dir", "SlurmdSpoolDir", kPath, into<&DaemonConfig::spool_dir>, Now, "Directory of an agent; %n is the node, %h the host."},
     {Top, "agent.tmp_dir", "TmpFS", kPath, into<&DaemonConfig::tmp_dir>, Now, "Directory whose size is a node's temporary disk space; %n is the node, %h the host.", {}, false, true},
-    {Top, "agent.user", "SlurmdUser", kText, into<&DaemonConfig::slurmd_user>, Later, "User who runs the agents.", "root"},
+    {Top, "agent.user", "SlurmdUser", kText, into<&DaemonConfig::slurmd_user>, Now, "User who is to run the agents; started by somebody else they end. Not given: anybody."},
     {Top, "agent.pid_file", "SlurmdPidFile", kPath, into<&DaemonConfig::agent_pid_file>, Now, "The agent's pid file; %n is the node, %h the host."},
 
     // ---- [scheduler]
@@ -505,6 +505,9 @@ constexpr Key kKeys[] = {
     {Dbd, "", "PrivateData", kList, set_accounting_private, Now, "What it keeps from users who are no operators: jobs, usage, users, accounts, events, reservations."},
     {Dbd, "", "LogFile", kText, set_accounting_log, Now, "Its log file."},
     {Dbd, "", "DebugLevel", kText, set_dbd_log_level, Now, "How much it logs."},
+    {Dbd, "", "DebugLevelSyslog", kText, set_dbd_syslog_level, Now, "Syslog as well, and how much of it."},
+    {Dbd, "", "LogTimeFormat", kList, set_dbd_log_time, Now, "How moments are written in its log file, as in slurm.conf."},
+    {Dbd, "", "SlurmUser", kText, into<&DaemonConfig::slurm_user>, Now, "Whom spurdbd becomes if root starts it; not given: as slurm.conf has it. The file has to be that user's."},
     {Dbd, "", "PidFile", kPath, into<&DaemonConfig::accounting_pid_file_path>, Now, "Its pid file."},
     {Dbd, "", "StorageType", kText, set_storage_type, Now, "accounting_storage/pgsql or accounting_storage/sqlite; accounting_storage/mysql (Slurm's): a SQLite file instead, and a warning."},
     {Dbd, "", "StorageHost", kText, into<&StorageConfig::host>, Now, "Host of PostgreSQL."},
@@ -525,6 +528,10 @@ constexpr Key kKeys[] = {
     {Dbd, "", "ArchiveTXN", kFlag, into<&StorageConfig::archive_transactions>, Now, "The same for who changed which account."},
     {Dbd, "", "TrackWCKey", kFlag, set_track_wckeys, Now, "Whether the wckeys of jobs become known to sacctmgr as jobs use them; jobs without one have \"*\"."},
     {Dbd, "", "AllowNoDefAcct", kFlag, into<&DaemonConfig::accounting_no_default>, Now, "Whether users may be without a default account; new ones get none by themselves then."},
+    {Dbd, "", "DefaultQOS", kText, into<&DaemonConfig::accounting_default_qos>, Now, "The QOS of a cluster that is added without one, instead of normal."},
+    {Dbd, "", "DisableCoordDBD", kFlag, into<&DaemonConfig::accounting_no_coordinators>, Now, "Whether coordinators may change no more than other users."},
+    {Dbd, "", "DisableArchiveCommands", kFlag, into<&DaemonConfig::accounting_no_archives>, Now, "Whether `sacctmgr archive` is refused."},
+    {Dbd, "", "MaxQueryTimeRange", kTime, set_max_query, Now, "The longest time that users who are no operators may ask about at once, as a time limit is written."},
     {Dbd, "", "Parameters", kList, set_dbd_parameters, Now, "PreserveCaseUser: names of users are kept as they are written, not in lower case."},
 
     {Member, "name", "", kText, nullptr, Later, "Name of another cluster."},

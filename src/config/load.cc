@@ -218,10 +218,25 @@ static Status check_dbd_file(const std::string& path) {
     return fail(ErrorCode::ConfigInvalid,
                 fmt::format("slurmdbd.conf file {} should be 600 is {:o} accessible for group or others",
                             text::shown(path), status.st_mode & 0777));
-  if (status.st_uid != ::geteuid())
-    return fail(ErrorCode::ConfigInvalid, fmt::format("slurmdbd.conf file {} is not owned by who runs the daemon",
-                                                      text::shown(path)));
   return {};
+}
+
+// And its owner is who reads it again when told to: the user that the daemon becomes.
+static Status check_dbd_owner(const std::string& path, const std::string& user) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return fail(ErrorCode::ConfigInvalid, fmt::format("No slurmdbd.conf file ({})", text::shown(path)));
+  uid_t wanted = ::geteuid();
+  if (const auto number = text::parse_decimal32(user)) wanted = *number;
+  if (const passwd* entry = user.empty() ? nullptr : ::getpwnam(user.c_str())) wanted = entry->pw_uid;
+  if (status.st_uid == wanted) return {};
+  const auto name = [](uid_t uid) {
+    const passwd* entry = ::getpwuid(uid);
+    return entry ? std::string(entry->pw_name) : std::to_string(uid);
+  };
+  const std::string owner = name(status.st_uid);
+  return fail(ErrorCode::ConfigInvalid, fmt::format("slurmdbd.conf not owned by SlurmUser {}!={}", owner,
+                                                    user.empty() ? name(wanted) : text::shown(user, 40)));
 }
 
 static std::string directory_of(const std::string& path) {
@@ -251,6 +266,7 @@ Result<Loaded> load_for_accounting(const std::string& path) {
     draft.warnings.clear();  // slurm.conf's are the controller's to tell
     draft.cluster.accounting.track_wckeys = false;  // the file has its own word on it
     SPUR_TRY(read_slurm_sibling(Scope::Dbd, text, own, [](const std::string& name) { return read_file(name); }, draft));
+    SPUR_TRY(check_dbd_owner(own, draft.daemon.slurm_user));
     const StorageConfig& storage = draft.daemon.storage;
     if (storage.kind == StorageConfig::Kind::Unset && draft.daemon.accounting_url.empty())
       return fail(ErrorCode::ConfigInvalid, fmt::format("{}: StorageType must be specified", text::shown(own)));
@@ -261,6 +277,7 @@ Result<Loaded> load_for_accounting(const std::string& path) {
   const auto warnings = draft.warnings;
   auto loaded = finish(draft, Want::All, main.empty() ? own : main);
   if (loaded && !own.empty()) loaded->warnings = warnings;
+  if (loaded) loaded->accounting_path = own;
   return loaded;
 }
 

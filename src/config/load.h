@@ -23,6 +23,7 @@ struct Loaded {
   DaemonConfig daemon;
   std::vector<std::string> warnings;  // one line each, with file and line
   std::string path;                   // empty: no file
+  std::string accounting_path = {};   // of slurmdbd.conf, where load_for_accounting() found one
   Dialect dialect = Dialect::Spur;
 };
 

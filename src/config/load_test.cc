@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "config/show_accounting.h"
 #include "config/test_files.h"
 
 namespace spur::config {
@@ -230,6 +231,34 @@ TEST(AccountingLoad, WhatSitesSayInSlurmdbdConf) {
   EXPECT_TRUE(storage.archive_events);
   EXPECT_FALSE(storage.archive_jobs);
   EXPECT_EQ(loaded->daemon.accounting_archive_dir, "/tmp");
+  EXPECT_EQ(loaded->daemon.slurm_user, "") << "slurm.conf's";
+  loaded = read("SlurmUser=" + std::to_string(::geteuid()) + "\nDefaultQOS=fast\nDisableCoordDBD=yes\nDisableArchiveCommands=yes\n"
+                "MaxQueryTimeRange=2-00:00:00\nDebugLevelSyslog=error\nLogTimeFormat=rfc5424\nStoragePass=secret\n");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(loaded->warnings.empty()) << loaded->warnings[0];
+  EXPECT_EQ(loaded->daemon.slurm_user, std::to_string(::geteuid()));
+  EXPECT_EQ(loaded->daemon.accounting_default_qos, "fast");
+  EXPECT_TRUE(loaded->daemon.accounting_no_coordinators && loaded->daemon.accounting_no_archives);
+  EXPECT_EQ(loaded->daemon.accounting_max_query, seconds(2 * 86400));
+  EXPECT_EQ(loaded->daemon.accounting_log.syslog_level, LogLevel::Error);
+  EXPECT_EQ(loaded->daemon.accounting_log.time, LogTime::Rfc5424);
+  std::string shown;
+  for (const auto& [name, value] : shown_accounting_config(*loaded, "25.05.0", from_unix_seconds(0)))
+    shown += name + "=" + value + "\n";
+  for (const char* line : {"DefaultQOS=fast\n", "MaxQueryTimeRange=2-00:00:00\n", "DebugLevelSyslog=error\n", "PurgeJobAfter=NONE\n",
+                           "SLURMDBD_VERSION=25.05.0\n", "StorageType=accounting_storage/sqlite\n", "DisableCoordDBD=Yes\n"})
+    EXPECT_NE(shown.find(line), std::string::npos) << line << "in\n" << shown;
+  EXPECT_EQ(shown.find("secret"), std::string::npos);
+  const auto theirs = read("SlurmUser=" + std::to_string(::geteuid() + 1) + "\n");
+  ASSERT_FALSE(theirs);
+  EXPECT_TRUE(theirs.error().message.starts_with("slurmdbd.conf not owned by SlurmUser ")) << theirs.error().message;
+  EXPECT_FALSE(read("MaxQueryTimeRange=long\n"));
+  loaded = read("PurgeJobAfter=12months\nPurgeStepAfter=36hours\nPurgeEventAfter=10days\nArchiveJobs=yes\nPrivateData=jobs,users\n");
+  ASSERT_TRUE(loaded);
+  shown.clear();
+  for (const auto& [name, value] : shown_accounting_config(*loaded, "", Time{})) shown += name + "=" + value + "\n";
+  for (const char* line : {"PurgeJobAfter=12 months*\n", "PurgeStepAfter=36 hours\n", "PurgeEventAfter=10 days\n", "PrivateData=jobs,users\n"})
+    EXPECT_NE(shown.find(line), std::string::npos) << line;
   loaded = read("Parameters=foo,PreserveCaseUser\nPurgeSuspendAfter=1month\nPurgeUsageAfter=24month\n");
   ASSERT_TRUE(loaded);
   EXPECT_TRUE(loaded->daemon.accounting_keeps_case);

@@ -148,7 +148,7 @@ Status set_agent_syslog(Target& target, const Value& value) {
   return {};
 }
 
-Status set_log_time(Target& target, const Value& value) {
+Status set_log_time_of(std::initializer_list<LogConfig*> logs, Target& target, const Value& value) {
   static constexpr std::string_view kFormats[] = {"iso8601", "iso8601_ms", "rfc5424", "rfc5424_ms",
                                                   "rfc3339", "clock",      "short",   "thread_id"};
   for (const std::string& word : value.list) {
@@ -160,9 +160,12 @@ Status set_log_time(Target& target, const Value& value) {
       continue;
     }
     const auto format = static_cast<LogTime>(known - std::begin(kFormats));
-    for (LogConfig* log : {&target.draft.daemon.controller_log, &target.draft.daemon.agent_log}) log->time = format;
+    for (LogConfig* log : logs) log->time = format;
   }
   return {};
+}
+Status set_log_time(Target& target, const Value& value) {
+  return set_log_time_of({&target.draft.daemon.controller_log, &target.draft.daemon.agent_log}, target, value);
 }
 
 Status set_debug_flags(Target& target, const Value& value) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <initializer_list>
 #include <optional>
 #include <type_traits>
 
@@ -123,6 +124,9 @@ Status set_accounting_listen(Target& target, const Value& value);
 Status set_accounting_log(Target& target, const Value& value);
 Status set_dbd_port(Target& target, const Value& value);
 Status set_dbd_log_level(Target& target, const Value& value);
+Status set_dbd_log_time(Target& target, const Value& value);
+Status set_dbd_syslog_level(Target& target, const Value& value);
+Status set_max_query(Target& target, const Value& value);
 Status set_storage_type(Target& target, const Value& value);
 Status set_purge_jobs(Target& target, const Value& value);
 Status set_purge_steps(Target& target, const Value& value);
@@ -143,6 +147,8 @@ Status set_agent_log_level(Target& target, const Value& value);
 Status set_log_format(Target& target, const Value& value);
 Status set_controller_syslog(Target& target, const Value& value);
 Status set_agent_syslog(Target& target, const Value& value);
+// A word of LogTimeFormat into all of `logs`.
+Status set_log_time_of(std::initializer_list<LogConfig*> logs, Target& target, const Value& value);
 Status set_log_time(Target& target, const Value& value);
 Status set_debug_flags(Target& target, const Value& value);
 Status set_log_file(Target& target, const Value& value);

@@ -40,6 +40,7 @@
 #include "os/controller_hooks.h"
 #include "os/credentials.h"
 #include "os/daemon.h"
+#include "os/daemon_user.h"
 #include "os/files.h"
 #include "os/history_file.h"
 #include "os/jwt.h"
@@ -72,6 +73,7 @@ class Spurctld {
     serves_configuration_ = daemon.serve_configuration;
     log_.set_subjects(daemon.debug_flags);
     for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
+    SPUR_TRY(os::check_state_location(daemon.state_dir));
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
     const bool several = ControllerGroup::is_wanted(daemon);
     if (several && (options_.clear_state || options_.ignore_damage))
@@ -630,8 +632,14 @@ int run(int argc, char** argv) {
   if (options.convert.empty())
     if (auto ok = start.detach(); !ok) return start.failed(ok.error());
   const auto& settings = loaded->daemon.controller_log;
-  if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
+  const auto targets = log_targets(settings, settings.file, options);
   os::raise_open_file_limit();
+  // From here on nothing is root's, unless the configuration wants it so.
+  if (auto ok = os::become_daemon_user(loaded->daemon.slurm_user,
+                                       {{targets.file, 0600}, {config::controller_pid_file(loaded->daemon), 0644}});
+      !ok)
+    return start.failed(ok.error());
+  if (auto ok = start.open_log(targets); !ok) return start.failed(ok.error());
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
   bool stopped = false;

@@ -36,6 +36,7 @@
 #include "os/controller_link.h"
 #include "os/credentials.h"
 #include "os/daemon.h"
+#include "os/daemon_user.h"
 #include "os/device_filter.h"
 #include "os/event_loop.h"
 #include "os/files.h"
@@ -653,6 +654,7 @@ int run(int argc, char** argv) {
   auto loaded = load_for(options);
   if (!loaded) return log.fatal("{}", loaded.error().message), 1;
   if (options.print_cdi || options.print_gres) return print_devices(options, *loaded);
+  if (auto ok = os::check_agent_user(loaded->daemon.slurmd_user); !ok) return log.fatal("{}", ok.error().message), 1;
   auto identity = identify(options, *loaded, *token);
   if (!identity) return log.fatal("{}", identity.error().message), 1;
   if (auto ok = start.detach(); !ok) return start.failed(ok.error());

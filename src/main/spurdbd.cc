@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // spurdbd: picks the database, wires the accounting service's parts, and waits for signals.
 #include <fmt/format.h>
-#include <getopt.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,14 +25,16 @@
 #include "config/load.h"
 #include "config/needs_restart.h"
 #include "config/show.h"
-#include "main/daemon_options.h"
+#include "config/show_accounting.h"
 #include "main/daemon_start.h"
+#include "main/dbd_options.h"
 #include "main/version.h"
 #include "os/accounting_database.h"
 #include "os/accounting_schema.h"
 #include "os/auth_socket.h"
 #include "os/credentials.h"
 #include "os/daemon.h"
+#include "os/daemon_user.h"
 #include "os/files.h"
 #include "os/log.h"
 #include "os/name_lookup.h"
@@ -44,107 +45,7 @@
 namespace spur::main {
 namespace {
 
-constexpr char kHelp[] = R"(Usage: spurdbd [OPTIONS]
-  -D, --foreground          stay in the foreground, log to stderr
-  -f, --config FILE         spur.conf, slurm.conf or slurmdbd.conf; slurmdbd.conf is looked for beside slurm.conf
-  -v                        more messages; may be repeated
-  -L FILE                   log file
-      --state-dir DIR       directory of the key, the sockets and, unless another database is given, the database
-      --database-url URL    sqlite:/path or postgresql://user:password@host/name
-      --listen ADDR         host:port to listen on
-      --migrate             bring the database's schema up to date and exit
-      --dry-run             with --migrate: only say what would be done
-      --load-archive FILE   put what is in an archive back into the database and exit
-      --log-level WORD      error, info, debug ...
-  -n VALUE                  nice value of the daemon
-  -R[CLUSTERS]              nothing to do: lft and rgt of associations are counted whenever they are shown
-  -s                        work in the directory of the log file, or in /var/tmp, where core files go
-  -V, --version             print the version and exit
-  -h, --help                this text
-)";
-
-struct Options : DaemonOptions {
-  std::string database_url, archive;
-  bool migrate = false, dry_run = false, resets_tree = false, works_at_log = false;
-  std::optional<int> nice;
-};
-
-Options parse(int argc, char** argv) {
-  enum { kStateDir = 256, kListen, kLogLevel, kDatabase, kMigrate, kDryRun, kArchive };
-  const option known[] = {{"foreground", no_argument, nullptr, 'D'},
-                          {"config", required_argument, nullptr, 'f'},
-                          {"state-dir", required_argument, nullptr, kStateDir},
-                          {"listen", required_argument, nullptr, kListen},
-                          {"log-level", required_argument, nullptr, kLogLevel},
-                          {"database-url", required_argument, nullptr, kDatabase},
-                          {"migrate", no_argument, nullptr, kMigrate},
-                          {"dry-run", no_argument, nullptr, kDryRun},
-                          {"load-archive", required_argument, nullptr, kArchive},
-                          {"version", no_argument, nullptr, 'V'},
-                          {"help", no_argument, nullptr, 'h'},
-                          {nullptr, 0, nullptr, 0}};
-  Options out;
-  for (int c; (c = getopt_long(argc, argv, "Df:vL:n:R::sVh", known, nullptr)) != -1;) {
-    if (c == 'D')
-      out.foreground = true;
-    else if (c == 'f')
-      out.config = optarg;
-    else if (c == 'v')
-      ++out.verbose;
-    else if (c == 'L')
-      out.log_file = optarg;
-    else if (c == kStateDir)
-      out.state_dir = optarg;
-    else if (c == kListen)
-      out.listen = optarg;
-    else if (c == kDatabase)
-      out.database_url = optarg;
-    else if (c == kMigrate)
-      out.migrate = true;
-    else if (c == kDryRun)
-      out.dry_run = true;
-    else if (c == kArchive)
-      out.archive = optarg;
-    else if (c == kLogLevel) {
-      const auto level = config::parse_log_level(optarg);
-      if (!level) {
-        std::fprintf(stderr, "spurdbd: error: --log-level: %s\n", level.error().message.c_str());
-        std::exit(1);
-      }
-      out.log_level = *level;
-    } else if (c == 'n') {
-      char* end = nullptr;
-      const long value = std::strtol(optarg, &end, 10);
-      if (end == optarg || *end != '\0' || value < -20 || value > 19) {
-        std::fprintf(stderr, "spurdbd: error: -n: '%s' is no nice value (-20 to 19)\n", optarg);
-        std::exit(1);
-      }
-      out.nice = static_cast<int>(value);
-    } else if (c == 'R') {
-      out.resets_tree = true;
-    } else if (c == 's') {
-      out.works_at_log = true;
-    } else if (c == 'V') {
-      print_version(argv[0]);
-    } else if (c == 'h') {
-      std::fputs(kHelp, stdout);
-      std::exit(0);
-    } else {
-      std::fprintf(stderr, "Try 'spurdbd --help' for more information\n");
-      std::exit(1);
-    }
-  }
-  // A daemon leaves its working directory.
-  for (std::string* path : {&out.config, &out.log_file, &out.state_dir})
-    if (!path->empty() && path->front() != '/') *path = std::filesystem::absolute(*path).string();
-  if (optind < argc || (out.dry_run && !out.migrate)) {
-    std::fprintf(stderr, "spurdbd: error: %s\n",
-                 optind < argc ? fmt::format("unexpected argument '{}'", argv[optind]).c_str()
-                               : "--dry-run goes with --migrate");
-    std::exit(1);
-  }
-  return out;
-}
+using Options = DbdOptions;
 
 // The configuration with the command line's word over it.
 Result<config::Loaded> load(const Options& options) {
@@ -251,18 +152,25 @@ class Spurdbd {
     compare("TrackWCKey", loaded_.cluster.accounting.track_wckeys, fresh->cluster.accounting.track_wckeys);
     compare("AllowNoDefAcct", mine.accounting_no_default, next.accounting_no_default);
     compare("Parameters", mine.accounting_keeps_case, next.accounting_keeps_case);
+    compare("SlurmUser", mine.slurm_user, next.slurm_user);
+    compare("DefaultQOS", mine.accounting_default_qos, next.accounting_default_qos);
+    compare("DisableCoordDBD", mine.accounting_no_coordinators, next.accounting_no_coordinators);
+    compare("MaxQueryTimeRange", mine.accounting_max_query, next.accounting_max_query);
+    mine.accounting_no_archives = next.accounting_no_archives;
     const auto kind = mine.storage.kind;
     mine.storage = next.storage;
     mine.storage.kind = kind;
     mine.accounting_log = next.accounting_log;
     if (!late.empty())
       log_.warning("changed in the configuration, but in force only after a restart: {}", late);
+    tell_settings();
     log_.info("configuration reloaded");
     return {};
   }
 
   Status start() {
     const auto& daemon = loaded_.daemon;
+    tell_settings();
     for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
     SPUR_ASSIGN(lock_, hold_directory(daemon.state_dir));
@@ -367,6 +275,21 @@ class Spurdbd {
     return os::write_file_durably(path, bytes);
   }
 
+  // For calls, which must not wait for a purge to end.
+  struct Told {
+    std::vector<std::pair<std::string, std::string>> settings;
+    bool no_archives = false;
+  };
+  void tell_settings() {
+    const std::lock_guard lock(told_mutex_);
+    told_ = {config::shown_accounting_config(loaded_, config::kSlurmVersion, started_),
+             loaded_.daemon.accounting_no_archives};
+  }
+  Told told() {
+    const std::lock_guard lock(told_mutex_);
+    return told_;
+  }
+
   // sacctmgr archive dump and load.
   Result<v1::AcctArchiveReply> archive(const v1::AcctArchiveRequest& request) {
     v1::AcctArchiveReply reply;
@@ -375,6 +298,8 @@ class Spurdbd {
       row->set_name(std::string(name));
       row->set_count(count);
     };
+    if (told().no_archives)
+      return fail(ErrorCode::RequestDisabled, "sacctmgr archive is disabled (DisableArchiveCommands)");
     if (!request.load_file().empty()) {
       SPUR_ASSIGN(const Restored back, restore_archive(*store_, request.load_file()));
       add("jobs", back.jobs);
@@ -478,7 +403,9 @@ class Spurdbd {
                                                         .statistics = &statistics_,
                                                         .hidden = daemon.accounting_private,
                                                         .may_lack_default = daemon.accounting_no_default,
-                                                        .keeps_case = daemon.accounting_keeps_case}));
+                                                        .keeps_case = daemon.accounting_keeps_case,
+                                                        .no_coordinators = daemon.accounting_no_coordinators,
+                                                        .default_qos = daemon.accounting_default_qos}));
     service_ = std::make_unique<acct::AccountingService>(acct::AccountingService::Doors{
         .store = *store_,
         .clock = clock_,
@@ -492,7 +419,10 @@ class Spurdbd {
         .statistics = &statistics_,
         .viewer = [this](const model::Caller& caller) { return accounts_->viewer(caller); },
         .reconfigure = [this] { return reload(); },
-        .shutdown = [] { ::kill(::getpid(), SIGTERM); }});
+        .shutdown = [] { ::kill(::getpid(), SIGTERM); },
+        .settings = [this] { return told().settings; },
+        .max_query = daemon.accounting_max_query,
+        .is_operator = [this](const model::Caller& caller) { return accounts_->is_operator(caller); }});
     const std::string socket = config::accounting_socket(daemon);
     ::unlink(socket.c_str());  // the directory's lock says that nobody else serves it
     SPUR_ASSIGN(server_, acct::Server::start({config::accounting_listen(daemon), "unix:" + socket}, {service_.get(), accounts_.get()}));
@@ -515,6 +445,9 @@ class Spurdbd {
   config::Loaded loaded_;
   io::Clock& clock_;
   os::Log& log_;
+  const Time started_ = clock_.now();
+  std::mutex told_mutex_;
+  Told told_;
   std::atomic<int> archives_ = 0;
   std::mutex house_mutex_;  // one purge at a time; what reload() changes
   acct::CallStatistics statistics_{clock_.now()};
@@ -539,24 +472,40 @@ void work_at_log(const std::string& log_file, os::Log& log) {
     log.warning("-s: neither the directory of the log file nor /var/tmp can be written to");
 }
 
+// From here on nothing is root's, unless the configuration wants it so. Slurm has no directory in the place of ours, which is
+// often below one of root's.
+Status change_user(const config::DaemonConfig& daemon, const std::string& log_file) {
+  SPUR_TRY(os::make_directory_for(daemon.slurm_user, daemon.state_dir));
+  return os::become_daemon_user(daemon.slurm_user, {{log_file, 0600}, {config::accounting_pid_file(daemon), 0644}});
+}
+
+// What works on the database without a daemon leaves files, too.
+int run_as_user(const config::DaemonConfig& daemon, os::Log& log, const std::function<int()>& work) {
+  if (auto ok = change_user(daemon, {}); !ok) return log.fatal("{}", ok.error().message), 1;
+  return work();
+}
+
 int run(int argc, char** argv) {
-  const Options options = parse(argc, argv);
+  const Options options = parse_dbd_options(argc, argv);
   os::SystemClock clock;
   os::Log log("spurdbd", clock);
   DaemonStart start("spurdbd", options.foreground || options.migrate || !options.archive.empty(), log);
   auto loaded = load(options);
   if (!loaded) return log.fatal("{}", loaded.error().message), 1;
-  if (options.migrate) return migrate(*loaded, options.dry_run);
-  if (!options.archive.empty()) return load_archive(*loaded, options.archive);
+  if (options.migrate) return run_as_user(loaded->daemon, log, [&] { return migrate(*loaded, options.dry_run); });
+  if (!options.archive.empty())
+    return run_as_user(loaded->daemon, log, [&] { return load_archive(*loaded, options.archive); });
   if (auto ok = start.detach(); !ok) return start.failed(ok.error());
   const auto& settings = loaded->daemon.accounting_log;
-  if (auto ok = start.open_log(log_targets(settings, settings.file, options)); !ok) return start.failed(ok.error());
-  const std::string log_file = settings.file;
-  // Threads have the value of who starts them, so it is set before any.
-  if (options.nice && ::setpriority(PRIO_PROCESS, 0, *options.nice) != 0)
-    log.warning("{}", os::errno_error("-n: the nice value stays as it is", errno).message);
-  if (options.resets_tree) log.info("-R: lft and rgt of associations are counted from the tree, there is nothing to reset");
+  const auto targets = log_targets(settings, settings.file, options);
+  // Threads have the value of who starts them, so it is set before any; and root alone may go below 0.
+  const int not_nice = options.nice && ::setpriority(PRIO_PROCESS, 0, *options.nice) != 0 ? errno : 0;
   os::raise_open_file_limit();
+  if (auto ok = change_user(loaded->daemon, targets.file); !ok) return start.failed(ok.error());
+  if (auto ok = start.open_log(targets); !ok) return start.failed(ok.error());
+  const std::string log_file = settings.file;
+  if (not_nice != 0) log.warning("{}", os::errno_error("-n: the nice value stays as it is", not_nice).message);
+  if (options.resets_tree) log.info("-R: lft and rgt of associations are counted from the tree, there is nothing to reset");
   auto signals = os::Signals::open();
   if (!signals) return start.failed(signals.error());
   Spurdbd daemon(options, std::move(*loaded), clock, log);

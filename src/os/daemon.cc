@@ -96,7 +96,8 @@ PidFile& PidFile::operator=(PidFile&& other) noexcept {
 }
 
 PidFile::~PidFile() {
-  if (fd_) ::unlink(path_.c_str());
+  // In a directory of root's, a daemon that is root no more can only say that the number is nobody's now.
+  if (fd_ && ::unlink(path_.c_str()) != 0) static_cast<void>(!::ftruncate(fd_.get(), 0));
 }
 
 Result<PidFile> PidFile::create(const std::string& path) {

@@ -48,7 +48,8 @@ def options_of(command):
             if found and (not where or "kBoth" in where[1] or JOB_COMMANDS[command] in where[1]):
                 rows.append(found)
     else:
-        rows = list(ROW.finditer((SOURCE / f"cmd_{command}.cc").read_text()))
+        table = SOURCE / f"{command}_options.cc"  # where the table has a file of its own
+        rows = list(ROW.finditer((table if table.exists() else SOURCE / f"cmd_{command}.cc").read_text()))
     return [(m["name"], m["letter"], m["takes"] or "N") for m in rows]
 
 

@@ -245,6 +245,12 @@ job_log_file = "{log}"
             noted = lambda: sorted(line.split()[0] for line in log.read_text().splitlines())
             wait_until(lambda: len(noted()) >= len(wanted), 20, "all lines")
             self.assertEqual(noted(), wanted)
+            self.assertEqual(c.run("sacct", "-cnP", "-j", first, "-o", "JobID,User,State,ExitCode,NodeList").stdout,
+                             f"{first}|root(0)|FAILED|3:0|n1\n")
+            self.assertEqual(len(c.run("sacct", "-nP", "-f", log, "-o", "JobID").stdout.split()), len(jobs))
+            self.assertEqual(c.run("sacct", "-c", "-j", "99999").stdout.splitlines()[0],
+                             "JobID           UID    JobName  Partition   NNodes        NodeList      State                 End ")
+            self.assertEqual(c.run("sacct", "-cnP", "-r", "nosuch").stdout, "")
 
     def test_programs_of_the_site(self):
         programs = Programs("lead", "follow", "begins", "ends")

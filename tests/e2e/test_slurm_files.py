@@ -2,6 +2,7 @@
 """Slurm's files, from end to end: an edited slurm.conf in force on the controller and on the nodes, agents without files of
 their own, slurmdbd.conf, and the way to spur.conf and back."""
 import os
+import pwd
 import re
 import signal
 import sqlite3
@@ -152,7 +153,7 @@ class Slurmdbd(unittest.TestCase):
         self.conf.write_text(f"""DbdHost={HOST}
 DbdPort={self.port}
 AuthType=auth/munge
-SlurmUser=root
+SlurmUser={pwd.getpwuid(os.geteuid()).pw_name}
 LogFile={self.s.dir}/log/slurmdbd.log
 PidFile={self.s.dir}/run/slurmdbd.pid
 DebugLevel=debug
@@ -232,6 +233,48 @@ Parameters=PreserveCaseUser
         self.start_dbd()
         self.s.run("sacctmgr -i add user Bob account=lab")
         self.assertEqual(users(), ["Ann", "bob", "root"])
+
+    def test_what_is_in_force_is_shown(self):
+        """All of slurmdbd.conf in sacctmgr show config, at once after reconfigure; never the password."""
+        self.start_dbd()
+        self.accounts()
+        shown = lambda: dict(re.findall(r"(?m)^(\S+) += (.*)$", self.s.out("sacctmgr show config")))
+        before = shown()
+        me = pwd.getpwuid(os.geteuid())
+        self.assertEqual([before[k] for k in ("SLURM_CONF", "SLURMDBD_CONF", "DbdPort", "PurgeJobAfter", "Parameters", "SlurmUser", "TrackWCKey",
+                                              "AllowNoDefAcct", "DebugLevel", "AccountingStorageType", "DebugFlags")],
+                         [str(self.s.conf), str(self.conf), str(self.port), "12 months", "PreserveCaseUser", f"{me.pw_name}({me.pw_uid})", "No",
+                          "No", "debug", "accounting_storage/slurmdbd", "DB_QUERY"])
+        self.assertNotIn("secret", self.s.out("sacctmgr show config"))
+        self.add_line("PurgeStepAfter=36hours", "DisableArchiveCommands=yes")
+        self.s.run("sacctmgr reconfigure")
+        self.assertEqual((shown()["PurgeStepAfter"], shown()["DisableArchiveCommands"]), ("36 hours", "Yes"))
+        refused = self.s.run("sacctmgr -i archive dump", 1)
+        self.assertIn("Requested operation is presently disabled", refused.stderr)
+
+    def test_the_qos_of_new_clusters(self):
+        self.add_line("DefaultQOS=Fast")
+        self.start_dbd()
+        self.assertIn("fast|Added as default", self.s.out("sacctmgr -nP show qos format=name,descr"))
+        self.accounts()
+        self.s.run("sacctmgr -i add cluster c9; sacctmgr -i add cluster c8 qos=normal")
+        self.assertEqual(self.s.out("sacctmgr -nP show assoc account=root format=cluster,user,qos"),
+                         "c8||normal\nc8|root|normal\nc9||fast\nc9|root|fast\nsite||fast\nsite|root|fast\n")
+
+    @unittest.skipIf(os.geteuid() != 0, "only root asks as others")
+    def test_coordinators_and_long_queries(self):
+        self.add_line("DisableCoordDBD=yes", "MaxQueryTimeRange=10-00:00:00")
+        self.start_dbd()
+        self.accounts()
+        self.s.run("sacctmgr -i add user games account=lab; sacctmgr -i add coordinator account=lab names=games")
+        refused = self.s.run("sacctmgr -i add account below parent=lab", 1, "games")
+        self.assertIn("Access/permission denied", refused.stderr)
+        refused = self.s.run("sacct -S 2020-01-01 -n", 95, "games")
+        self.assertEqual(refused.stderr, "sacct: error: Too wide of a date range in query\n")
+        self.s.run("sacct -S now-2days -n; sacct -j 1 -n", user="games")
+        self.s.run("sacct -S 2020-01-01 -n")
+        self.s.run("sacctmgr -i modify user games set adminlevel=operator")
+        self.s.run("sacct -S 2020-01-01 -n", user="games")
 
     @unittest.skipIf(os.geteuid() != 0, "only root submits as others")
     def test_wckeys_of_jobs(self):

@@ -98,7 +98,8 @@ PartitionName=primary Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         wait_until(lambda: len(self.run("sinfo -h -N -p primary -o %N -e -t idle", None).stdout.split()) == wanted, 30, "idle nodes")
 
     def daemons(self):
-        return [int(p.read_text()) for p in (self.dir / "run").glob("*.pid")]
+        texts = [p.read_text() for p in (self.dir / "run").glob("*.pid") if not p.is_symlink()]
+        return [int(text) for text in texts if text]
 
     def stop(self):
         for pid in self.daemons():

@@ -220,6 +220,7 @@ std::string partition_record(const Partition& partition, const wire::ClusterTabl
   record.line("{} {}", memory_limit("Def", config.default_memory_per_cpu_mib, config.default_memory_per_node_mib),
               memory_limit("Max", config.max_memory_per_cpu_mib, config.max_memory_per_node_mib));
   record.line("TRES={}", partition_tres(partition, table));
+  if (!config.topology.empty()) record.line("Topology={}", config.topology);
   return std::move(record).finish();
 }
 

@@ -425,6 +425,7 @@ constexpr Key kKeys[] = {
     {Partition, "alloc_nodes", "AllocNodes", kList, set_alloc_nodes, Now, "Hosts from which jobs may be submitted; default ALL."},
     {Partition, "alternate", "Alternate", kText, into<&PartitionConfig::alternate>, Later, "Partition to use while this one is DRAIN or INACTIVE."},
     {Partition, "qos", "QOS", kText, into<&PartitionConfig::qos>, Now, "QOS whose limits hold for the partition."},
+    {Partition, "topology", "Topology", kText, into<&PartitionConfig::topology>, Now, "Name of the topology, of those in topology.yaml, that counts for its jobs; default: the cluster's."},
     {Partition, "preempt_mode", "PreemptMode", kList, set_partition_preempt_mode, Now, "How jobs here are preempted (preempt/partition_prio): OFF, CANCEL, REQUEUE or SUSPEND, with GANG; default: the cluster's."},
     {Partition, "grace_time_secs", "GraceTime", number(0, k32), into<&PartitionConfig::grace_time_seconds>, Now, "Time that a preempted job gets to end."},
     {Partition, "tres_billing_weights", "TRESBillingWeights", kList, set_billing_weights, Now, "What a job here is billed for, per resource: cpu=1.0,mem=0.25G,gres/gpu=8; default: one for a CPU."},

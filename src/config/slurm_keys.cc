@@ -130,14 +130,13 @@ constexpr SlurmName kNames[] = {
     {Partition, "ExclusiveTopo", Later, "a block of the network may serve several jobs", "no|0"},
     {Partition, "MaxMemPerJob", Needless, kOld},
     {Partition, "SelectTypeParameters", Later, "the cluster's SelectTypeParameters count", "NONE"},
-    {Partition, "Topology", Later, "the network has one topology"},
 
     {Node, "BcastAddr", Later, "files go the same way as everything else"},
     {Node, "CpuBind", Later, "tasks are bound as srun's options say"},
     {Node, "GresConf", Later, "GRES of dynamic nodes are not declared on their own line"},
     {Node, "Parameters", Later, "agents have the same parameters everywhere"},
     {Node, "RestrictedCoresPerGPU", Later, "no cores are kept for jobs with GPUs", "0"},
-    {Node, "Topology", Later, "the network has one topology"},
+    {Node, "Topology", Later, "nodes are where topology.conf or topology.yaml puts them"},
     {Node, "TRESWeights", Later, "nodes are chosen by Weight"},
 
     {Dbd, "AllResourcesAbsolute", Later, "no resources of other clusters"},

@@ -60,6 +60,12 @@ void Agent::say_hello() {
                           .instance_id = identity_.instance_id,
                           .instance_type = identity_.instance_type};
   for (const auto& [run, state] : runs_) hello.holding.push_back(run);
+  if (measure) {
+    model::AgentHeartbeat now;
+    measure(now);
+    hello.load_hundredths = now.load_hundredths;
+    hello.free_memory_mib = now.free_memory_mib;
+  }
   controller_.send(std::move(hello));
 }
 
@@ -227,6 +233,10 @@ void Agent::on(const model::ControllerReboot& reboot) {
 
 void Agent::on(const model::ControllerNodesLost& lost) {
   if (on_nodes_lost && runs_.contains(lost.run)) on_nodes_lost(lost.run, lost.nodes);
+}
+
+void Agent::on(const model::ControllerDebug& debug) {
+  if (on_debug) on_debug(debug);
 }
 
 void Agent::on(const model::ControllerShutdown&) {

@@ -46,7 +46,7 @@ class Agent {
   // Where this agent serves steps; known once it listens. Before start().
   void set_address(std::string address) { identity_.address = std::move(address); }
   const std::string& address() const { return identity_.address; }
-  // Filled into every heartbeat; set by the owner, may stay empty.
+  // Filled into every heartbeat and hello; set by the owner, may stay empty.
   std::function<void(model::AgentHeartbeat&)> measure;
   // Told when a run is being ended (over = false) and when it is over; may stay empty.
   std::function<void(const model::JobRun&, bool over)> on_run_ends;
@@ -58,6 +58,8 @@ class Agent {
   std::function<void(Time at)> on_reboot;
   // Nodes of a run that is managed here are lost: it goes on without them.
   std::function<void(const model::JobRun&, const std::vector<std::string>& nodes)> on_nodes_lost;
+  // What the log is to say from now on; may stay empty.
+  std::function<void(const model::ControllerDebug&)> on_debug;
   // The controller wants this agent to end; may stay empty.
   std::function<void()> on_shutdown;
   // From the controller's last welcome; empty before it. Verifies step tickets.
@@ -97,6 +99,7 @@ class Agent {
   void on(const model::ControllerNotify& notify);
   void on(const model::ControllerReboot& reboot);
   void on(const model::ControllerNodesLost& lost);
+  void on(const model::ControllerDebug& debug);
   void say_hello();
   std::uint64_t next_sequence();
   bool is_fresh(const model::ControllerLaunch& launch) const;

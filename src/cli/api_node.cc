@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// node: scontrol show node --json. Load, free memory and energy are as of a node that does not report them.
+// node: scontrol show node --json. Energy is as of a node that does not report it.
 #include <algorithm>
 
 #include "cli/api_documents.h"
@@ -38,6 +38,16 @@ std::string address(const NodeOf& of) {
   return host.empty() ? of.node->name : host;
 }
 
+// 0 where nothing is known.
+wire::NodeLoad load_of(const NodeOf& of) {
+  const wire::NodeLoad* load = of.table->load_of(*of.node);
+  return load ? *load : wire::NodeLoad{};
+}
+
+std::optional<std::uint64_t> free_memory(const wire::NodeLoad& load) {
+  return load.free_memory_mib == 0 ? std::nullopt : std::optional(load.free_memory_mib);
+}
+
 std::uint32_t idle_cpus(const NodeOf& of) {
   return hardware(of).cpus - std::min(of.node->cpus_allocated, hardware(of).cpus);
 }
@@ -72,8 +82,8 @@ constexpr ApiField<NodeOf> kFields[] = {
     {"cores", API_VALUE(hardware(of).cores_per_socket)},
     {"specialized_cores", API_VALUE(hardware(of).spec_cores)},
     {"cpu_binding", API_VALUE(0)},
-    {"cpu_load", API_VALUE(0)},
-    {"free_mem", API_UNSET},
+    {"cpu_load", API_VALUE(load_of(of).hundredths)},
+    {"free_mem", API_NUMBER(free_memory(load_of(of)))},
     {"cpus", API_VALUE(hardware(of).cpus)},
     {"effective_cpus", API_VALUE(hardware(of).cpus)},
     {"specialized_cpus", API_VALUE(hardware(of).spec_cpus)},

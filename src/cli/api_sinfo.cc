@@ -44,6 +44,20 @@ std::string text_of(const SinfoRow& of, F value) {
   return out == "(null)" ? std::string() : out;
 }
 
+// The least and the most of those that are known.
+using MaybeNumber = std::optional<std::uint64_t>;
+template <class T>
+std::pair<MaybeNumber, MaybeNumber> known_loads(const SinfoRow& of, T wire::NodeLoad::* value) {
+  std::pair<MaybeNumber, MaybeNumber> out;
+  for (const Node* node : of.group->nodes) {
+    const wire::NodeLoad* load = of.table->load_of(*node);
+    if (!load) continue;
+    const std::uint64_t number = load->*value;
+    out = {std::min(out.first.value_or(number), number), std::max(out.second.value_or(number), number)};
+  }
+  return out;
+}
+
 bool is_up(const Node& node) {
   return node.usable();
 }
@@ -135,8 +149,8 @@ constexpr ApiField<SinfoRow> kFields[] = {
     {"cpus.total", API_VALUE(sum(of, cpus))},
     {"cpus.minimum", API_VALUE(least(of, cpus))},
     {"cpus.maximum", API_VALUE(most(of, cpus))},
-    {"cpus.load.minimum", API_VALUE(0)},
-    {"cpus.load.maximum", API_VALUE(0)},
+    {"cpus.load.minimum", API_VALUE(known_loads(of, &wire::NodeLoad::hundredths).first.value_or(0))},
+    {"cpus.load.maximum", API_VALUE(known_loads(of, &wire::NodeLoad::hundredths).second.value_or(0))},
     {"cpus.per_node.max", SPUR_API_ADD(add_cpus_bound(to, key, of))},
     {"sockets.minimum", API_VALUE(least(of, sockets))},
     {"sockets.maximum", API_VALUE(most(of, sockets))},
@@ -148,8 +162,8 @@ constexpr ApiField<SinfoRow> kFields[] = {
     {"disk.maximum", API_VALUE(most(of, disk))},
     {"memory.minimum", API_VALUE(least(of, memory))},
     {"memory.maximum", API_VALUE(most(of, memory))},
-    {"memory.free.minimum", API_UNSET},
-    {"memory.free.maximum", API_UNSET},
+    {"memory.free.minimum", API_NUMBER(known_loads(of, &wire::NodeLoad::free_memory_mib).first)},
+    {"memory.free.maximum", API_NUMBER(known_loads(of, &wire::NodeLoad::free_memory_mib).second)},
     {"memory.allocated", API_VALUE(sum(of, memory_used))},
     {"weight.minimum", API_VALUE(least(of, weight))},
     {"weight.maximum", API_VALUE(most(of, weight))},

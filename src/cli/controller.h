@@ -68,8 +68,10 @@ class Controller {
   // Another controller is to lead: the one of that name, or without one the first that is there.
   virtual Status takeover(const std::string& successor) = 0;
   virtual Result<wire::ControllerStatistics> statistics(bool reset) = 0;
-  virtual Status set_debug(const std::string& level) = 0;
-  virtual Status set_debug_flags(const std::string& on, const std::string& off) = 0;
+  // `nodes`: of their agents; empty: of the controller.
+  virtual Status set_debug(const std::string& level, const std::string& nodes) = 0;
+  virtual Status set_debug_flags(const std::string& on, const std::string& off, const std::string& nodes) = 0;
+  virtual Status log_scheduling(bool on) = 0;
   // What was used in these is forgotten.
   virtual Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) = 0;
   virtual Status top_jobs(const std::vector<JobId>& jobs) = 0;

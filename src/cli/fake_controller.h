@@ -279,12 +279,18 @@ class FakeController : public Controller {
   wire::ControllerStatistics controller_statistics;
   Status abort() override { return calls.push_back("abort"), Status{}; }
   Status takeover(const std::string& successor) override { return calls.push_back("takeover " + successor), Status{}; }
-  Status set_debug(const std::string& level) override {
-    calls.push_back("debug " + level);
+  Status set_debug(const std::string& level, const std::string& nodes) override {
+    calls.push_back("debug " + level + (nodes.empty() ? "" : " of " + nodes));
     return {};
   }
-  Status set_debug_flags(const std::string& on, const std::string& off) override {
-    calls.push_back(fmt::format("debug flags +{} -{}", on, off));
+  Status set_debug_flags(const std::string& on, const std::string& off, const std::string& nodes) override {
+    calls.push_back(fmt::format("debug flags +{} -{}{}{}", on, off, nodes.empty() ? "" : " of ", nodes));
+    return {};
+  }
+  bool scheduler_has_log = false;
+  Status log_scheduling(bool on) override {
+    if (!scheduler_has_log) return fail(ErrorCode::RequestDisabled, std::string(slurm_message(ErrorCode::RequestDisabled)));
+    calls.push_back(fmt::format("scheduler's log {}", on ? "on" : "off"));
     return {};
   }
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) override {

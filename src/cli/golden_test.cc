@@ -50,6 +50,20 @@ std::string without(std::string text, const std::string& directory) {
   return text;
 }
 
+// As with a topology.yaml.
+void name_topologies(FakeController& controller) {
+  model::ClusterConfig& config = controller.cluster_config;
+  config.topology.name = "usual";
+  config.topology.kind = model::TopologyKind::Tree;
+  model::TopologyConfig& pods = config.other_topologies.emplace_back();
+  pods.name = "pods";
+  pods.kind = model::TopologyKind::Block;
+  pods.blocks = {{"b1", "n[1-2]", "", 1}, {"b2", "n[3-4]", "", 2}};
+  pods.block_sizes = {2, 4};
+  config.other_topologies.emplace_back().name = "even";
+  controller.cluster_table.partitions.front().config.topology = "pods";
+}
+
 std::string run_line(std::string line, const std::string& directory) {
   if (const std::size_t at = line.find("$DIR"); at != std::string::npos) line.replace(at, 4, directory);
   auto words = text::split_directive(line);
@@ -83,6 +97,9 @@ std::string run_line(std::string line, const std::string& directory) {
   context.connect = [&]() -> Result<std::unique_ptr<Controller>> {
     asked = true;
     if (context.env("TEST_DOWN")) seen->down = true;
+    if (context.env("TEST_LOADS")) seen->cluster_table.loads = {{5, 700}, {123, 21014}, {}, {0, 1}};
+    if (context.env("TEST_SCHEDULER_LOG")) seen->scheduler_has_log = true;
+    if (context.env("TEST_TOPOLOGIES")) name_topologies(*seen);
     return std::move(controller);
   };
   context.connect_accounts = [&]() -> Result<std::unique_ptr<Accounts>> {

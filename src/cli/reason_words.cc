@@ -73,6 +73,7 @@ constexpr Row kWords[] = {
     {Reason::QosUsageThreshold, "too much used lately for this QOS"},
     {Reason::QosJobLimit, "a limit of the QOS keeps it"},
     {Reason::AssocJobLimit, "a limit of the account keeps it"},
+    {Reason::InactiveLimit, "whoever held the allocation is gone"},
 };
 
 // "{}" is the resource. In the order of model::LimitOn.

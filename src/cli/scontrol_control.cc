@@ -21,6 +21,18 @@ namespace {
 constexpr const char* kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
                                    "debug", "debug2", "debug3", "debug4", "debug5"};
 
+// "nodes=n[1-2]".
+bool take_nodes(std::string_view word, std::string& nodes) {
+  constexpr std::string_view kKey = "nodes=";
+  if (word.size() <= kKey.size() || !text::equal_ignoring_case(word.substr(0, kKey.size()), kKey)) return false;
+  nodes = word.substr(kKey.size());
+  return true;
+}
+
+std::string reason_of(const Error& error) {
+  return error.code == ErrorCode::PermissionDenied ? "Permission denied" : words(error);
+}
+
 }  // namespace
 
 void scontrol_shutdown(Scontrol& run, const Words& words_given) {
@@ -35,7 +47,8 @@ void scontrol_shutdown(Scontrol& run, const Words& words_given) {
 }
 
 void scontrol_setdebug(Scontrol& run, const Words& words_given) {
-  std::string level = words_given[0];
+  std::string level = words_given[0], nodes;
+  if (words_given.size() > 2) return run.fail("too many arguments for keyword:setdebug");
   if (const auto number = text::parse_decimal32(level)) {
     if (*number >= std::size(kLevels)) return run.fail("invalid debug level: {}", level);
     level = kLevels[*number];
@@ -43,20 +56,18 @@ void scontrol_setdebug(Scontrol& run, const Words& words_given) {
                                   [&](const char* known) { return text::equal_ignoring_case(level, known); })) {
     return run.fail("invalid debug level: {}", level);
   }
-  if (words_given.size() > 1)
-    return run.fail(
-        "scontrol: error: setdebug of nodes is not supported yet: their agents keep the level of the "
-        "configuration");
+  if (words_given.size() > 1 && !take_nodes(words_given[1], nodes))
+    return run.fail("invalid setdebug argument: {}", words_given[1]);
   Controller* controller = run.controller();
   if (controller == nullptr) return;
-  if (const Status done = controller->set_debug(level); !done)
-    run.fail("slurm_set_debug_level error: {}",
-             done.error().code == ErrorCode::PermissionDenied ? "Permission denied" : words(done.error()));
+  if (const Status done = controller->set_debug(level, nodes); !done)
+    run.fail("slurm_set_debug_level error: {}", reason_of(done.error()));
 }
 
 void scontrol_setdebugflags(Scontrol& run, const Words& words_given) {
-  std::string on, off;
+  std::string on, off, nodes;
   for (const std::string& word : words_given) {
+    if (take_nodes(word, nodes)) continue;
     if (!word.starts_with('+') && !word.starts_with('-'))
       return run.fail("invalid debug flag: {}", word), run.fail("Usage: setdebugflags [+|-]NAME");
     if (!text::find_debug_flag(word.substr(1)))
@@ -66,18 +77,19 @@ void scontrol_setdebugflags(Scontrol& run, const Words& words_given) {
   }
   Controller* controller = run.controller();
   if (controller == nullptr) return;
-  if (const Status done = controller->set_debug_flags(on, off); !done)
-    run.fail("slurm_set_debug_flags: {}",
-             done.error().code == ErrorCode::PermissionDenied ? "Permission denied" : words(done.error()));
+  if (const Status done = controller->set_debug_flags(on, off, nodes); !done)
+    run.fail("slurm_set_debug_flags: {}", reason_of(done.error()));
 }
 
-// There is no log of the scheduler's own.
 void scontrol_schedloglevel(Scontrol& run, const Words& words_given) {
   const std::string& level = words_given[0];
-  if (level != "0" && level != "1" && !text::equal_ignoring_case(level, "enable") &&
-      !text::equal_ignoring_case(level, "disable"))
+  const bool on = level == "1" || text::equal_ignoring_case(level, "enable");
+  if (!on && level != "0" && !text::equal_ignoring_case(level, "disable"))
     return run.fail("invalid schedlog level: {}", level);
-  run.fail("slurm_set_schedlog_level error: Requested operation is presently disabled");
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  if (const Status done = controller->log_scheduling(on); !done)
+    run.fail("slurm_set_schedlog_level error: {}", reason_of(done.error()));
 }
 
 void scontrol_top(Scontrol& run, const Words& words_given) {

@@ -147,7 +147,9 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
   record.line("NodeName={}", node.name);
   if (!node.arch.empty()) record.more(" Arch={}", node.arch);
   record.more(" CoresPerSocket={} ", hardware.cores_per_socket);
-  record.line("CPUAlloc={} CPUEfctv={} CPUTot={} CPULoad=N/A", node.cpus_allocated, hardware.cpus, hardware.cpus);
+  const wire::NodeLoad* load = table.load_of(node);
+  record.line("CPUAlloc={} CPUEfctv={} CPUTot={} CPULoad={}", node.cpus_allocated, hardware.cpus, hardware.cpus,
+              load ? fmt::format("{:.2f}", load->hundredths / 100.0) : "N/A");
   record.line("AvailableFeatures={}", or_null(printable(join(node.features, ","))));
   record.line("ActiveFeatures={}", or_null(printable(join(node.active_features, ","))));
   record.line("Gres={}", node_gres(hardware));
@@ -160,8 +162,9 @@ std::string node_record(const Node& node, const wire::ClusterTable& table, Recor
   if (!port.empty()) record.more(" Port={}", port);
   if (!node.version.empty()) record.more(" Version={}", kSlurmVersion);  // what clients compare; not the agent's own
   if (!node.os.empty()) record.line("OS={} ", printable(node.os));
-  record.line("RealMemory={} AllocMem={} FreeMem=N/A Sockets={} Boards={}", hardware.memory_mib,
-              node.memory_allocated_mib, hardware.sockets, hardware.boards);
+  record.line("RealMemory={} AllocMem={} FreeMem={} Sockets={} Boards={}", hardware.memory_mib,
+              node.memory_allocated_mib, load ? fmt::format("{}", load->free_memory_mib) : "N/A", hardware.sockets,
+              hardware.boards);
   record.line("State={} ThreadsPerCore={} TmpDisk={} Weight={} Owner=N/A MCS_label=N/A", model::state_text_full(node),
               hardware.threads_per_core, hardware.tmp_disk_mib, node.weight);
   if (node.after_reboot != model::AfterReboot::AsBefore)
@@ -217,6 +220,7 @@ std::string partition_record(const Partition& partition, const wire::ClusterTabl
   record.line("{} {}", memory_limit("Def", config.default_memory_per_cpu_mib, config.default_memory_per_node_mib),
               memory_limit("Max", config.max_memory_per_cpu_mib, config.max_memory_per_node_mib));
   record.line("TRES={}", partition_tres(partition, table));
+  if (!config.topology.empty()) record.line("Topology={}", config.topology);
   return std::move(record).finish();
 }
 

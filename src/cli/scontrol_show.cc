@@ -272,9 +272,9 @@ enum class Entity {
   Reservation,
   Step,
   Topology,
+  Topoconf,
   AssocMgr,
-  Nothing,  // what Spur has none of, as most Slurm clusters
-  NotYet
+  Nothing  // what Spur has none of, as most Slurm clusters
 };
 struct EntityWord {
   const char* name;
@@ -306,14 +306,16 @@ constexpr EntityWord kEntities[] = {
     {"slurmd", 2, Entity::Slurmd},
     {"steps", 2, Entity::Step},
     {"topology", 1, Entity::Topology},
-    {"topoconf", 5, Entity::NotYet},
+    {"topoconf", 5, Entity::Topoconf},
 };
 
 }  // namespace
 
 void scontrol_show(Scontrol& run, const Words& words) {
   const KeyValue first = split_pair(words.front());
-  if (words.size() > 2 && !abbreviates(first.key, "assoc_mgr", 2) && !abbreviates(first.key, "cache", 2))
+  const bool several = abbreviates(first.key, "assoc_mgr", 2) || abbreviates(first.key, "cache", 2) ||
+                       (words.size() == 3 && abbreviates(first.key, "topology", 1));
+  if (words.size() > 2 && !several)
     return run.fail("too many arguments for keyword:show");
   const std::string argument = first.has_value    ? std::string(first.value)
                                : words.size() > 1 ? words[1]
@@ -354,12 +356,15 @@ void scontrol_show(Scontrol& run, const Words& words) {
       return scontrol_show_reservation(run, argument);
     case Entity::Step:
       return scontrol_show_step(run, argument);
-    case Entity::Topology:
-      return scontrol_show_topology(run, argument);
+    case Entity::Topology: {
+      Words more(words.begin() + 1, words.end());
+      if (first.has_value) more.insert(more.begin(), argument);
+      return scontrol_show_topology(run, more);
+    }
+    case Entity::Topoconf:
+      return scontrol_show_topoconf(run);
     case Entity::AssocMgr:
       return scontrol_show_assoc_mgr(run, Words(words.begin() + 1, words.end()));
-    case Entity::NotYet:
-      return run.fail("scontrol: error: show {} is not supported yet", found->name);
   }
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// `scontrol show topology [NAME]`: switches from the leaves upwards, or blocks. A name may be a switch, a block, or
-// nodes: then those that connect all of them are shown.
+// `scontrol show topology [TOPOLOGY] [NAME | unit=NAME | node=LIST]`: switches from the leaves upwards, or blocks, of the
+// cluster's topology or of the one that is named. A name may be a switch, a block, or nodes: then those that connect all
+// of them are shown. `scontrol show topoconf`: all of them, as a topology.yaml.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "cli/scontrol.h"
+#include "model/topology.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
+#include "text/words.h"
 
 namespace spur::cli {
 namespace {
@@ -69,23 +72,97 @@ std::vector<Unit> units_of(const model::TopologyConfig& topology) {
 
 }  // namespace
 
-void scontrol_show_topology(Scontrol& run, const std::string& name) {
+namespace {
+
+// Which units are meant: all, the one of that name, or those that have all of these nodes.
+struct Wanted {
+  const model::TopologyConfig* topology = nullptr;
+  std::string unit, nodes;
+};
+
+Wanted parse_wanted(const model::ClusterConfig& config, const Words& words_given) {
+  Wanted wanted{&config.topology, {}, {}};
+  for (const std::string& word : words_given) {
+    const KeyValue pair = split_pair(word);
+    if (pair.has_value && text::equal_ignoring_case(pair.key, "node"))
+      wanted.nodes = pair.value;
+    else if (pair.has_value && (text::equal_ignoring_case(pair.key, "unit") || text::equal_ignoring_case(pair.key, "switch") ||
+                                text::equal_ignoring_case(pair.key, "block")))
+      wanted.unit = pair.value;
+    else if (const auto* named = model::find_topology(config, word); named && !word.empty())
+      wanted.topology = named;
+    else
+      wanted.unit = wanted.nodes = word;
+  }
+  return wanted;
+}
+
+}  // namespace
+
+void scontrol_show_topology(Scontrol& run, const Words& words_given) {
   Controller* controller = run.controller();
   if (controller == nullptr) return;
   const auto config = controller->config();
   if (!config) return run.fail("slurm_load_topo error: {}", words(config.error()));
-  const std::vector<Unit> units = units_of(config->topology);
+  const Wanted wanted = parse_wanted(*config, words_given);
+  const std::vector<Unit> units = units_of(*wanted.topology);
   if (units.empty()) return run.context.error("No topology information available");
-  const bool is_unit = std::ranges::any_of(units, [&](const Unit& unit) { return unit.name == name; });
-  const std::set<std::string> wanted = names_of(name);
+  const bool is_unit =
+      !wanted.unit.empty() && std::ranges::any_of(units, [&](const Unit& unit) { return unit.name == wanted.unit; });
+  const std::set<std::string> nodes = names_of(wanted.nodes);
+  const bool all = wanted.unit.empty() && wanted.nodes.empty();
   bool any = false;
   for (const Unit& unit : units) {
-    const bool fits = is_unit ? unit.name == name : std::ranges::includes(unit.nodes, wanted);
-    if (!name.empty() && (wanted.empty() || !fits)) continue;
+    const bool fits = is_unit ? unit.name == wanted.unit : !nodes.empty() && std::ranges::includes(unit.nodes, nodes);
+    if (!all && !fits) continue;
     run.context.out.print("{}\n", unit.line);
     any = true;
   }
-  if (!any) run.context.error("Topology information contains no switch or node named {}", name);
+  if (!any)
+    run.context.error("Topology information contains no switch or node named {}",
+                      wanted.unit.empty() ? wanted.nodes : wanted.unit);
+}
+
+namespace {
+
+void print_topology(Output& out, const model::TopologyConfig& topology, bool is_default) {
+  using enum model::TopologyKind;
+  out.print("- topology: {}\n  cluster_default: {}\n", text::printable(model::topology_name(topology)), is_default);
+  if (topology.kind == Tree) {
+    out.print("  tree:\n    switches:\n");
+    for (const model::SwitchConfig& one : topology.switches) {
+      out.print("    - switch: {}\n", text::printable(one.name));
+      if (!one.switches.empty()) out.print("      children: {}\n", text::printable(one.switches));
+      if (!one.nodes.empty()) out.print("      nodes: {}\n", text::printable(one.nodes));
+    }
+  } else {
+    out.print("  tree: {{}}\n");
+  }
+  if (topology.kind == Block) {
+    out.print("  block:\n");
+    if (!topology.block_sizes.empty()) out.print("    block_sizes:\n");
+    for (const std::uint32_t size : topology.block_sizes) out.print("    - {}\n", size);
+    out.print("    blocks:\n");
+    for (const model::SwitchConfig& one : topology.blocks)
+      out.print("    - block: {}\n      nodes: {}\n", text::printable(one.name), text::printable(one.nodes));
+  } else {
+    out.print("  block: {{}}\n");
+  }
+  out.print("  flat: {}\n", topology.kind == Flat);
+}
+
+}  // namespace
+
+void scontrol_show_topoconf(Scontrol& run) {
+  Controller* controller = run.controller();
+  if (controller == nullptr) return;
+  const auto config = controller->config();
+  if (!config) return run.fail("slurm_load_topo error: {}", words(config.error()));
+  run.context.out.print("%YAML 1.1\n---\n");
+  print_topology(run.context.out, config->topology, true);
+  for (const model::TopologyConfig& topology : config->other_topologies)
+    print_topology(run.context.out, topology, false);
+  run.context.out.print("...\n");
 }
 
 }  // namespace spur::cli

@@ -199,6 +199,7 @@ std::string partition_text(const model::Partition& partition, const wire::Cluste
   add(config.priority_tier != 1, "PriorityTier", config.priority_tier);
   add(!config.qos.empty(), "QOS", config.qos);
   add(config.requires_reservation, "ReqResv", "YES");
+  add(!config.topology.empty(), "Topology", config.topology);
   add(config.root_only, "RootOnly", "YES");
   add(config.oversubscribe == model::OverSubscribe::Exclusive, "OverSubscribe", "EXCLUSIVE");
   add(config.oversubscribe == model::OverSubscribe::Force, "OverSubscribe",

@@ -159,18 +159,11 @@ std::string port(const Partition*, const Node& n) {
   const std::size_t colon = n.address.rfind(':');
   return colon == std::string::npos ? "0" : n.address.substr(colon + 1);
 }
-std::string unknown_load(const Partition*, const Node&) {
-  return "N/A";
-}
 std::string alloc_memory(const Partition*, const Node& n) {
   return number(n.memory_allocated_mib);
 }
 
 // ---- sizes: the least, with a "+" where some node has more
-template <auto Size>
-std::string size_of_node(const Partition*, const Node& n) {
-  return number(Size(n));
-}
 template <auto Size>
 std::string least(Group g) {
   if (g.nodes.empty()) return "0";
@@ -184,11 +177,35 @@ constexpr auto kThreads = [](const Node& n) { return n.hardware.threads_per_core
 constexpr auto kMemory = [](const Node& n) { return n.hardware.memory_mib; };
 constexpr auto kDisk = [](const Node& n) { return n.hardware.tmp_disk_mib; };
 constexpr auto kWeight = [](const Node& n) { return n.weight; };
-std::string sct_of_node(const Partition*, const Node& n) {
-  return fmt::format("{}:{}:{}", kSockets(n), kCores(n), kThreads(n));
-}
 std::string sct(Group g) {
   return fmt::format("{}:{}:{}", least<kSockets>(g), least<kCores>(g), least<kThreads>(g));
+}
+
+// ---- what agents said last: "0.05", or from the least to the most. As in Slurm what is not known is more than all: "0.05-N/A"
+template <class Value, class Text>
+std::string load_range(Group g, Value value, Text text) {
+  const wire::NodeLoad *low = nullptr, *high = nullptr;
+  bool all_known = true;
+  for (const Node* node : g.nodes) {
+    const wire::NodeLoad* load = g.table ? g.table->load_of(*node) : nullptr;
+    all_known = all_known && load;
+    if (!load) continue;
+    if (!low || value(*load) < value(*low)) low = load;
+    if (!high || value(*load) > value(*high)) high = load;
+  }
+  if (!low) return "N/A";
+  if (!all_known) return text(*low) + "-N/A";
+  return value(*low) == value(*high) ? text(*low) : text(*low) + "-" + text(*high);
+}
+std::string cpu_load(Group g) {
+  return load_range(
+      g, [](const wire::NodeLoad& load) { return load.hundredths; },
+      [](const wire::NodeLoad& load) { return fmt::format("{:.2f}", load.hundredths / 100.0); });
+}
+std::string free_memory(Group g) {
+  return load_range(
+      g, [](const wire::NodeLoad& load) { return load.free_memory_mib; },
+      [](const wire::NodeLoad& load) { return number(load.free_memory_mib); });
 }
 
 // ---- sums
@@ -254,11 +271,11 @@ constexpr NodeColumn kSinfoColumns[] = {
     {'A', "NodeAI", "NODES(A/I)", C, nullptr, nodes_ai},
     {'b', "features_act", "ACTIVE_FEATURES", N, active_features, of_first<active_features>},
     {'B', "MaxCPUsPerNode", "MAX_CPUS_PER_NODE", P, nullptr, max_cpus_per_node},
-    {'c', "CPUs", "CPUS", S, size_of_node<kCpus>, least<kCpus>},
+    {'c', "CPUs", "CPUS", S, nullptr, least<kCpus>},
     {'C', "CPUsState", "CPUS(A/I/O/T)", C, nullptr, cpus_aiot},
-    {'d', "Disk", "TMP_DISK", S, size_of_node<kDisk>, least<kDisk>},
+    {'d', "Disk", "TMP_DISK", S, nullptr, least<kDisk>},
     {'D', "Nodes", "NODES", C, nullptr, nodes},
-    {'e', "FreeMem", "FREE_MEM", S, unknown_load, of_first<unknown_load>},
+    {'e', "FreeMem", "FREE_MEM", S, nullptr, free_memory},
     {'E', "Reason", "REASON", N, reason, of_first<reason>},
     {'f', "Features", "AVAIL_FEATURES", N, features, of_first<features>},
     {'F', "NodeAIOT", "NODES(A/I/O/T)", C, nullptr, nodes_aiot},
@@ -270,12 +287,12 @@ constexpr NodeColumn kSinfoColumns[] = {
     {'I', "PriorityJobFactor", "PRIO_JOB_FACTOR", P, nullptr, priority_job_factor},
     {'l', "Time", "TIMELIMIT", P, nullptr, time_limit},
     {'L', "DefaultTime", "DEFAULTTIME", P, nullptr, default_time},
-    {'m', "Memory", "MEMORY", S, size_of_node<kMemory>, least<kMemory>},
+    {'m', "Memory", "MEMORY", S, nullptr, least<kMemory>},
     {'M', "PreemptMode", "PREEMPT_MODE", P, nullptr, preempt_mode},
     {'n', "NodeHost", "HOSTNAMES", N, host_name, of_first<host_name>},
     {'N', "NodeList", "NODELIST", C, nullptr, node_list},
     {'o', "NodeAddr", "NODE_ADDR", N, address, of_first<address>},
-    {'O', "CPUsLoad", "CPU_LOAD", S, unknown_load, of_first<unknown_load>},
+    {'O', "CPUsLoad", "CPU_LOAD", S, nullptr, cpu_load},
     {'p', "PriorityTier", "PRIO_TIER", P, nullptr, priority_tier},
     {'P', "Partition", "PARTITION", P, nullptr, partition_marked},
     {'r', "Root", "ROOT", P, nullptr, root_only},
@@ -289,15 +306,15 @@ constexpr NodeColumn kSinfoColumns[] = {
     {'U', "UserLong", "USER", N, reason_user_long, of_first<reason_user_long>},
     {'v', "Version", "VERSION", N, version, of_first<version>},
     {'V', "Cluster", "CLUSTER", P, nullptr, cluster},
-    {'w', "Weight", "WEIGHT", S, size_of_node<kWeight>, least<kWeight>},
-    {'X', "Sockets", "SOCKETS", S, size_of_node<kSockets>, least<kSockets>},
-    {'Y', "Cores", "CORES", S, size_of_node<kCores>, least<kCores>},
-    {'z', "SocketCoreThread", "S:C:T", S, sct_of_node, sct},
-    {'Z', "Threads", "THREADS", S, size_of_node<kThreads>, least<kThreads>},
+    {'w', "Weight", "WEIGHT", S, nullptr, least<kWeight>},
+    {'X', "Sockets", "SOCKETS", S, nullptr, least<kSockets>},
+    {'Y', "Cores", "CORES", S, nullptr, least<kCores>},
+    {'z', "SocketCoreThread", "S:C:T", S, nullptr, sct},
+    {'Z', "Threads", "THREADS", S, nullptr, least<kThreads>},
     {0, "AllocMem", "ALLOCMEM", N, alloc_memory, of_first<alloc_memory>},
     {0, "Comment", "COMMENT", N, comment, of_first<comment>},
     {0, "Extra", "EXTRA", N, extra, of_first<extra>},
-    {0, "Port", "PORT", S, port, of_first<port>},
+    {0, "Port", "PORT", S, nullptr, of_first<port>},
 };
 // clang-format on
 

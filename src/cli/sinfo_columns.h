@@ -17,6 +17,7 @@ struct NodeGroup {
   const model::Partition* partition = nullptr;
   std::vector<const model::Node*> nodes;  // may be empty
   bool convert = true;
+  const wire::ClusterTable* table = nullptr;  // that the nodes are of
 };
 
 enum class Grouping : unsigned char { Partition, Node, Size, Sum };
@@ -26,7 +27,7 @@ struct NodeColumn {
   const char* name;  // for -O
   const char* title;
   Grouping grouping;
-  std::string (*of_node)(const model::Partition* partition, const model::Node& node);  // null for Partition and Sum
+  std::string (*of_node)(const model::Partition* partition, const model::Node& node);  // of Grouping::Node; else null
   std::string (*of_group)(const NodeGroup& group);
 };
 

@@ -18,19 +18,21 @@ using model::Partition;
 std::string partition_key(const Partition& partition, const GroupRules& rules) {
   if (rules.by_node) return partition.config.name;
   if (rules.reasons_only) return {};
-  NodeGroup only{&partition, {}, true};
+  NodeGroup only{&partition, {}, true, nullptr};
   std::string key;
   for (const NodeColumn* column : rules.columns)
     if (column->grouping == Grouping::Partition) key.append(column->of_group(only)).push_back('\0');
   return key;
 }
 
-std::string node_key(const Partition& partition, const Node& node, const GroupRules& rules) {
+std::string node_key(const wire::ClusterTable& table, const Partition& partition, const Node& node,
+                     const GroupRules& rules) {
   if (rules.by_node) return node.name;
   std::string key;
   for (const NodeColumn* column : rules.columns) {
-    const bool separates = column->grouping == Grouping::Node || (rules.exact && column->grouping == Grouping::Size);
-    if (separates) key.append(column->of_node(&partition, node)).push_back('\0');
+    if (column->grouping == Grouping::Node) key.append(column->of_node(&partition, node)).push_back('\0');
+    if (rules.exact && column->grouping == Grouping::Size)
+      key.append(column->of_group({&partition, {&node}, true, &table})).push_back('\0');
   }
   return key;
 }
@@ -102,8 +104,8 @@ std::vector<NodeGroup> group_nodes(const wire::ClusterTable& table, const std::v
       if (rules.reasons_only && (node.reason.empty() || !is_out_of_service(node))) continue;
       any = true;
       const auto [entry, added] =
-          by_key.try_emplace(of_partition + '\1' + node_key(*partition, node, rules), groups.size());
-      if (added) groups.push_back({partition, {}, true});
+          by_key.try_emplace(of_partition + '\1' + node_key(table, *partition, node, rules), groups.size());
+      if (added) groups.push_back({partition, {}, true, &table});
       // A node that two partitions share counts once on a line that shows neither's name.
       std::vector<std::size_t>& already = groups_of[index.value];
       if (std::ranges::find(already, entry->second) != already.end()) continue;
@@ -117,7 +119,7 @@ std::vector<NodeGroup> group_nodes(const wire::ClusterTable& table, const std::v
     }
   }
   for (const auto& [partition, of_partition] : empty)
-    if (shown.insert(of_partition).second) groups.push_back({partition, {}, true});
+    if (shown.insert(of_partition).second) groups.push_back({partition, {}, true, &table});
   return groups;
 }
 

@@ -85,10 +85,13 @@ class WireController final : public Controller {
   Result<wire::ControllerStatistics> statistics(bool reset) override { return client_.statistics(reset); }
   Status abort() override { return client_.abort(); }
   Status takeover(const std::string& successor) override { return client_.takeover(successor); }
-  Status set_debug(const std::string& level) override { return client_.set_debug(level); }
-  Status set_debug_flags(const std::string& on, const std::string& off) override {
-    return client_.set_debug_flags(on, off);
+  Status set_debug(const std::string& level, const std::string& nodes) override {
+    return client_.set_debug(level, nodes);
   }
+  Status set_debug_flags(const std::string& on, const std::string& off, const std::string& nodes) override {
+    return client_.set_debug_flags(on, off, nodes);
+  }
+  Status log_scheduling(bool on) override { return client_.log_scheduling(on); }
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos) override {
     return client_.reset_usage(associations, qos);
   }

@@ -110,6 +110,8 @@ struct DaemonConfig {
   std::string auth_socket_path;
   std::string controller_pid_file, agent_pid_file;
   LogConfig controller_log, agent_log;
+  std::string scheduler_log_file;  // SlurmSchedLogFile; empty: there is none
+  bool scheduler_log = false;      // it is written
   text::DebugFlags debug_flags = 0;
   std::string slurm_user;   // empty: the user who starts the controller, or spurdbd
   std::string slurmd_user;  // empty: the user who runs the agent

@@ -80,6 +80,15 @@ struct SwitchBlock {
   Position at;
 };
 
+// A topology of topology.yaml.
+struct TopologyBlock {
+  std::string name;
+  bool is_default = false;
+  model::TopologyKind kind = model::TopologyKind::Flat;
+  std::vector<std::uint32_t> block_sizes;
+  std::vector<SwitchBlock> rows;
+};
+
 struct Draft {
   Dialect written_in = Dialect::Spur;  // the grammar of the file
   Dialect dialect = Dialect::Spur;     // whose rules count where nothing is said; spur.conf may ask for Slurm's
@@ -92,6 +101,7 @@ struct Draft {
   std::vector<DownNodesBlock> down_nodes;
   std::vector<DeviceBlock> devices;
   std::vector<SwitchBlock> switches;
+  std::vector<TopologyBlock> topologies;  // if there are any, they stand in place of `switches` and TopologyPlugin
 
   bool multifactor_given = false, age_weight_given = false;  // PriorityType, PriorityWeightAge
   TimeLimit default_time;                                    // for partitions that name none

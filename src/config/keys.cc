@@ -158,6 +158,7 @@ constexpr Key kKeys[] = {
     {Top, "scheduler.fairshare_halflife_days", "", number(1, 3650), [](Target& t, const Value& v) -> Status { t.draft.cluster.priority.half_life = seconds(static_cast<std::int64_t>(v.number) * 86400); return {}; }, Now, "Half-life of past usage in fair share."},
     {Top, "scheduler.preempt_type", "PreemptType", kText, set_preempt_type, Now, "What lets one job push out another: none, partition_prio or qos; slurm.conf: preempt/..."},
     {Top, "scheduler.preempt_mode", "PreemptMode", kList, set_preempt_mode, Now, "How: OFF, CANCEL, REQUEUE or SUSPEND, with GANG and WITHIN."},
+    {Top, "scheduler.preempt_parameters", "PreemptParameters", kList, set_preempt_parameters, Now, "youngest_first, min_exempt_priority=NUMBER, send_user_signal.", {}, false, true},
     {Top, "scheduler.preempt_exempt_time", "", number(0, k32), [](Target& t, const Value& v) -> Status { t.draft.cluster.preempt.exempt = seconds(static_cast<std::int64_t>(v.number)); return {}; }, Now, "Run time, in seconds, before a job may be pushed out."},
     {Top, "", "PreemptExemptTime", kText, set_preempt_exempt, Now, "Run time before a job may be pushed out."},
     {Top, "scheduler.job_defaults", "JobDefaults", kList, set_job_defaults, Now, "DefCpuPerGPU=COUNT and DefMemPerGPU=MB for jobs with GPUs that ask for neither."},
@@ -183,7 +184,7 @@ constexpr Key kKeys[] = {
     {Top, "gres_types", "GresTypes", kList, into<&ClusterConfig::gres_types>, Now, "Names of GRES; spur.conf takes them from the nodes if not given."},
     {Top, "scheduler.max_jobs_per_cycle", "", number(1, k32), nullptr, Later, "How many pending jobs one planning looks at."},
     {Top, "scheduler.resv_overrun_minutes", "ResvOverRun", limit(0, k16), set_reservation_overrun, Now, "How far jobs may overrun the end of their reservation."},
-    {Top, "scheduler.inactive_limit_secs", "InactiveLimit", number(0, k32), nullptr, Later, "When an allocation whose command is gone is released.", "0"},
+    {Top, "scheduler.inactive_limit_secs", "InactiveLimit", number(0, k16), into<&ClusterConfig::inactive_limit>, Now, "How long salloc may be gone before its allocation is released; 0: for ever.", {}, false, true},
     {Top, "scheduler.max_user_priority", "", number(0, k32), nullptr, Later, "Highest priority that a user may ask for."},
 
     // ---- [auth]
@@ -227,6 +228,8 @@ constexpr Key kKeys[] = {
     {Top, "logging.agent_syslog", "SlurmdSyslogDebug", kText, set_agent_syslog, Now, "The same of agents.", {}, false, true},
     {Top, "logging.time", "LogTimeFormat", kList, set_log_time, Now, "How moments are written in log files: iso8601, iso8601_ms, rfc5424, rfc5424_ms, rfc3339, clock, short or thread_id.", {}, false, true},
     {Top, "logging.debug_flags", "DebugFlags", kList, set_debug_flags, Now, "Subjects that are logged whatever the level: Agent, AuditRPCs, Backfill, Power, Priority, Reservation, TraceJobs and Triggers by controllers, Steps by agents; all others of Slurm are accepted.", {}, false, true},
+    {Top, "logging.scheduler_file", "SlurmSchedLogFile", kPath, into<&DaemonConfig::scheduler_log_file>, Now, "Log file of what the scheduler does.", {}, false, true},
+    {Top, "logging.scheduler_level", "SlurmSchedLogLevel", number(0, k16), set_scheduler_log, Now, "1: it is written; 0: not.", {}, false, true},
     {Top, "logging.controller_file", "SlurmctldLogFile", kPath, set_controller_log_file, Now, "The controller's log file."},
     {Top, "logging.agent_file", "SlurmdLogFile", kPath, set_agent_log_file, Now, "The agent's log file; %n is the node, %h the host."},
 
@@ -429,6 +432,7 @@ constexpr Key kKeys[] = {
     {Partition, "alloc_nodes", "AllocNodes", kList, set_alloc_nodes, Now, "Hosts from which jobs may be submitted; default ALL."},
     {Partition, "alternate", "Alternate", kText, into<&PartitionConfig::alternate>, Later, "Partition to use while this one is DRAIN or INACTIVE."},
     {Partition, "qos", "QOS", kText, into<&PartitionConfig::qos>, Now, "QOS whose limits hold for the partition."},
+    {Partition, "topology", "Topology", kText, into<&PartitionConfig::topology>, Now, "Name of the topology, of those in topology.yaml, that counts for its jobs; default: the cluster's."},
     {Partition, "preempt_mode", "PreemptMode", kList, set_partition_preempt_mode, Now, "How jobs here are preempted (preempt/partition_prio): OFF, CANCEL, REQUEUE or SUSPEND, with GANG; default: the cluster's."},
     {Partition, "grace_time_secs", "GraceTime", number(0, k32), into<&PartitionConfig::grace_time_seconds>, Now, "Time that a preempted job gets to end."},
     {Partition, "tres_billing_weights", "TRESBillingWeights", kList, set_billing_weights, Now, "What a job here is billed for, per resource: cpu=1.0,mem=0.25G,gres/gpu=8; default: one for a CPU."},

@@ -109,7 +109,8 @@ Status read_siblings(Draft& draft, const FileReader& read) {
   }
   if (const std::string yaml = directory + "topology.yaml"; exists(yaml)) {
     SPUR_ASSIGN(const std::string text, read(yaml));
-    SPUR_TRY(read_topology_yaml(text, yaml, draft));
+    draft.files.push_back(yaml);
+    SPUR_TRY(read_topology_yaml(text, {.file = static_cast<std::uint32_t>(draft.files.size() - 1), .line = 0}, draft));
   }
   for (const SlurmFile& file : slurm_files()) {
     const std::string path = directory + std::string(file.name);

@@ -177,6 +177,21 @@ Status set_preempt_mode(Target& target, const Value& value) {
   return {};
 }
 
+Status set_preempt_parameters(Target& target, const Value& value) {
+  model::PreemptConfig& preempt = target.draft.cluster.preempt;
+  for (const std::string& option : value.list) {
+    const std::size_t equals = std::min(option.find('='), option.size());
+    const std::string_view name = std::string_view(option).substr(0, equals);
+    if (equal_ignoring_case(name, "youngest_first")) preempt.youngest_first = true;
+    if (equal_ignoring_case(name, "send_user_signal")) preempt.send_user_signal = true;
+    if (!equal_ignoring_case(name, "min_exempt_priority")) continue;
+    preempt.min_exempt_priority = text::parse_decimal32(std::string_view(option).substr(std::min(equals + 1, option.size())));
+    if (!preempt.min_exempt_priority) return bad(fmt::format("\"{}\" needs a number", text::shown(option, 60)));
+  }
+  warn_of_options(target, "PreemptParameters", value);
+  return {};
+}
+
 Status set_partition_preempt_mode(Target& target, const Value& value) {
   std::string words;
   for (const std::string& word : value.list) {

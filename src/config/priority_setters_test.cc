@@ -107,6 +107,12 @@ TEST(PreemptKeys, Slurm) {
             model::PreemptBy::PartitionTier);
   EXPECT_TRUE(slurm("PreemptType=preempt/qos\nPreemptMode=CANCEL,WITHIN").preempt.within);
   EXPECT_EQ(slurm("PreemptExemptTime=-1").preempt.exempt, seconds(0));
+  const auto words = slurm("PreemptParameters=youngest_first,min_exempt_priority=500,send_user_signal").preempt;
+  EXPECT_TRUE(words.youngest_first);
+  EXPECT_TRUE(words.send_user_signal);
+  EXPECT_EQ(words.min_exempt_priority, 500u);
+  EXPECT_TRUE(slurm("SchedulerParameters=preempt_youngest_first").preempt.youngest_first);
+  EXPECT_TRUE(slurm("SlurmctldParameters=preempt_send_user_signal").preempt.send_user_signal);
   EXPECT_TRUE(refusal("PreemptMode=bogus").starts_with("slurm.conf:1: PreemptMode: Bad value"));
 }
 

@@ -482,6 +482,7 @@ Status resolve_cluster(Draft& draft) {
   check_device_counts(draft);
   check_gres_types(draft);
 
+  SPUR_TRY(check_partition_topologies(draft));
   PartitionResolver partitions(draft, nodes);
   for (PartitionBlock& block : draft.partitions) SPUR_TRY(partitions.block(block));
   if (cluster.partitions.empty() && draft.dialect == Dialect::Spur) {

@@ -176,6 +176,11 @@ Status set_debug_flags(Target& target, const Value& value) {
   return {};
 }
 
+Status set_scheduler_log(Target& target, const Value& value) {
+  target.draft.daemon.scheduler_log = value.number != 0;
+  return {};
+}
+
 Status set_log_file(Target& target, const Value& value) {
   SPUR_TRY(set_controller_log_file(target, value));
   return set_agent_log_file(target, value);
@@ -280,6 +285,8 @@ Status set_scheduler_parameters(Target& target, const Value& value) {
       target.draft.cluster.kill_invalid_dependency = true;
     } else if (equal_ignoring_case(name, "nohold_on_prolog_fail")) {
       target.draft.cluster.hold_on_prolog_fail = false;
+    } else if (equal_ignoring_case(name, "preempt_youngest_first")) {
+      target.draft.cluster.preempt.youngest_first = true;
     } else if (equal_ignoring_case(name, "max_script_size")) {
       const auto bytes = text::parse_decimal(
           equals == std::string::npos ? "" : std::string_view(option).substr(equals + 1), 512u << 20);
@@ -306,7 +313,10 @@ Status set_scheduler_parameters(Target& target, const Value& value) {
 Status set_controller_parameters(Target& target, const Value& value) {
   target.draft.daemon.serve_configuration = false;
   for (const std::string& option : value.list)
-    if (equal_ignoring_case(option, "enable_configless")) target.draft.daemon.serve_configuration = true;
+    if (equal_ignoring_case(option, "enable_configless"))
+      target.draft.daemon.serve_configuration = true;
+    else if (equal_ignoring_case(option, "preempt_send_user_signal"))
+      target.draft.cluster.preempt.send_user_signal = true;
   return keep_options(target, "SlurmctldParameters", value);
 }
 

@@ -151,6 +151,8 @@ Status set_agent_syslog(Target& target, const Value& value);
 Status set_log_time_of(std::initializer_list<LogConfig*> logs, Target& target, const Value& value);
 Status set_log_time(Target& target, const Value& value);
 Status set_debug_flags(Target& target, const Value& value);
+Status set_scheduler_log(Target& target, const Value& value);
+Status set_preempt_parameters(Target& target, const Value& value);
 Status set_log_file(Target& target, const Value& value);
 Status set_controller_log_file(Target& target, const Value& value);
 Status set_agent_log_file(Target& target, const Value& value);

@@ -12,6 +12,7 @@
 #include "config/keys.h"
 #include "config/slurm_conf.h"
 #include "config/slurm_files.h"
+#include "config/topology_yaml.h"
 #include "config/toml_text.h"
 #include "text/printable.h"
 
@@ -199,6 +200,10 @@ class TomlReader {
     for (const auto& [key, value] : *table) {
       const auto* text = value.as_string();
       const std::string name = plain(key.str());
+      if (text && name == kTopologyYaml) {
+        SPUR_TRY(read_topology_yaml(plain(text->get()), position_of(key), draft_));
+        continue;
+      }
       if (!text || !is_slurm_file(name))
         return draft_.refuse(position_of(key), fmt::format("slurm_files: {} is no file of Slurm", text::shown(name, 60)));
       keep_slurm_file(draft_, name, plain(text->get()), position_of(key));

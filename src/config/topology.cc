@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "model/topology.h"
 #include "text/hostlist.h"
 #include "text/printable.h"
 #include "text/words.h"
@@ -24,8 +25,8 @@ class TopologyCheck {
     for (const model::NodeConfig& node : draft.cluster.nodes) nodes_.insert(node.name);
   }
 
-  Status run(bool blocks) {
-    for (const SwitchBlock& block : draft_.switches) {
+  Status run(const std::vector<SwitchBlock>& rows, bool blocks) {
+    for (const SwitchBlock& block : rows) {
       if (block.is_block.value_or(blocks) != blocks) continue;
       SPUR_TRY(add(block, blocks));
     }
@@ -113,15 +114,56 @@ class TopologyCheck {
 
 }  // namespace
 
+namespace {
+
+// Those of topology.yaml: the cluster's is the first that says so, else the first.
+Status resolve_named(Draft& draft) {
+  const auto chosen = std::ranges::find_if(draft.topologies, &TopologyBlock::is_default);
+  const TopologyBlock* usual = chosen == draft.topologies.end() ? &draft.topologies.front() : &*chosen;
+  model::ClusterConfig& cluster = draft.cluster;
+  const bool optional = cluster.topology.optional;
+  for (const TopologyBlock& block : draft.topologies) {
+    const bool blocks = block.kind == TopologyKind::Block;
+    SPUR_TRY(TopologyCheck(draft).run(block.rows, blocks));
+    model::TopologyConfig topology{.kind = block.kind,
+                                   .switches = {},
+                                   .blocks = {},
+                                   .block_sizes = block.block_sizes,
+                                   .optional = optional,
+                                   .name = block.name};
+    for (const SwitchBlock& row : block.rows) (blocks ? topology.blocks : topology.switches).push_back(row.row);
+    if (&block == usual)
+      cluster.topology = std::move(topology);
+    else
+      cluster.other_topologies.push_back(std::move(topology));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_partition_topologies(const Draft& draft) {
+  const auto is_known = [&](const std::string& name) {
+    if (name.empty() || draft.topologies.empty()) return name.empty() || name == model::topology_name({});
+    return std::ranges::find(draft.topologies, name, &TopologyBlock::name) != draft.topologies.end();
+  };
+  for (const PartitionBlock& block : draft.partitions)
+    if (const std::string& name = block.partition.topology; !is_known(name))
+      return draft.refuse(block.at, fmt::format("partition {} names an unknown topology: {}",
+                                                text::shown(block.partition.name, 60), text::shown(name, 60)));
+  return {};
+}
+
 Status resolve_topology(Draft& draft) {
   model::TopologyConfig& topology = draft.cluster.topology;
+  if (!draft.topologies.empty()) return resolve_named(draft);
   if (draft.switches.empty()) {
     if (topology.kind != TopologyKind::Flat)
       draft.warn({}, "the topology has no switches and no blocks: every node is as near as any other");
     return {};
   }
   const bool blocks = topology.kind == TopologyKind::Block;
-  SPUR_TRY(TopologyCheck(draft).run(blocks));
+  SPUR_TRY(TopologyCheck(draft).run(draft.switches, blocks));
   if (topology.kind == TopologyKind::Flat)
     draft.warn({}, "switches or blocks are declared, but the topology is flat: they have no effect");
   for (const SwitchBlock& block : draft.switches) {

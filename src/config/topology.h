@@ -10,4 +10,7 @@ namespace spur::config {
 // itself, and nodes in two places are errors that name the line; nodes in none are a warning.
 Status resolve_topology(Draft& draft);
 
+// Partitions name topologies that there are. Before the partitions are resolved.
+Status check_partition_topologies(const Draft& draft);
+
 }  // namespace spur::config

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "config/keys.h"
+#include "text/decimal.h"
 #include "text/printable.h"
 #include "text/words.h"
 
@@ -58,14 +59,15 @@ std::string unquoted(std::string_view text) {
 
 class Parser {
  public:
-  Parser(const Draft& draft, std::uint32_t file) : draft_(draft), file_(file) {}
+  Parser(const Draft& draft, Position begin) : draft_(draft), file_(begin.file), before_(begin.line) {}
 
   Result<Yaml> run(std::string_view text) {
-    std::uint32_t number = 0;
+    std::uint32_t number = before_;
     for (std::string_view line : text::split(text, '\n')) {
       ++number;
       line = without_comment(line);
-      if (line.starts_with("---") || text::trim(line).empty()) continue;
+      if (line.starts_with("---") || line.starts_with("%YAML") || text::trim(line) == "..." || text::trim(line).empty())
+        continue;
       const std::size_t indent = line.find_first_not_of(' ');
       if (line[indent] == '\t') return bad(number, "tabs do not indent YAML");
       lines_.push_back({number, indent, std::string(text::trim(line))});
@@ -84,8 +86,9 @@ class Parser {
     return draft_.refuse({.file = file_, .line = line}, what);
   }
 
-  // The lines from here on that are indented by `indent`: a list or a map.
-  Result<Yaml> block(std::size_t indent, int depth) {
+  // The lines from here on that are indented by `indent`: a list or a map. A list may stand below the key that it belongs
+  // to without being indented further (`of_key`): the next key ends it.
+  Result<Yaml> block(std::size_t indent, int depth, bool of_key = false) {
     if (depth > kDeepest) return bad(lines_[at_].number, "too deep");
     Yaml out;
     out.line = lines_[at_].number;
@@ -110,6 +113,7 @@ class Parser {
           ++at_;
         }
       } else {
+        if (!out.list.empty() && of_key) break;
         if (!out.list.empty()) return bad(line.number, "a key in the middle of a list");
         SPUR_TRY(pair(out, indent, depth));
       }
@@ -138,7 +142,7 @@ class Parser {
       child.scalar = unquoted(value);
     } else if (at_ < lines_.size() && (lines_[at_].indent > indent ||
                                        (lines_[at_].indent == indent && lines_[at_].text.starts_with('-')))) {
-      SPUR_ASSIGN(child, block(lines_[at_].indent, depth + 1));
+      SPUR_ASSIGN(child, block(lines_[at_].indent, depth + 1, lines_[at_].indent == indent));
       child.line = line.number;
     }
     out.map.emplace_back(key, std::move(child));
@@ -146,7 +150,7 @@ class Parser {
   }
 
   const Draft& draft_;
-  std::uint32_t file_;
+  std::uint32_t file_, before_;
   std::vector<Line> lines_;
   std::size_t at_ = 0;
 };
@@ -160,56 +164,51 @@ class TopologyReader {
   TopologyReader(Draft& draft, std::uint32_t file) : draft_(draft), file_(file) {}
 
   Status run(const Yaml& top) {
-    const Yaml* chosen = nullptr;
+    if (top.list.empty()) return draft_.refuse(place(top), "a list of topologies is expected");
     for (const Yaml& item : top.list) {
-      if (!item.find("topology")) return draft_.refuse(place(item), "a topology without a name (topology: NAME)");
-      if (!chosen || (is_true(item.find("cluster_default")) && !is_true(chosen->find("cluster_default")))) chosen = &item;
+      const Yaml* name = item.find("topology");
+      if (!name) return draft_.refuse(place(item), "a topology without a name (topology: NAME)");
+      TopologyBlock topology;
+      topology.name = name->scalar;
+      topology.is_default = is_true(item.find("cluster_default"));
+      SPUR_TRY(one(item, topology));
+      for (const TopologyBlock& other : draft_.topologies)
+        if (other.name == topology.name)
+          return draft_.refuse(place(item), fmt::format("topology {} is there twice", text::shown(topology.name, 60)));
+      draft_.topologies.push_back(std::move(topology));
     }
-    if (!chosen) return draft_.refuse(place(top), "a list of topologies is expected");
-    for (const Yaml& item : top.list)
-      if (&item != chosen)
-        draft_.warn(place(item), fmt::format("topology {}: not in force yet: the network has one topology",
-                                             text::shown(item.find("topology")->scalar, 60)));
-    return one(*chosen);
+    return {};
   }
 
  private:
   Position place(const Yaml& value) const { return {.file = file_, .line = value.line}; }
 
-  Status one(const Yaml& item) {
+  Status one(const Yaml& item, TopologyBlock& topology) {
+    using enum model::TopologyKind;
     for (const auto& [key, value] : item.map) {
       if (key == "topology" || key == "cluster_default") continue;
+      const auto is_none = [&] { return value.map.empty() && (value.scalar == "{}" || value.scalar == "false"); };
       if (key == "tree") {
-        SPUR_TRY(plugin("topology/tree", value));
-        SPUR_TRY(places(value, "switches", "switch"));
+        if (is_none()) continue;
+        topology.kind = Tree;
+        SPUR_TRY(places(value, "switches", "switch", topology));
       } else if (key == "block") {
-        SPUR_TRY(plugin("topology/block", value));
-        SPUR_TRY(places(value, "blocks", "block"));
-      } else if (key == "flat") {
-        SPUR_TRY(plugin("topology/flat", value));
-      } else {
+        if (is_none()) continue;
+        topology.kind = Block;
+        SPUR_TRY(places(value, "blocks", "block", topology));
+      } else if (key != "flat") {
         return draft_.refuse(place(value), fmt::format("unknown key {}: it is tree, block or flat", text::shown(key, 60)));
       }
     }
     return {};
   }
 
-  // The file goes over TopologyPlugin, as in Slurm.
-  Status plugin(std::string_view name, const Yaml& value) {
-    Target target{.draft = draft_};
-    return take_slurm_pair(Scope::Top, "TopologyPlugin", name, target, place(value));
-  }
-
-  Status places(const Yaml& value, std::string_view list, std::string_view name) {
+  Status places(const Yaml& value, std::string_view list, std::string_view name, TopologyBlock& topology) {
     for (const auto& [key, below] : value.map) {
       if (key == "block_sizes" && name == "block") {
-        std::string sizes;
-        for (const Yaml& size : below.list) sizes += (sizes.empty() ? "" : ",") + size.scalar;
-        if (below.list.empty()) sizes = below.scalar;
-        Target target{.draft = draft_};
-        SPUR_TRY(take_slurm_pair(Scope::Switch, "BlockSizes", sizes, target, place(below)));
+        SPUR_TRY(sizes(below, topology));
       } else if (key == list) {
-        for (const Yaml& row : below.list) SPUR_TRY(line(row, name));
+        for (const Yaml& row : below.list) SPUR_TRY(line(row, name, topology));
       } else {
         return draft_.refuse(place(below), fmt::format("unknown key {}", text::shown(key, 60)));
       }
@@ -217,19 +216,35 @@ class TopologyReader {
     return {};
   }
 
-  Status line(const Yaml& row, std::string_view name) {
+  Status sizes(const Yaml& value, TopologyBlock& topology) {
+    std::vector<std::string> words;
+    for (const Yaml& size : value.list) words.push_back(size.scalar);
+    if (words.empty()) words = split_list(value.scalar);
+    for (const std::string& word : words) {
+      const auto size = text::parse_decimal32(word);
+      if (!size || *size == 0)
+        return draft_.refuse(place(value), fmt::format("BlockSizes: \"{}\" is no size", text::shown(word, 40)));
+      topology.block_sizes.push_back(*size);
+    }
+    return {};
+  }
+
+  Status line(const Yaml& row, std::string_view name, TopologyBlock& topology) {
     SwitchBlock block;
     block.at = place(row);
     block.row.line = row.line;
-    Target target{.draft = draft_, .network = &block, .block = static_cast<std::uint32_t>(draft_.switches.size())};
+    block.is_block = name == "block";
     for (const auto& [key, value] : row.map) {
-      const std::string_view slurm = key == name         ? (name == "switch" ? "SwitchName" : "BlockName")
-                                     : key == "nodes"    ? "Nodes"
-                                     : key == "children" ? "Switches"
-                                                         : std::string_view(key);
-      SPUR_TRY(take_slurm_pair(Scope::Switch, slurm, value.scalar, target, place(value)));
+      if (key == name)
+        block.row.name = value.scalar;
+      else if (key == "nodes")
+        block.row.nodes = value.scalar;
+      else if (key == "children" && name == "switch")
+        block.row.switches = value.scalar;
+      else
+        return draft_.refuse(place(value), fmt::format("Parsing error at unrecognized key: {}", text::shown(key, 60)));
     }
-    draft_.switches.push_back(std::move(block));
+    topology.rows.push_back(std::move(block));
     return {};
   }
 
@@ -239,17 +254,16 @@ class TopologyReader {
 
 }  // namespace
 
-Status read_topology_yaml(std::string_view text, std::string path, Draft& draft) {
-  draft.files.push_back(std::move(path));
-  const auto file = static_cast<std::uint32_t>(draft.files.size() - 1);
-  SPUR_ASSIGN(const Yaml top, Parser(draft, file).run(text));
+Status read_topology_yaml(std::string_view text, Position begin, Draft& draft) {
+  SPUR_ASSIGN(const Yaml top, Parser(draft, begin).run(text));
   // In 25.05 the yaml file stands in place of topology.conf.
   if (!draft.switches.empty()) {
-    draft.warn({.file = file, .line = 0}, "topology.yaml is read in place of topology.conf");
+    draft.warn(begin, "topology.yaml is read in place of topology.conf");
     draft.switches.clear();
     std::erase_if(draft.statements, [](const Statement& s) { return s.scope == static_cast<std::uint8_t>(Scope::Switch); });
   }
-  return TopologyReader(draft, file).run(top);
+  draft.siblings.emplace_back(kTopologyYaml, text);
+  return TopologyReader(draft, begin.file).run(top);
 }
 
 }  // namespace spur::config

@@ -4,6 +4,7 @@
 #include "ctld/usage_clock.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "model/spent_minutes.h"
 #include "sched/reservation_choice.h"
 #include "state/reservations.h"
+#include "text/hostlist.h"
 #include "wire/command_codec.h"
 
 namespace spur::ctld {
@@ -63,7 +65,8 @@ Controller::Controller(Doors doors)
                    .surely_leads = [this] { return doors_.journal.is_current(); },
                    .programs = doors_.programs,
                    .prolog_done = [this](JobId job) { answer_waiters(job); },
-                   .run_power_program = [this](const auto& order) { queue_power_program(order); }}),
+                   .run_power_program = [this](const auto& order) { queue_power_program(order); },
+                   .loads = loads_.get()}),
       expected_starts_(std::make_shared<ExpectedStarts>()) {}
 
 Status Controller::start(model::ClusterConfig config, std::function<void(Status)> ready) {
@@ -161,6 +164,8 @@ void Controller::note_changes() {
     clocks_.update(cluster_->view(), id);
     if (before && doors_.traces_jobs && doors_.traces_jobs())
       trace_job(model::find_job(before->view, id), model::find_job(cluster_->view(), id));
+    if (ready_ && before && logs_scheduling())
+      log_scheduling(model::find_job(before->view, id), model::find_job(cluster_->view(), id));
     if (const model::Job* job = notes ? model::find_job(cluster_->view(), id) : nullptr;
         job && has_completed(model::find_job(before->view, id), *job))
       completions.push_back(completion_of(cluster_->view(), *job));
@@ -197,6 +202,25 @@ void Controller::trace_job(const model::Job* before, const model::Job* job) {
     doors_.log(fmt::format("about TraceJobs: JobId={} {} -> {}", known->id.value, name(before), name(job)));
 }
 
+// In Slurm's words.
+void Controller::log_scheduling(const model::Job* before, const model::Job* job) {
+  if (!job) return;
+  const auto state_of = [](const model::Job* one) { return one ? one->state : model::JobState::Pending; };
+  if (state_of(before) == model::JobState::Pending && model::is_active(job->state) && job->allocation) {
+    std::vector<NodeIndex> nodes;
+    for (const model::NodeGrant& grant : job->allocation->nodes) nodes.push_back(grant.node);
+    return doors_.log(fmt::format("sched: JobId={} allocated resources: NodeList={}", job->id.value,
+                                  model::node_list(cluster_->view(), nodes)));
+  }
+  if (job->state != model::JobState::Pending || job->reason == model::Reason::None) return;
+  if (before && before->reason == job->reason) return;
+  std::string partitions = fmt::format("{}", fmt::join(job->spec->partitions, ","));
+  if (const auto* usual = model::default_partition(cluster_->view()); partitions.empty() && usual)
+    partitions = usual->config.name;
+  doors_.log(fmt::format("sched: JobId={}. State=PENDING. Reason={}. Partition={}.", job->id.value,
+                         model::reason_name(job->reason), partitions));
+}
+
 void Controller::send_mail(MailWatch::Mails mails) {
   for (auto& mail : mails) {
     const std::string subject = mail.subject;
@@ -209,7 +233,7 @@ void Controller::send_mail(MailWatch::Mails mails) {
 void Controller::publish() {
   // Who follows counts nothing, and would keep an old picture.
   if (ready_ && (doors_.statistics || doors_.programs) && !before_) before_ = picture_;
-  picture_ = std::make_shared<const Picture>(Picture{cluster_->view(), expected_starts_, ready_});
+  picture_ = std::make_shared<const Picture>(Picture{cluster_->view(), expected_starts_, ready_, loads_});
   doors_.publish(picture_);
 }
 
@@ -217,6 +241,15 @@ void Controller::shut_agents_down() {
   cluster_->view().nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {
     doors_.agents.send(node->name, model::ControllerShutdown{});
   });
+}
+
+Status Controller::debug_agents(const std::string& nodes, const model::ControllerDebug& debug) {
+  SPUR_ASSIGN(const auto names, text::expand_hostlist(nodes));
+  for (const std::string& name : names)
+    if (!model::find_node(cluster_->view(), name))
+      return fail(ErrorCode::InvalidNode, std::string(slurm_message(ErrorCode::InvalidNode)));
+  for (const std::string& name : names) doors_.agents.send(name, debug);
+  return {};
 }
 
 // ---- planning: one plan at a time; the next one sees the starts of the last one applied.
@@ -232,6 +265,9 @@ void Controller::maybe_plan() {
   if (mono < held_until()) return;
   const auto kind = pace_.ask(mono);
   if (!kind) return;  // next_timer() brings us back
+  if (logs_scheduling())
+    doors_.log(*kind == PlanKind::Full ? "sched: Running job scheduler for full queue."
+                                       : "sched: Running job scheduler for default depth.");
   planning_ = plan_asked_ = true;
   doors_.request_plan(picture_, std::max(doors_.clock.now(), cluster_->view().as_of), *kind);
 }
@@ -335,6 +371,13 @@ void Controller::on_timer() {
   for (const auto& signal : due.signals)
     if (const auto* job = cluster_->view().active.find(signal.job.value))
       dispatcher_.signal(**job, signal.signal, signal.batch_only, !signal.batch_only);
+  for (const JobId job : holders_.take_abandoned(cluster_->view(), doors_.clock.monotonic()))
+    propose(state::CancelJob{.target = record_target(job),
+                             .final_state = model::JobState::Timeout,
+                             .reason = model::Reason::InactiveLimit,
+                             .by_user = false,
+                             .by = {},
+                             .exit = {}});
   dispatcher_.on_timer();
   watch_nodes();
   const Duration mono = doors_.clock.monotonic();
@@ -394,7 +437,7 @@ Duration Controller::next_timer() const {
   if (!ready_) return Duration::max();
   const Duration mono = doors_.clock.monotonic();
   const Time now = doors_.clock.now();
-  Duration next = std::min({dispatcher_.next_timer(), tick_at_, commits_.next_try()});
+  Duration next = std::min({dispatcher_.next_timer(), tick_at_, commits_.next_try(), holders_.next(cluster_->view())});
   const auto at_wall = [&](Time t) {
     if (is_set(t)) next = std::min(next, mono + std::max(Duration{0}, t - now));
   };

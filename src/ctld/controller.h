@@ -19,11 +19,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ctld/allocation_holders.h"
 #include "ctld/arrived_entries.h"
 #include "ctld/commit_queue.h"
 #include "ctld/dispatch.h"
 #include "ctld/job_clocks.h"
 #include "ctld/mail_watch.h"
+#include "ctld/node_loads.h"
 #include "ctld/node_watch.h"
 #include "ctld/plan_pace.h"
 #include "ctld/reservation_request.h"
@@ -70,6 +72,7 @@ struct Picture {
   model::View view;
   std::shared_ptr<const ExpectedStarts> expected_starts;
   bool leading = true;  // requests are taken here; else only what was asked for by looking
+  std::shared_ptr<const NodeLoads> loads{};  // as they are, not as they were; null: of a past moment
 };
 
 class Controller {
@@ -91,6 +94,7 @@ class Controller {
     std::function<void(std::string)> log;
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
     std::function<bool()> traces_jobs = {};   // whether every change of a job's state goes to the log; empty: never
+    std::function<bool()> logs_scheduling = {};  // whether lines "sched: ..." are wanted; empty: never
     // What accounting must know (AcctOutbox::add), and when it is on disk up to a number (when_spooled); empty:
     // nobody asks.
     std::function<void(Time born, std::vector<state::OutboxRecord>)> account = {};
@@ -186,7 +190,9 @@ class Controller {
   };
   // As wait_job(), but notices after this number are an answer, too. Who waits so for the end of an interactive job
   // is who holds it, and gets what notify_job() has for it.
-  void attend_job(JobId job, Until until, std::uint64_t after, std::function<void(Result<Heard>)> reply);
+  // `gone`: whether he has hung up; empty: nobody can say.
+  void attend_job(JobId job, Until until, std::uint64_t after, std::function<void(Result<Heard>)> reply,
+                  std::function<bool()> gone = {});
   void notify_job(const model::Caller& caller, JobId job, std::string text, DoneReply reply);
 
   // ---- agents. The transport has verified that `node` is who it says.
@@ -195,6 +201,8 @@ class Controller {
   void on_agent_disconnected(const std::string& node);
   // Tells every agent that has a link to end; jobs go on.
   void shut_agents_down();
+  // Tells the agents of the nodes that have a link what to log from now on.
+  Status debug_agents(const std::string& nodes, const model::ControllerDebug& debug);
   void set_public_key(std::string key) { dispatcher_.controller_public_key = std::move(key); }
 
   // The accounting database has all records up to this number.
@@ -242,6 +250,8 @@ class Controller {
   void schedule_all_crons();
   void watch_triggers(bool anew);
   void trace_job(const model::Job* before, const model::Job* job);
+  bool logs_scheduling() const { return doors_.logs_scheduling && doors_.logs_scheduling(); }
+  void log_scheduling(const model::Job* before, const model::Job* job);
   // controller_site_programs.cc
   void know_reservations();  // those that have begun by now are not told of
   void run_reservation_programs();
@@ -282,8 +292,10 @@ class Controller {
   Doors doors_;
   std::unique_ptr<state::Cluster> cluster_;
   CommitQueue commits_;
+  std::shared_ptr<NodeLoads> loads_ = std::make_shared<NodeLoads>();
   Dispatcher dispatcher_;
   JobClocks clocks_;
+  AllocationHolders holders_;
   MailWatch mails_;
   sched::SubmitChecker submit_check_;
   std::shared_ptr<const Picture> picture_;

@@ -291,6 +291,17 @@ void ControllerCalls::read(std::function<void()> work) {
   options_.readers ? options_.readers->post(std::move(work)) : work();
 }
 
+// Beside the nodes that are in it.
+static void add_loads(const NodeLoads& loads, v1::GetClusterReply* reply) {
+  loads.read([&](const auto& load_of) {
+    for (const auto& node : reply->nodes()) {
+      const NodeLoads::Load load = load_of(node.name());
+      reply->add_load_hundredths(load.hundredths);
+      reply->add_free_memory_mib(load.free_memory_mib);
+    }
+  });
+}
+
 void ControllerCalls::get_cluster(const Caller& caller, const v1::GetClusterRequest& request,
                                   Answer<v1::GetClusterReply> answer) {
   const bool future = request.future();
@@ -314,6 +325,7 @@ void ControllerCalls::get_cluster(const Caller& caller, const v1::GetClusterRequ
     if (!no_partitions)
       for (const auto& partition : future ? more.partitions : *picture->view.partitions)
         wire::to_proto(partition, reply.add_partitions());
+    if (picture->loads && !no_nodes) add_loads(*picture->loads, &reply);
     answer(std::move(reply));
   });
 }
@@ -326,13 +338,14 @@ void ControllerCalls::get_config(const Caller& caller, const v1::GetConfigReques
   const Sight sight(picture->view, caller);
   if (sight.lacks(text::kPrivateNodes)) config.nodes.clear();
   if (sight.lacks(text::kPrivatePartitions)) config.partitions.clear();
-  const std::string debug_level = [this] {
+  const auto [debug_level, scheduler_level] = [this] {
     std::lock_guard lock(debug_mutex_);
-    return debug_level_;
+    return std::pair(debug_level_, scheduler_level_);
   }();
   for (auto& [key, value] : config.shown) {  // what no file says
     if (key == "BOOT_TIME") value = std::to_string(to_unix_seconds(options_.started));
     if (key == "SlurmctldDebug" && !debug_level.empty()) value = debug_level;
+    if (key == "SlurmSchedLogLevel" && !scheduler_level.empty()) value = scheduler_level;
     if (key == "DebugFlags" && options_.debug_flags) value = options_.debug_flags();
     if (key == "NEXT_JOB_ID") value = std::to_string(picture->view.next_job_id);
   }
@@ -355,7 +368,7 @@ void ControllerCalls::ping(const Caller&, const v1::PingRequest&, Answer<v1::Pin
 }
 
 void ControllerCalls::wait_job(const Caller& caller, const v1::WaitJobRequest& request,
-                               Answer<v1::WaitJobReply> answer) {
+                               Answer<v1::WaitJobReply> answer, std::function<bool()> gone) {
   const JobId job{request.job()};
   const auto until = request.until_final() ? Controller::Until::Final : Controller::Until::Started;
   const auto told = [](const model::Job& found) {
@@ -384,8 +397,9 @@ void ControllerCalls::wait_job(const Caller& caller, const v1::WaitJobRequest& r
         answer(told(**result));
       });
     });
-  core_.post([job, until, told, after = request.notices_after(), answer = std::move(answer)](Controller& controller) {
-    controller.attend_job(job, until, after, [told, answer](Result<Controller::Heard> heard) {
+  core_.post([job, until, told, after = request.notices_after(), answer = std::move(answer),
+              gone = std::move(gone)](Controller& controller) {
+    const auto tell = [told, answer](Result<Controller::Heard> heard) {
       if (!heard) return answer(std::unexpected(std::move(heard.error())));
       v1::WaitJobReply reply = told(*heard->job);
       reply.set_waiting(heard->waiting);
@@ -394,7 +408,8 @@ void ControllerCalls::wait_job(const Caller& caller, const v1::WaitJobRequest& r
         reply.mutable_notices(reply.notices_size() - 1)->set_text(notice.text);
       }
       answer(std::move(reply));
-    });
+    };
+    controller.attend_job(job, until, after, tell, gone);
   });
 }
 
@@ -566,6 +581,7 @@ void ControllerCalls::reconfigure(const Caller& caller, const v1::ReconfigureReq
     {
       std::lock_guard lock(debug_mutex_);
       debug_level_.clear();
+      scheduler_level_.clear();
     }
     c.reconfigure(who, std::move(*config), std::move(reply));
   });

@@ -35,6 +35,8 @@ class ControllerCalls {
     // The same for subjects of the log (DebugFlags, with commas), and which it has at the moment.
     std::function<Status(std::string_view on, std::string_view off)> set_debug_flags{};
     std::function<std::string()> debug_flags{};
+    // Whether the scheduler's own log is written, from now on; fails where there is none. Empty: there is none.
+    std::function<Status(bool on)> log_scheduling{};
     // Somebody has called; empty: nobody wants to know.
     std::function<void(std::string_view method, const model::Caller&)> audit{};
     Statistics* statistics = nullptr;  // null: GetStatistics is refused
@@ -115,7 +117,8 @@ class ControllerCalls {
   void reconfigure(const Caller&, const v1::ReconfigureRequest&, Answer<v1::Done>);
   void shutdown(const Caller&, const v1::ShutdownRequest&, Answer<v1::Done>);
   void takeover(const Caller&, const v1::TakeoverRequest&, Answer<v1::Done>);
-  void wait_job(const Caller&, const v1::WaitJobRequest&, Answer<v1::WaitJobReply>);
+  // `gone`: whether the caller has hung up; empty: nobody can say.
+  void wait_job(const Caller&, const v1::WaitJobRequest&, Answer<v1::WaitJobReply>, std::function<bool()> gone = {});
   void complete_allocation(const Caller&, const v1::CompleteAllocationRequest&, Answer<v1::Done>);
   void notify_job(const Caller&, const v1::NotifyJobRequest&, Answer<v1::Done>);
   void step_ticket(const Caller&, const v1::StepTicketRequest&, Answer<v1::StepTicketReply>);
@@ -194,7 +197,7 @@ class ControllerCalls {
   CoreThread& core_;
   Options options_;
   mutable std::mutex debug_mutex_;
-  std::string debug_level_;  // as set by a call; empty: as configured
+  std::string debug_level_, scheduler_level_;  // as set by a call; empty: as configured
 };
 
 }  // namespace spur::ctld

@@ -21,11 +21,14 @@ std::vector<Controller::Notice> Controller::notices_after(JobId job, std::uint64
   return {std::ranges::upper_bound(kept, after, {}, &Notice::number), kept.end()};
 }
 
-void Controller::attend_job(JobId id, Until until, std::uint64_t after, std::function<void(Result<Heard>)> reply) {
+void Controller::attend_job(JobId id, Until until, std::uint64_t after, std::function<void(Result<Heard>)> reply,
+                            std::function<bool()> gone) {
   const auto* job = cluster_->view().jobs.find(id.value);
   if (!job) return reply(fail(ErrorCode::InvalidJobId, "Invalid job id specified"));
-  if (until == Until::Final && (*job)->spec->kind == model::JobKind::Interactive && !is_over(id))
+  if (until == Until::Final && (*job)->spec->kind == model::JobKind::Interactive && !is_over(id)) {
     notices_[id].attended = true;
+    holders_.attend(id, std::move(gone), doors_.clock.monotonic());
+  }
   Waiter waiter{.until = until,
                 .reply =
                     [this, id, after, reply](Result<model::JobPtr> there) {

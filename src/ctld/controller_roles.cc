@@ -91,6 +91,7 @@ void Controller::step_down(const Error& why) {
   power_orders_.clear();
   for (auto& [job, waiter] : std::exchange(waiters_, {})) waiter.reply(std::unexpected(why));
   notices_.clear();
+  holders_.forget_all();
   if (std::exchange(plan_asked_, false)) ++void_plans_;
   planning_ = false;
   starts_open_ = 0;

@@ -145,7 +145,7 @@ Unary* ControllerService::WaitJob(Context* context, const v1::WaitJobRequest* re
     if (!open) return;  // the client is gone, and `reply` with it
     if (result) *reply = std::move(*result);
     open->Finish(result ? grpc::Status::OK : refusal(context, result.error()));
-  });
+  }, [slot] { return slot->load() == nullptr; });
   return reactor;
 }
 

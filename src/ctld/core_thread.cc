@@ -68,6 +68,7 @@ CoreThread::CoreThread(Doors doors) : doors_(std::move(doors)) {
       .log = doors_.log,
       .programs = doors_.programs,
       .traces_jobs = doors_.traces_jobs,
+      .logs_scheduling = doors_.logs_scheduling,
       .account = doors_.outbox ? [this](Time born, std::vector<state::OutboxRecord> records) {
         doors_.outbox->add(born, std::move(records));
       } : std::function<void(Time, std::vector<state::OutboxRecord>)>{},

@@ -28,6 +28,7 @@ class CoreThread {
     std::function<void(const Error&)> fatal;  // must not return control to serving: the process ends
     io::ControllerHooks* programs = nullptr;  // of the site; null: none
     std::function<bool()> traces_jobs = {};   // see Controller
+    std::function<bool()> logs_scheduling = {};
     AcctOutbox* outbox = nullptr;             // where records for accounting go; null: nowhere
     History* history = nullptr;               // null: none is kept
     // This controller leads from now on, or leads no more; on the core thread.

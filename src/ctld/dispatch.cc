@@ -56,6 +56,7 @@ void Dispatcher::reset() {
   in_prolog_.clear();
   after_prolog_.clear();
   before_epilog_.clear();
+  if (hooks_.loads) hooks_.loads->forget_all();
 }
 
 bool Dispatcher::awaits_prolog(const model::Job& job) const {
@@ -184,7 +185,10 @@ void Dispatcher::carry_out(const state::Effect& effect) {
     });
   } else if (const auto* notice = std::get_if<state::SignalJob>(&effect)) {
     const auto* job = hooks_.view().active.find(notice->job.value);
-    if (job && (*job)->epoch == notice->epoch) signal(**job, notice->signal, false, false);
+    if (job && (*job)->epoch == notice->epoch) {
+      const bool batch_only = notice->own && (*job)->spec->signal.batch_only;
+      signal(**job, notice->signal, batch_only, notice->own && !batch_only);
+    }
   }
 }
 
@@ -255,6 +259,7 @@ void Dispatcher::on_message(const std::string& node, const model::AgentMessage& 
 void Dispatcher::on(const std::string& node, const model::AgentHello& hello) {
   links_[node].connected = true;
   links_[node].sequence = hello.sequence;
+  if (hooks_.loads) hooks_.loads->note(node, {hello.load_hundredths, hello.free_memory_mib});
   state::RegisterNode command{.name = node,
                               .address = hello.address,
                               .hostname = hello.hostname,
@@ -347,6 +352,7 @@ void Dispatcher::welcome(const std::string& node, const std::vector<model::JobRu
 // registers anew, and the state decides.
 void Dispatcher::on(const std::string& node, const model::AgentHeartbeat& heartbeat) {
   links_[node].sequence = heartbeat.sequence;
+  if (hooks_.loads) hooks_.loads->note(node, {heartbeat.load_hundredths, heartbeat.free_memory_mib});
   if (!links_[node].welcomed) ask_for_hello(node, {});
   const auto* found = model::find_node(hooks_.view(), node);
   if (heartbeat.problem.empty() || !found || (found->flags & model::kNodeDrain)) return;

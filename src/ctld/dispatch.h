@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ctld/launch_message.h"
+#include "ctld/node_loads.h"
 #include "io/agent_port.h"
 #include "io/clock.h"
 #include "io/controller_hooks.h"
@@ -35,6 +36,7 @@ class Dispatcher {
     io::ControllerHooks* programs = nullptr;   // of the site, before and after each job; null: none
     std::function<void(JobId)> prolog_done{};  // the job goes to its nodes now
     std::function<void(const state::RunPowerProgram&)> run_power_program{};
+    NodeLoads* loads = nullptr;  // null: nobody asks
   };
   Dispatcher(io::Clock& clock, io::AgentPort& agents, Hooks hooks);
 

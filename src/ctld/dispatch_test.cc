@@ -73,7 +73,8 @@ class DispatchTest : public testing::Test {
             .propose_repeated = [this](state::Command c, auto then) { proposed_.emplace_back(std::move(c), then); },
             .log = [](const std::string&) {},
             .surely_leads = [this] { return surely_leads_; },
-            .programs = &programs_});
+            .programs = &programs_,
+            .loads = &loads_});
     dispatcher_->resume_all(world_.cluster.pending_effects());
   }
   // What was proposed is applied, and its effects carried out, as the controller does after a commit.
@@ -137,6 +138,7 @@ class DispatchTest : public testing::Test {
   bool down(const std::string& node) const { return world_.node(node).down; }
 
   World world_{2, 4, 0, config()};
+  NodeLoads loads_;
   TestPrograms programs_;
   bool surely_leads_ = true;
   TestClock clock_;
@@ -614,6 +616,30 @@ TEST_F(DispatchTest, TheFirstNodeHearsOfNodesThatAreLost) {
   connect("n1", {run});
   EXPECT_EQ(agents_.take<model::ControllerNodesLost>().size(), 1u);
   cancel(run);
+}
+
+TEST_F(DispatchTest, LoadsAreKnownFromHellosAndHeartbeats) {
+  const auto load_of = [this](const char* node) {
+    NodeLoads::Load found;
+    loads_.read([&](const auto& of) { found = of(node); });
+    return found;
+  };
+  EXPECT_EQ(load_of("n1").free_memory_mib, 0u) << "this agent has not looked";
+  hear("n1", model::AgentHeartbeat{.load_hundredths = 5, .free_memory_mib = 700});
+  EXPECT_EQ(load_of("n1").hundredths, 5u);
+  EXPECT_EQ(load_of("n1").free_memory_mib, 700u);
+  EXPECT_EQ(load_of("n2").free_memory_mib, 0u);
+  dispatcher_->on_disconnected("n1");
+  EXPECT_EQ(load_of("n1").hundredths, 5u) << "what was known stays, as in Slurm";
+  model::AgentHello hello;
+  hello.node = "n1";
+  hello.load_hundredths = 0;
+  hello.free_memory_mib = 650;
+  hear("n1", hello);
+  EXPECT_EQ(load_of("n1").hundredths, 0u);
+  EXPECT_EQ(load_of("n1").free_memory_mib, 650u);
+  dispatcher_->reset();
+  EXPECT_EQ(load_of("n1").free_memory_mib, 0u) << "another controller leads";
 }
 
 }  // namespace

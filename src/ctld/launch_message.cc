@@ -115,7 +115,21 @@ model::ControllerLaunch LaunchMessages::make(const model::View& view, const mode
     out.whole = whole_;
     add_part(out, view, job.allocation->nodes[part]);
   }
+  add_address(view, out);
   return out;
+}
+
+// Of the receiver alone: each node knows where it is itself.
+void LaunchMessages::add_address(const model::View& view, model::ControllerLaunch& launch) {
+  const model::Partition* partition = model::find_partition(view, launch.partition);
+  const model::TopologyConfig& topology =
+      partition ? model::topology_of(*view.config, partition->config) : view.config->topology;
+  if (topology.kind == model::TopologyKind::Flat) return;
+  model::LaunchPart& own = launch.parts.front();
+  const auto& addresses = addresses_.try_emplace(topology.name, topology).first->second;
+  auto address = addresses.of(own.node);
+  own.topology_address = std::move(address.address);
+  own.topology_pattern = std::move(address.pattern);
 }
 
 }  // namespace spur::ctld

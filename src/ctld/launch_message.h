@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "model/agent_message.h"
+#include "model/topology.h"
 #include "model/view.h"
 
 namespace spur::ctld {
@@ -17,15 +20,20 @@ class LaunchMessages {
   // For the `part`-th node of the job's allocation. The job is active.
   model::ControllerLaunch make(const model::View& view, const model::Job& job, std::uint32_t part);
   // Nodes may have other names now.
-  void forget() { of_ = nullptr; }
+  void forget() {
+    of_ = nullptr;
+    addresses_.clear();
+  }
 
  private:
   void remember(const model::View& view, const model::Job& job);
+  void add_address(const model::View& view, model::ControllerLaunch& launch);
 
   std::shared_ptr<const model::Allocation> of_;  // whose `whole_` is
   std::shared_ptr<const model::JobSpec> spec_;   // from which `bare_` was made
   model::WholeJob whole_;
   std::shared_ptr<const model::JobSpec> bare_;  // without script and environment
+  std::map<std::string, model::TopologyAddresses> addresses_;  // by topology
 };
 
 }  // namespace spur::ctld

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 
 #include "ctld/authorization.h"
 #include "wire/local_call.h"
@@ -42,7 +43,11 @@ void handle(ControllerCalls& calls, std::string_view method, const model::Caller
     wire::append_local_end({}, &bytes, note);
     reply->send_last(bytes);
   };
-  (calls.*Method)(caller, given, calls.counted<Reply>(method, caller, answer));
+  const auto counted = calls.counted<Reply>(method, caller, answer);
+  if constexpr (std::same_as<Request, v1::WaitJobRequest>)
+    (calls.*Method)(caller, given, counted, [reply] { return reply->gone(); });
+  else
+    (calls.*Method)(caller, given, counted);
 }
 
 struct LocalRow {
@@ -50,8 +55,7 @@ struct LocalRow {
   Handle handle;
 };
 
-template <class Request, class Reply,
-          void (ControllerCalls::*Method)(const model::Caller&, const Request&, ControllerCalls::Answer<Reply>)>
+template <class Request, class Reply, auto Method>
 constexpr LocalRow row(std::string_view name) {
   return {name, &handle<Method, Request, Reply>};
 }

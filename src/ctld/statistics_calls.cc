@@ -100,7 +100,22 @@ void ControllerCalls::get_statistics(const Caller& caller, const v1::GetStatisti
   answer(std::move(reply));
 }
 
-void ControllerCalls::set_debug(const Caller&, const v1::SetDebugRequest& request, Answer<v1::Done> answer) {
+void ControllerCalls::set_debug(const Caller& caller, const v1::SetDebugRequest& request, Answer<v1::Done> answer) {
+  if (request.has_scheduler_log()) {
+    auto done = options_.log_scheduling ? options_.log_scheduling(request.scheduler_log())
+                                        : Status(fail(ErrorCode::RequestDisabled, ""));
+    if (!done) return answer(std::unexpected(std::move(done.error())));
+    std::lock_guard lock(debug_mutex_);
+    scheduler_level_ = request.scheduler_log() ? "1" : "0";
+    return answer(v1::Done{});
+  }
+  if (!request.nodes().empty()) {  // agents have their links with the leader, as for every change of a node
+    if (auto role = check_role("UpdateNode", false); !role) return answer(std::unexpected(std::move(role.error())));
+    const model::ControllerDebug debug{request.level(), request.flags_on(), request.flags_off()};
+    return change(caller, std::move(answer), [nodes = request.nodes(), debug](Controller& c, const Caller&, auto reply) {
+      reply(c.debug_agents(nodes, debug));
+    });
+  }
   if (!options_.set_debug || !options_.set_debug_flags)
     return answer(fail(ErrorCode::NotSupported, "this controller's log has one level"));
   if (request.level().empty()) {

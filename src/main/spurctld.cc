@@ -34,6 +34,7 @@
 #include "main/daemon_start.h"
 #include "main/lead_programs.h"
 #include "main/line_reply.h"
+#include "main/scheduler_log.h"
 #include "main/traced_agents.h"
 #include "main/version.h"
 #include "os/auth_socket.h"
@@ -66,12 +67,14 @@ class Spurctld {
         loaded_(std::move(loaded)),
         clock_(clock),
         log_(log),
+        scheduler_log_(clock),
         stopped_(std::move(stopped)) {}
 
   Status start() {
     const auto& daemon = loaded_.daemon;
     serves_configuration_ = daemon.serve_configuration;
     log_.set_subjects(daemon.debug_flags);
+    SPUR_TRY(configure_scheduler_log(daemon));
     for (const auto& warning : loaded_.warnings) log_.warning("{}", warning);
     SPUR_TRY(os::check_state_location(daemon.state_dir));
     SPUR_TRY(os::make_private_dir(daemon.state_dir));
@@ -128,8 +131,14 @@ class Spurctld {
         });
   }
 
+  Status configure_scheduler_log(const config::DaemonConfig& daemon) {
+    return scheduler_log_.configure(daemon.scheduler_log_file, daemon.scheduler_log,
+                                    static_cast<os::LogTime>(daemon.controller_log.time));
+  }
+
   void reopen_log() {
     if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
+    if (auto ok = scheduler_log_.reopen(); !ok) log_.error("{}", ok.error().message);
   }
 
   void stop() {
@@ -314,6 +323,7 @@ class Spurctld {
                                   .fatal = [this](const Error& error) { die(error); },
                                   .programs = programs_.get(),
                                   .traces_jobs = [this] { return log_.traces(text::debug::kTraceJobs); },
+                                  .logs_scheduling = [this] { return scheduler_log_.is_on(); },
                                   .outbox = outbox_.get(),
                                   .history = history_.get(),
                                   .on_lead = [this](const state::Cluster& cluster) { lead(cluster); },
@@ -338,6 +348,7 @@ class Spurctld {
       SPUR_ASSIGN(auto fresh, load_for(options_));
       const auto& log = fresh.daemon.controller_log;
       SPUR_TRY(log_.set_targets(log_targets(log, log.file, options_)));
+      SPUR_TRY(configure_scheduler_log(fresh.daemon));
       log_.set_subjects(fresh.daemon.debug_flags);
       return fresh;
     };
@@ -370,6 +381,14 @@ class Spurctld {
     SPUR_TRY(log_.set_targets(targets));
     log_.info("debug level is now {}", config::name_of(parsed));
     return {};
+  }
+
+  Status log_scheduling(bool on) {
+    SPUR_TRY(scheduler_log_.turn(true));
+    const std::string line = fmt::format("Set scheduler log level to {}", on ? 1 : 0);
+    scheduler_log_.write(line);
+    log_.info("sched: {}", line);
+    return scheduler_log_.turn(on);
   }
 
   Status set_debug_flags(std::string_view on, std::string_view off) {
@@ -447,6 +466,7 @@ class Spurctld {
                                        .set_debug_flags = [this](std::string_view on,
                                                                  std::string_view off) { return set_debug_flags(on, off); },
                                        .debug_flags = [this] { return text::debug_flags_text(log_.subjects()); },
+                                       .log_scheduling = [this](bool on) { return log_scheduling(on); },
                                        .audit = [this](std::string_view method,
                                                        const model::Caller& caller) { audit(method, caller); },
                                        .statistics = &statistics_,
@@ -520,6 +540,7 @@ class Spurctld {
     const std::string_view text(line);
     if (text.starts_with("error: ")) return log_.error("{}", text.substr(7));
     if (text.starts_with("warning: ")) return log_.warning("{}", text.substr(9));
+    if (text.starts_with("sched: ")) return scheduler_log_.write(text.substr(7));
     if (text.starts_with("debug: ")) return log_.debug("{}", text.substr(7));
     if (text.starts_with("about "))
       if (const auto subject = text::find_debug_flag(text.substr(6, text.find(':') - 6)))
@@ -570,6 +591,7 @@ class Spurctld {
   config::Loaded loaded_;
   io::Clock& clock_;
   os::Log& log_;
+  SchedulerLog scheduler_log_;
   ctld::Statistics statistics_{clock_.now()};
   os::PidFile pid_file_;
   std::string cluster_name_;

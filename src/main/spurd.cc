@@ -246,6 +246,7 @@ class Spurd {
                                                                  .instance_type = options_.instance_type},
                                             clock_, *launcher_, *link_);
     agent_->on_reboot = [this](Time at) { reboot(at); };
+    agent_->on_debug = [this](const model::ControllerDebug& debug) { set_debug(debug); };
     agent_->on_shutdown = [this] {
       log_.info("the controller was told to shut all down");
       ::kill(::getpid(), SIGTERM);
@@ -562,6 +563,22 @@ class Spurd {
       if (*signal == os::DaemonSignal::Reload) reload_and_tell();
       if (*signal == os::DaemonSignal::ReopenLog)
         if (auto ok = log_.reopen(); !ok) log_.error("{}", ok.error().message);
+    }
+  }
+
+  // scontrol setdebug, setdebugflags nodes=: as far as the next reading of the configuration.
+  void set_debug(const model::ControllerDebug& debug) {
+    const auto more = text::parse_debug_flags(debug.flags_on), less = text::parse_debug_flags(debug.flags_off);
+    if (more && less) log_.set_subjects((log_.subjects() | *more) & ~*less);
+    if (!debug.level.empty()) {
+      const auto level = config::parse_log_level(debug.level);
+      if (!level) return log_.error("{}", level.error().message);
+      auto targets = agent_log_targets(loaded_, node_, options_);
+      targets.level = static_cast<os::LogLevel>(*level);
+      if (auto ok = log_.set_targets(targets); !ok) return log_.error("{}", ok.error().message);
+      log_.info("debug level is now {}", config::name_of(*level));
+    } else {
+      log_.info("debug flags are now {}", text::debug_flags_text(log_.subjects()));
     }
   }
 

@@ -23,7 +23,7 @@ class TracedAgents final : public io::AgentPort {
  private:
   static std::string what(const model::ControllerMessage& message) {
     static constexpr const char* kNames[] = {"welcome",   "launch",    "end",      "signal", "suspend",   "end heard",
-                                             "steps heard", "shutdown", "notice", "reboot", "nodes lost"};
+                                             "steps heard", "shutdown", "notice", "reboot", "nodes lost", "debug"};
     static_assert(std::size(kNames) == std::variant_size_v<model::ControllerMessage>);
     return std::visit(
         [&](const auto& m) {

@@ -40,6 +40,8 @@ struct AgentHello {
   std::vector<JobRun> holding;  // running or not yet acknowledged as done
   std::uint64_t sequence = 0;   // hellos and heartbeats are counted together
   std::string extra{}, instance_id{}, instance_type{};  // of what is not said, what is known stays
+  std::uint32_t load_hundredths = 0;  // as in a heartbeat
+  std::uint64_t free_memory_mib = 0;
 };
 struct AgentHeartbeat {
   std::uint64_t sequence = 0;
@@ -87,6 +89,7 @@ struct LaunchPart {
   std::uint32_t tasks = 1;
   std::vector<DeviceGrant> devices;
   std::uint32_t sockets = 1, cores_per_socket = 0, threads_per_core = 1;  // of the node, as CPUs are numbered
+  std::string topology_address{}, topology_pattern{};  // "s4.s1.n1", "switch.switch.node"; empty: no switches, no blocks
 };
 // What a node that is not the job's first must know of the others.
 struct WholeJob {
@@ -162,6 +165,11 @@ struct ControllerShutdown {};
 struct ControllerReboot {
   Time at;
 };
+// scontrol setdebug, setdebugflags nodes=: of the agent's log, until its configuration is read again.
+struct ControllerDebug {
+  std::string level;                // empty: it stays
+  std::string flags_on, flags_off;  // DebugFlags, with commas
+};
 // Nodes of a job that goes on without them (--no-kill). To its first node, also at every welcome.
 struct ControllerNodesLost {
   JobRun run;
@@ -169,6 +177,6 @@ struct ControllerNodesLost {
 };
 using ControllerMessage = std::variant<ControllerWelcome, ControllerLaunch, ControllerEnd, ControllerSignal, ControllerSuspend,
                                        ControllerDoneAck, ControllerStepsAck, ControllerShutdown, ControllerNotify,
-                                       ControllerReboot, ControllerNodesLost>;
+                                       ControllerReboot, ControllerNodesLost, ControllerDebug>;
 
 }  // namespace spur::model

@@ -76,6 +76,7 @@ struct PartitionConfig {
   bool power_down_on_idle = false;  // PowerDownOnIdle: nodes are switched off after each of its jobs
   bool no_root_jobs = false, requires_reservation = false;  // DisableRootJobs, ReqResv
   std::optional<std::uint32_t> over_time_limit_minutes;     // OverTimeLimit; unset: the cluster's
+  std::string topology{};  // name of the one that counts for its jobs; empty: the cluster's
   friend bool operator==(const PartitionConfig&, const PartitionConfig&) = default;
 };
 
@@ -106,6 +107,10 @@ struct PreemptConfig {
   bool gang = false, within = false;  // PreemptMode=GANG, WITHIN
   seconds exempt{0};                  // PreemptExemptTime: run time before a job may be preempted
   std::uint32_t most_per_plan = 100;  // victims of one planning at most
+  // PreemptParameters: those who have run for the shortest time go first, whatever they hold; the job's own --signal
+  // instead of SIGTERM; who has that priority is left alone.
+  bool youngest_first = false, send_user_signal = false;
+  std::optional<std::uint32_t> min_exempt_priority{};
   friend bool operator==(const PreemptConfig&, const PreemptConfig&) = default;
 };
 
@@ -121,6 +126,7 @@ struct TopologyConfig {
   std::vector<SwitchConfig> blocks;    // name and nodes
   std::vector<std::uint32_t> block_sizes;
   bool optional = false;  // TopoOptional: only jobs that ask for switches are placed by them
+  std::string name{};     // in topology.yaml; empty: "default"
   friend bool operator==(const TopologyConfig&, const TopologyConfig&) = default;
 };
 
@@ -174,6 +180,7 @@ struct ClusterConfig {
   PowerConfig power;
   seconds over_time_limit{0};
   seconds complete_wait{0};
+  seconds inactive_limit{0};  // InactiveLimit: an allocation is released when its command is gone for so long; 0: never
   seconds scheduler_tick{1};    // only ages priorities
   bool requeue_default = true;  // JobRequeue
   std::uint32_t return_to_service = 1;
@@ -198,6 +205,7 @@ struct ClusterConfig {
   PreemptConfig preempt;
   AccountingConfig accounting;
   TopologyConfig topology;
+  std::vector<TopologyConfig> other_topologies;  // for partitions that name them
   std::uint32_t planned_jobs = 100;  // jobs at the front of the queue that are told when they will start
   // Those that are promised it, by partition: the first, and others who have waited for so long.
   std::uint32_t promised_jobs = 4;

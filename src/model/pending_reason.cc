@@ -9,7 +9,7 @@
 namespace spur::model {
 namespace {
 
-constexpr std::array<std::string_view, 55> kNames{
+constexpr std::array<std::string_view, 56> kNames{
     "None",
     "Priority",
     "Dependency",
@@ -65,8 +65,9 @@ constexpr std::array<std::string_view, 55> kNames{
     "QOSUsageThreshold",
     "QOSJobLimit",
     "AssociationJobLimit",
+    "InactiveLimit",
 };
-static_assert(kNames.size() == static_cast<std::size_t>(Reason::AssocJobLimit) + 1);
+static_assert(kNames.size() == static_cast<std::size_t>(Reason::InactiveLimit) + 1);
 
 // Limits on amounts, as irregular as Slurm spells them. A row per LimitOn, a column per TresKind.
 constexpr std::string_view kTresLimits[15][9] = {

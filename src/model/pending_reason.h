@@ -64,6 +64,7 @@ enum class Reason : std::uint16_t {
   QosUsageThreshold,
   QosJobLimit,
   AssocJobLimit,
+  InactiveLimit,  // whoever held the allocation is gone
   // Those on amounts of resources: LimitOn by TresKind, see tres_reason().
   FirstTresLimit = 64,
   LastTresLimit = FirstTresLimit + 15 * 9 - 1,

@@ -286,7 +286,7 @@ bool is_share_of_gpu(std::string_view gres) {
   return gres == "shard" || gres == "mps";
 }
 
-Columns::Columns(const model::View& view) : topology_(topology_of(view)) {
+Columns::Columns(const model::View& view) : topologies_(topologies_of(view)) {
   std::set<std::pair<std::string, std::string>> kinds;
   std::size_t most = 0;
   view.nodes.for_each([&](std::uint32_t, const model::NodePtr& node) {

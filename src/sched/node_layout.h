@@ -41,14 +41,14 @@ class Columns {
   std::vector<GresId> gres_ids(std::string_view name, std::string_view type) const;
   // 0 if the partition has no such limit. `partition` is a position in View::partitions.
   std::size_t partition_limit(std::size_t partition) const { return partition_limit_[partition]; }
-  // Null if the cluster is flat.
-  const std::shared_ptr<const Topology>& topology() const { return topology_; }
+  // Null if near and far are the same there.
+  const std::shared_ptr<const Topology>& topology(std::size_t partition) const { return topologies_[partition]; }
 
  private:
   std::vector<std::pair<std::string, std::string>> gres_;
   std::vector<std::size_t> partition_limit_;
   std::size_t first_of_node_ = 0, width_ = 0;
-  std::shared_ptr<const Topology> topology_;
+  std::vector<std::shared_ptr<const Topology>> topologies_;  // by partition
 };
 
 // Names of GRES that are shares of GPUs.

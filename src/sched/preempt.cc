@@ -82,6 +82,14 @@ bool Preemptor::may_preempt_anybody(const LaneRecord& record, const model::Job& 
 
 // ---- who may have to go
 
+// min_exempt_priority: by the priority that it has now.
+bool Preemptor::is_exempt(const model::Job& running) const {
+  const auto least = s_.view.config->preempt.min_exempt_priority;
+  if (!least) return false;
+  const model::Partition* partition = model::find_partition(s_.view, running.allocation->partition);
+  return partition && s_.scale.priority(running, *partition, now_) >= *least;
+}
+
 void Preemptor::gather() {
   s_.view.active.for_each([&](std::uint32_t, const model::JobPtr& job) {
     const bool pushed_aside = job->state == model::JobState::Suspended && job->preempt_how == PreemptHow::Suspend;
@@ -93,13 +101,16 @@ void Preemptor::gather() {
     const model::PreemptRule rule = model::preempt_rule(s_.view, *job);
     const Duration run = model::run_time(*job, now_);
     if (rule.how == PreemptHow::Off || run < rule.exempt) return;
+    if (is_exempt(*job)) return;
     PreemptCandidate candidate{job.get(), rule.how, rule.grace, {}};
     if (const auto* partition = model::find_partition(s_.view, job->allocation->partition))
       candidate.tier = partition->config.priority_tier;
     candidate.qos = model::find_qos(s_.view, job->spec->qos);
     if (pushed_aside) candidate.how = PreemptHow::Suspend, candidate.aside = &kept->second;
     const std::int64_t ms = std::chrono::duration_cast<milliseconds>(run).count();
-    candidate.cost = {candidate.how == PreemptHow::Suspend ? 0 : ms * job->cpus_allocated, 1, ms};
+    const bool by_age = s_.view.config->preempt.youngest_first;
+    const std::int64_t lost = candidate.how == PreemptHow::Suspend ? 0 : ms * job->cpus_allocated;
+    candidate.cost = {by_age ? ms : lost, 1, ms};
     all_.push_back(candidate);
   });
   std::ranges::sort(all_, [](const PreemptCandidate& a, const PreemptCandidate& b) {

@@ -42,6 +42,7 @@ class Preemptor {
   };
   Position position_of(const Turn& turn, const LaneRecord& record) const;
   void gather();
+  bool is_exempt(const model::Job& running) const;
   std::vector<Place> queue() const;
   bool may_preempt(const LaneRecord& record, const model::Job& job, const PreemptCandidate& candidate) const;
   bool may_preempt_anybody(const LaneRecord& record, const model::Job& job) const;

@@ -16,7 +16,8 @@
 
 namespace spur::sched {
 
-// What is lost when jobs go: CPU time, then how many they are, then how long they have run. The least is best.
+// What is lost when jobs go: CPU time, then how many they are, then how long they have run. The least is best. With
+// youngest_first the time that they have run stands in the place of CPU time, whatever they hold.
 struct PreemptCost {
   std::int64_t cpu_milliseconds = 0;
   std::uint32_t jobs = 0;

@@ -72,6 +72,35 @@ TEST_F(PreemptTest, TheLeastWorkIsLost) {
   EXPECT_EQ(plan.preemptions[0].allocation->nodes.size(), 1u);
 }
 
+// PreemptParameters=youngest_first: what they hold does not count.
+TEST_F(PreemptTest, TheYoungestGoesFirstIfTheSiteSaysSo) {
+  make(2, 8);
+  run(wants_tasks(6, 600), 0);
+  const JobId small = run(wants_tasks(2, 600), 0);     // 2 CPUs x 120 minutes
+  const JobId young = run(wants_tasks(8, 600), 60);  // 8 CPUs x 60 minutes
+  wait(wants_tasks(2, 60), 120);
+  EXPECT_EQ(victims(now(120)), Ids{small.value});
+  cluster_.config->preempt.youngest_first = true;
+  EXPECT_EQ(victims(now(120)), Ids{young.value});
+}
+
+// PreemptParameters=min_exempt_priority.
+TEST_F(PreemptTest, WhoHasThatPriorityIsLeftAlone) {
+  make(2, 4);
+  const JobId old = run(wants_tasks(4, 600), 0);
+  const JobId young = run(wants_tasks(4, 600), 90);
+  for (const JobId id : {old, young}) cluster_.job(id.value).priority_by_hand = true;
+  cluster_.job(old.value).priority = 100;
+  cluster_.job(young.value).priority = 200;
+  wait(wants_tasks(2, 60), 120);
+  cluster_.config->preempt.min_exempt_priority = 200;
+  EXPECT_EQ(victims(now(120)), Ids{old.value});
+  cluster_.config->preempt.min_exempt_priority = 201;
+  EXPECT_EQ(victims(now(120)), Ids{young.value});
+  cluster_.config->preempt.min_exempt_priority = 100;
+  EXPECT_TRUE(now(120).preemptions.empty());
+}
+
 TEST_F(PreemptTest, AnOldSmallJobMayBeCheaperThanAYoungWideOne) {
   make(2, 8);
   run(wants_tasks(6, 600), 0);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/topology.h"
 #include "sched/gres_wishes.h"
 #include "text/hostlist.h"
 
@@ -72,8 +73,9 @@ void add_size(const model::ClusterConfig& config, const model::PartitionConfig& 
 Status add_places(const model::View& view, const Columns& columns, const model::JobSpec& spec, Request& request) {
   request.contiguous = spec.contiguous;
   request.min_nodes = std::max(request.min_nodes, request.features.least_nodes());
-  const auto& topology = view.config->topology;
-  if (!topology.optional || spec.switches > 0 || spec.segment > 0) request.topology = columns.topology();
+  const auto& topology = model::topology_of(*view.config, (*view.partitions)[request.partition].config);
+  if (!topology.optional || spec.switches > 0 || spec.segment > 0)
+    request.topology = columns.topology(request.partition);
   if (request.topology && topology.kind == model::TopologyKind::Tree) {
     request.most_leaves = spec.switches;
     request.leaf_wait = leaf_wait(view, spec);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/topology.h"
 #include "text/hostlist.h"
 
 namespace spur::sched {
@@ -141,27 +142,39 @@ Result<Topology> Topology::make(const model::TopologyConfig& config, std::uint32
 }
 
 Status check_topology(const model::ClusterConfig& config) {
-  if (config.topology.kind == model::TopologyKind::Flat) return {};
   std::map<std::string, std::uint32_t, std::less<>> numbers;
   for (const auto& node : config.nodes) numbers.emplace(node.name, static_cast<std::uint32_t>(numbers.size()));
   const auto find = [&](std::string_view name) {
     const auto at = numbers.find(name);
     return at == numbers.end() ? Topology::kNoNode : at->second;
   };
-  const auto made =
-      Topology::make(config.topology, static_cast<std::uint32_t>(numbers.size()), find, config.accept_unknown_nodes);
-  return made ? Status() : std::unexpected(made.error());
+  const auto check = [&](const model::TopologyConfig& topology) -> Status {
+    if (topology.kind == model::TopologyKind::Flat) return {};
+    const auto made =
+        Topology::make(topology, static_cast<std::uint32_t>(numbers.size()), find, config.accept_unknown_nodes);
+    return made ? Status() : std::unexpected(made.error());
+  };
+  SPUR_TRY(check(config.topology));
+  for (const auto& topology : config.other_topologies) SPUR_TRY(check(topology));
+  return {};
 }
 
-std::shared_ptr<const Topology> topology_of(const model::View& view) {
-  const auto& config = view.config->topology;
-  if (config.kind == model::TopologyKind::Flat) return nullptr;
+std::vector<std::shared_ptr<const Topology>> topologies_of(const model::View& view) {
   const auto find = [&](std::string_view name) {
     const auto at = view.node_by_name->find(name);
     return at == view.node_by_name->end() ? Topology::kNoNode : at->second.value;
   };
-  auto made = Topology::make(config, static_cast<std::uint32_t>(view.nodes.size()), find, true);
-  return made ? std::make_shared<const Topology>(*std::move(made)) : nullptr;
+  std::map<std::string, std::shared_ptr<const Topology>> made;  // by name
+  std::vector<std::shared_ptr<const Topology>> out;
+  for (const auto& partition : *view.partitions) {
+    const model::TopologyConfig& config = model::topology_of(*view.config, partition.config);
+    const auto [at, fresh] = made.try_emplace(config.name);
+    if (fresh && config.kind != model::TopologyKind::Flat)
+      if (auto topology = Topology::make(config, static_cast<std::uint32_t>(view.nodes.size()), find, true))
+        at->second = std::make_shared<const Topology>(*std::move(topology));
+    out.push_back(at->second);
+  }
+  return out;
 }
 
 }  // namespace spur::sched

@@ -50,7 +50,7 @@ class Topology {
 // For a configuration that is being read: whether its topology makes sense for the nodes it declares.
 Status check_topology(const model::ClusterConfig& config);
 
-// Null if the cluster is flat.
-std::shared_ptr<const Topology> topology_of(const model::View& view);
+// By partition: null where near and far are the same. Partitions with the same topology share one.
+std::vector<std::shared_ptr<const Topology>> topologies_of(const model::View& view);
 
 }  // namespace spur::sched

@@ -59,7 +59,7 @@ std::vector<Effect> Cluster::pending_effects() const {
     }
     effects.push_back(LaunchJob{job->id, job->epoch});
     if (is_set(job->preempt_at) && job->state == model::JobState::Running)
-      effects.push_back(SignalJob{job->id, job->epoch, SIGTERM});
+      effects.push_back(preemption_signal(*view_.config, *job));
     if (!job->lost_nodes.empty()) effects.push_back(TellNodesLost{job->id, job->epoch});
     if (job->state == model::JobState::Suspended) effects.push_back(SuspendOnNodes{job->id, job->epoch, false});
   });

@@ -85,6 +85,12 @@ Status Applier::check_claim(const Job& job, const model::Allocation& allocation,
   return {};
 }
 
+// send_user_signal: its own in place of SIGTERM, to whom it is meant for.
+SignalJob preemption_signal(const model::ClusterConfig& config, const Job& job) {
+  const bool own = config.preempt.send_user_signal && job.spec->signal.signal != 0;
+  return {job.id, job.epoch, own ? job.spec->signal.signal : SIGTERM, own};
+}
+
 void Applier::go(Job job, PreemptHow how) {
   if (how == PreemptHow::Suspend) return suspend(std::move(job));
   if (how == PreemptHow::Requeue) {
@@ -133,7 +139,7 @@ Outcome Applier::apply(const PreemptJobs& command) {
       go(std::move(job), victim.how);
     } else {
       emit(SignalJob{job.id, job.epoch, SIGCONT});
-      emit(SignalJob{job.id, job.epoch, SIGTERM});
+      emit(preemption_signal(config(), job));
       put(std::move(job));
     }
   }

@@ -44,6 +44,26 @@ TEST_F(Preempting, CancelWithoutGraceEndsTheVictimAtOnce) {
   EXPECT_FALSE(world.job(high).claim);
 }
 
+// PreemptParameters=send_user_signal.
+TEST_F(Preempting, ItsOwnSignalComesInPlaceOfTerm) {
+  model::ClusterConfig config = *world.view().config;
+  config.preempt.send_user_signal = true;
+  world.must(SetConfig{config});
+  model::JobSpec asks = batch("asks");
+  asks.signal = {.signal = SIGUSR1, .seconds_before = 60, .batch_only = true};
+  const std::uint32_t third = world.submit(asks);
+  world.start(third, World::on(1, {0, 1, 2, 3}));
+  world.must(preempt(high, World::on(1, {0, 1, 2, 3}), world.job(third), PreemptHow::Cancel, seconds(60)));
+  ASSERT_EQ(world.count<SignalJob>(), 2);
+  EXPECT_EQ(std::get<SignalJob>(world.effects[1]).signal, SIGUSR1);
+  EXPECT_TRUE(std::get<SignalJob>(world.effects[1]).own);
+  bool told_again = false;
+  for (const Effect& effect : world.cluster.pending_effects())
+    if (const auto* signal = std::get_if<SignalJob>(&effect))
+      told_again |= signal->job == JobId{third} && signal->signal == SIGUSR1 && signal->own;
+  EXPECT_TRUE(told_again);
+}
+
 TEST_F(Preempting, WithGraceItIsToldFirst) {
   world.must(preempt(high, all, world.job(low), PreemptHow::Cancel, seconds(60)));
   EXPECT_EQ(world.job(low).state, JobState::Running);

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/cluster_config.h"
 #include "model/job.h"
 
 namespace spur::state {
@@ -34,7 +35,10 @@ struct SignalJob {
   JobId job;
   Epoch epoch;
   int signal = 0;
+  bool own = false;  // the one that it asked for with --signal: for its script alone, or for its steps alone
 };
+// The one with which a job's grace time begins when it has to make room.
+SignalJob preemption_signal(const model::ClusterConfig& config, const model::Job& job);
 // Tell the node's agent to reboot it.
 struct RebootNode {
   NodeIndex node;

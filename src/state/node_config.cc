@@ -9,6 +9,7 @@
 
 #include "model/dynamic_nodes.h"
 #include "model/gres_in_force.h"
+#include "model/topology.h"
 #include "state/apply.h"
 #include "state/node_books.h"
 #include "text/hostlist.h"
@@ -147,6 +148,8 @@ Result<std::vector<model::Partition>> resolve_partitions(const model::ClusterCon
     if (model::is_future(node)) later.insert(node.name);
   std::vector<model::Partition> out;
   for (const model::PartitionConfig& row : config.partitions) {
+    if (!model::find_topology(config, row.topology))
+      return invalid(fmt::format("partition {} names an unknown topology: {}", row.name, row.topology));
     // Slurm: the last one that says so is the default.
     if (row.is_default)
       for (model::Partition& earlier : out) earlier.config.is_default = false;

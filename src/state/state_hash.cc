@@ -111,8 +111,11 @@ class Hasher {
     all(p.suspend_program, p.resume_program, p.resume_fail_program, p.suspend_time_seconds, p.suspend_timeout,
         p.suspend_rate, p.resume_rate, p.spared_nodes, p.spared_partitions, p.spared_states);
   }
-  void add(const model::PreemptConfig& p) { all(p.by, p.how, p.gang, p.within, p.exempt, p.most_per_plan); }
-  void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional); }
+  void add(const model::PreemptConfig& p) {
+    all(p.by, p.how, p.gang, p.within, p.exempt, p.most_per_plan, p.youngest_first, p.send_user_signal,
+        p.min_exempt_priority);
+  }
+  void add(const model::TopologyConfig& t) { all(t.kind, t.switches, t.blocks, t.block_sizes, t.optional, t.name); }
   void add(const model::ExitStatus& e) { all(e.code, e.signal); }
   void add(const model::Usage& u) {
     all(u.user_cpu_us, u.system_cpu_us, u.max_rss_kib, u.max_vsize_kib, u.memory_peak_kib, u.read_bytes,
@@ -206,7 +209,7 @@ class Hasher {
         p.grace_time_seconds, p.max_cpus_per_socket, p.default_cpus_per_gpu, p.default_memory_per_gpu_mib,
         p.billing_weights, p.suspend_time_seconds, p.suspend_timeout_seconds, p.resume_timeout_seconds,
         p.power_down_on_idle, p.node_features,
-        p.no_root_jobs, p.requires_reservation, p.over_time_limit_minutes);
+        p.no_root_jobs, p.requires_reservation, p.over_time_limit_minutes, p.topology);
   }
   void add(const model::ClusterConfig& c) {
     all(c.cluster_name, c.nodes, c.partitions, c.licenses, c.gres_types, c.first_job_id, c.max_job_id,
@@ -222,7 +225,8 @@ class Hasher {
         c.power, c.max_node_count,
         c.no_root_jobs, c.requeue_exits, c.requeue_hold_exits, c.keep_partition_info,
         c.keep_partition_state, c.append_output, c.least_loaded_nodes, c.one_task_per_core,
-        c.pack_tasks, c.bind_to_gres, c.one_task_per_shared_gres, c.spread_shares, c.shares_of_several);
+        c.pack_tasks, c.bind_to_gres, c.one_task_per_shared_gres, c.spread_shares, c.shares_of_several,
+        c.other_topologies, c.inactive_limit);
   }
 
  private:

@@ -14,7 +14,7 @@ namespace spur::wire {
 #define SPUR_HELLO_FIELDS(F) \
   F(PLAIN, node) F(PLAIN, address) F(PLAIN, hostname) F(PLAIN, version) F(PLAIN, os) F(PLAIN, arch) \
   F(PLAIN, public_key) F(MSG, found) F(TIME, boot_time) F(TIME, started) F(MSGS, holding) F(PLAIN, sequence) \
-  F(PLAIN, extra) F(PLAIN, instance_id) F(PLAIN, instance_type)
+  F(PLAIN, extra) F(PLAIN, instance_id) F(PLAIN, instance_type) F(PLAIN, load_hundredths) F(PLAIN, free_memory_mib)
 // clang-format on
 static void to_proto(const model::AgentHello& m, v1::AgentHello* p) {
   SPUR_HELLO_FIELDS(SPUR_TO)
@@ -83,7 +83,8 @@ static Status from_proto(const v1::ControllerWelcome& p, model::ControllerWelcom
 // clang-format off
 #define SPUR_LAUNCH_PART_FIELDS(F) \
   F(PLAIN, node) F(RUNS, cpus) F(PLAIN, memory_mib) F(PLAIN, tasks) F(MSGS, devices) \
-  F(PLAIN, sockets) F(PLAIN, cores_per_socket) F(PLAIN, threads_per_core)
+  F(PLAIN, sockets) F(PLAIN, cores_per_socket) F(PLAIN, threads_per_core) \
+  F(PLAIN, topology_address) F(PLAIN, topology_pattern)
 // clang-format on
 static void to_proto(const model::LaunchPart& m, v1::LaunchPart* p) {
   SPUR_LAUNCH_PART_FIELDS(SPUR_TO)
@@ -210,6 +211,15 @@ static Status from_proto(const v1::ControllerNodesLost& p, model::ControllerNode
   return {};
 }
 
+#define SPUR_DEBUG_FIELDS(F) F(PLAIN, level) F(PLAIN, flags_on) F(PLAIN, flags_off)
+static void to_proto(const model::ControllerDebug& m, v1::ControllerDebug* p) {
+  SPUR_DEBUG_FIELDS(SPUR_TO)
+}
+static Status from_proto(const v1::ControllerDebug& p, model::ControllerDebug* m) {
+  SPUR_DEBUG_FIELDS(SPUR_FROM)
+  return {};
+}
+
 // Nothing but its kind.
 static void to_proto(const model::ControllerShutdown&, v1::ControllerShutdown*) {}
 
@@ -263,6 +273,9 @@ auto* slot(v1::ControllerMessage* p, const model::ControllerReboot&) {
 }
 auto* slot(v1::ControllerMessage* p, const model::ControllerNodesLost&) {
   return p->mutable_nodes_lost();
+}
+auto* slot(v1::ControllerMessage* p, const model::ControllerDebug&) {
+  return p->mutable_debug();
 }
 
 template <class Proto, class Message>
@@ -328,6 +341,8 @@ Status from_proto(const v1::ControllerMessage& p, model::ControllerMessage* m) {
       return from_proto(p.reboot(), &m->emplace<model::ControllerReboot>());
     case v1::ControllerMessage::kNodesLost:
       return from_proto(p.nodes_lost(), &m->emplace<model::ControllerNodesLost>());
+    case v1::ControllerMessage::kDebug:
+      return from_proto(p.debug(), &m->emplace<model::ControllerDebug>());
     case v1::ControllerMessage::KIND_NOT_SET:
       break;
   }

@@ -42,7 +42,7 @@ static Status from_proto(const v1::TresWeight& p, model::TresWeight* m) {
   F(OPT, max_cpus_per_socket) F(OPT, default_cpus_per_gpu) F(OPT, default_memory_per_gpu_mib) \
   F(MSGS, billing_weights) F(OPT, suspend_time_seconds) F(OPT, suspend_timeout_seconds) \
   F(OPT, resume_timeout_seconds) F(PLAIN, power_down_on_idle) F(TEXTS, node_features) F(PLAIN, no_root_jobs) \
-  F(PLAIN, requires_reservation) F(OPT, over_time_limit_minutes)
+  F(PLAIN, requires_reservation) F(OPT, over_time_limit_minutes) F(PLAIN, topology)
 // clang-format on
 void to_proto(const model::PartitionConfig& m, v1::PartitionConfig* p){SPUR_PARTITION_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::PartitionConfig& p, model::PartitionConfig* m) {
@@ -121,7 +121,8 @@ static Status from_proto(const v1::AccountingConfig& p, model::AccountingConfig*
 }
 
 #define SPUR_PREEMPT_CONFIG_FIELDS(F) \
-  F(ENUM, by) F(PLAIN, gang) F(PLAIN, within) F(SECONDS, exempt) F(DEF, most_per_plan)
+  F(ENUM, by) F(PLAIN, gang) F(PLAIN, within) F(SECONDS, exempt) F(DEF, most_per_plan) \
+  F(PLAIN, youngest_first) F(PLAIN, send_user_signal) F(OPT, min_exempt_priority)
 static void to_proto(const model::PreemptConfig& m, v1::PreemptConfig* p) {
   p->set_how(static_cast<v1::PreemptHow>(m.how));
   SPUR_PREEMPT_CONFIG_FIELDS(SPUR_TO)
@@ -142,7 +143,8 @@ static Status from_proto(const v1::SwitchConfig& p, model::SwitchConfig* m) {
 }
 
 #define SPUR_TOPOLOGY_CONFIG_FIELDS(F) \
-  F(ENUM, kind) F(MSGS, switches) F(MSGS, blocks) F(NUMBERS, block_sizes) F(PLAIN, optional)
+  F(ENUM, kind) F(MSGS, switches) F(MSGS, blocks) F(NUMBERS, block_sizes) F(PLAIN, optional) \
+  F(PLAIN, name)
 static void to_proto(const model::TopologyConfig& m, v1::TopologyConfig* p) {
   SPUR_TOPOLOGY_CONFIG_FIELDS(SPUR_TO)
 }
@@ -193,7 +195,8 @@ static Status from_proto(const v1::ClusterConfig::Shown& p, ShownRow* m) {
   F(PLAIN, no_root_jobs) F(RUNS, requeue_exits) F(RUNS, requeue_hold_exits) F(PLAIN, keep_partition_info) \
   F(PLAIN, keep_partition_state) F(PLAIN, append_output) F(PLAIN, least_loaded_nodes) \
   F(PLAIN, one_task_per_core) F(PLAIN, pack_tasks) F(PLAIN, bind_to_gres) F(PLAIN, one_task_per_shared_gres) \
-  F(PLAIN, spread_shares) F(PLAIN, shares_of_several)
+  F(PLAIN, spread_shares) F(PLAIN, shares_of_several) \
+  F(MSGS, other_topologies) F(SECONDS, inactive_limit)
 // clang-format on
 void to_proto(const model::ClusterConfig& m, v1::ClusterConfig* p){SPUR_CLUSTER_CONFIG_FIELDS(SPUR_TO)} Status
     from_proto(const v1::ClusterConfig& p, model::ClusterConfig* m) {

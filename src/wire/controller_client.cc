@@ -161,6 +161,9 @@ Result<ClusterTable> ControllerClient::cluster() {
     table.nodes.push_back(std::move(node));
   }
   for (const auto& proto : reply->partitions()) SPUR_TRY(from_proto(proto, &table.partitions.emplace_back()));
+  if (reply->load_hundredths_size() == reply->nodes_size() && reply->free_memory_mib_size() == reply->nodes_size())
+    for (int i = 0; i < reply->nodes_size(); ++i)
+      table.loads.push_back({reply->load_hundredths(i), reply->free_memory_mib(i)});
   return table;
 }
 
@@ -470,16 +473,24 @@ Status ControllerClient::takeover(const std::string& successor) {
   return channel_->order("Takeover", request);
 }
 
-Status ControllerClient::set_debug(const std::string& level) {
+Status ControllerClient::set_debug(const std::string& level, const std::string& nodes) {
   v1::SetDebugRequest request;
   request.set_level(level);
+  request.set_nodes(nodes);
   return channel_->order("SetDebug", request);
 }
 
-Status ControllerClient::set_debug_flags(const std::string& on, const std::string& off) {
+Status ControllerClient::set_debug_flags(const std::string& on, const std::string& off, const std::string& nodes) {
   v1::SetDebugRequest request;
   request.set_flags_on(on);
   request.set_flags_off(off);
+  request.set_nodes(nodes);
+  return channel_->order("SetDebug", request);
+}
+
+Status ControllerClient::log_scheduling(bool on) {
+  v1::SetDebugRequest request;
+  request.set_scheduler_log(on);
   return channel_->order("SetDebug", request);
 }
 

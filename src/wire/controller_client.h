@@ -79,6 +79,10 @@ struct JobWatch {
   // The controller is away; it is looked for until one is found, which begins with a resync.
   std::function<void(const Error&)> on_lost = {};
 };
+struct NodeLoad {
+  std::uint32_t hundredths = 0;       // load average of the last minute, times 100
+  std::uint64_t free_memory_mib = 0;  // 0: nothing is known of the node
+};
 struct ClusterTable {  // nodes and partitions together: what sinfo and scontrol show need
   Time as_of;
   std::string cluster_name;
@@ -86,6 +90,13 @@ struct ClusterTable {  // nodes and partitions together: what sinfo and scontrol
   std::vector<model::Partition> partitions;
   // The site keeps them to itself: of nodes only names and hardware are told, of partitions nothing.
   bool nodes_denied = false, partitions_denied = false;
+  std::vector<NodeLoad> loads{};  // beside `nodes`; empty: nothing is known of any
+  // Of a node of the table; null: nothing is known.
+  const NodeLoad* load_of(const model::Node& node) const {
+    if (node.index.value >= loads.size() || nodes[node.index.value].get() != &node) return nullptr;
+    const NodeLoad& load = loads[node.index.value];
+    return load.free_memory_mib == 0 ? nullptr : &load;
+  }
 };
 struct PingReply {
   std::string host, version, cluster_name;
@@ -305,8 +316,10 @@ class ControllerClient {
   Result<ControllerStatistics> statistics(bool reset);
   Status abort();
   Status takeover(const std::string& successor);
-  Status set_debug(const std::string& level);
-  Status set_debug_flags(const std::string& on, const std::string& off);  // with commas
+  // `nodes`: of their agents; empty: of the controller.
+  Status set_debug(const std::string& level, const std::string& nodes = {});
+  Status set_debug_flags(const std::string& on, const std::string& off, const std::string& nodes = {});  // with commas
+  Status log_scheduling(bool on);
   Status reset_usage(const std::vector<std::uint32_t>& associations, const std::vector<std::string>& qos);
   Status top_jobs(const std::vector<JobId>& jobs);
   // `specs` beside the entries.

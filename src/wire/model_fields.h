@@ -95,27 +95,30 @@ SPUR_STRUCT(model::PartitionConfig, name, is_default, hidden, root_only, exclusi
             oversubscribe_count, default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib,
             max_memory_per_cpu_mib, max_cpus_per_socket, default_cpus_per_gpu, default_memory_per_gpu_mib,
             preempt_mode, grace_time_seconds, billing_weights, suspend_time_seconds, suspend_timeout_seconds,
-            resume_timeout_seconds, power_down_on_idle, no_root_jobs, requires_reservation, over_time_limit_minutes)
+            resume_timeout_seconds, power_down_on_idle, no_root_jobs, requires_reservation, over_time_limit_minutes,
+            topology)
 SPUR_STRUCT(model::Partition, config, nodes)
 SPUR_STRUCT(model::LicenseConfig, name, count)
 SPUR_STRUCT(model::TresWeight, tres, thousandths, per)
 SPUR_STRUCT(model::PriorityConfig, multifactor, base, fairshare_weight, job_size_weight, partition_weight, qos_weight,
             assoc_weight, tres_weights, half_life, calc_period, usage_reset, favor_small, flags, dampening)
 SPUR_STRUCT(model::AccountingConfig, associations, limits, qos, wckeys, safe, tres, track_wckeys, no_jobs, no_steps)
-SPUR_STRUCT(model::PreemptConfig, by, how, gang, within, exempt, most_per_plan)
+SPUR_STRUCT(model::PreemptConfig, by, how, gang, within, exempt, most_per_plan, youngest_first, send_user_signal,
+            min_exempt_priority)
 SPUR_STRUCT(model::SwitchConfig, name, nodes, switches, line)
-SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional)
+SPUR_STRUCT(model::TopologyConfig, kind, switches, blocks, block_sizes, optional, name)
 SPUR_STRUCT(model::PowerConfig, suspend_program, resume_program, resume_fail_program, suspend_time_seconds,
             suspend_timeout, suspend_rate, resume_rate, spared_nodes, spared_partitions, spared_states)
 SPUR_STRUCT(model::ClusterConfig, cluster_name, nodes, partitions, licenses, gres_types, max_node_count,
             first_job_id, max_job_id,
             max_job_count, max_array_size, max_script_bytes, max_batch_requeue, min_job_age, node_timeout, kill_wait,
-            reboot_program, resume_timeout, power, over_time_limit, complete_wait, scheduler_tick, requeue_default, return_to_service,
+            reboot_program, resume_timeout, power, over_time_limit, complete_wait, inactive_limit, scheduler_tick, requeue_default, return_to_service,
             enforce_partition_limits, memory_as, cores_whole, block_sockets, least_loaded_nodes,
             one_task_per_core, pack_tasks, bind_to_gres, one_task_per_shared_gres, spread_shares, shares_of_several,
             jobs_use_spec_cores,
             default_memory_per_node_mib, default_memory_per_cpu_mib, max_memory_per_node_mib, max_memory_per_cpu_mib,
-            kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology, planned_jobs,
+            kill_invalid_dependency, age_weight, age_full, priority, preempt, accounting, topology,
+            other_topologies, planned_jobs,
             promised_jobs, promise_after, backfill_order, max_switch_wait, reservation_overrun, default_cpus_per_gpu,
             default_memory_per_gpu_mib, admin_uids, hold_on_prolog_fail, max_launch_failures, accept_unknown_nodes,
             config_overrides, is_accounted, keep_scripts, keep_environments, no_root_jobs, requeue_exits,
@@ -147,7 +150,7 @@ SPUR_STRUCT(model::PastUsage, association, qos, amounts)
 SPUR_STRUCT(model::FairShare, account, user, partition, factor, priority)
 SPUR_STRUCT(model::JobRun, job, epoch)
 SPUR_STRUCT(model::AgentHello, node, address, hostname, version, os, arch, public_key, found, boot_time, started,
-            holding, sequence, extra, instance_id, instance_type)
+            holding, sequence, extra, instance_id, instance_type, load_hundredths, free_memory_mib)
 SPUR_STRUCT(model::AgentHeartbeat, sequence, load_hundredths, free_memory_mib, problem)
 SPUR_STRUCT(model::AgentLaunched, run)
 SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch_failed, error, prolog_failed,
@@ -155,7 +158,8 @@ SPUR_STRUCT(model::AgentJobDone, run, exit, is_batch_host, out_of_memory, launch
 SPUR_STRUCT(model::AgentStepsEnded, run, first, steps)
 SPUR_STRUCT(model::ControllerStepsAck, run, count)
 SPUR_STRUCT(model::ControllerWelcome, cluster_name, lease, heartbeat, controller_public_key, unknown, hello_again)
-SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices, sockets, cores_per_socket, threads_per_core)
+SPUR_STRUCT(model::LaunchPart, node, cpus, memory_mib, tasks, devices, sockets, cores_per_socket, threads_per_core,
+            topology_address, topology_pattern)
 SPUR_STRUCT(model::WholeJob, nodes, node_count, cpus_per_node)
 SPUR_STRUCT(model::HetComponent, job, name, partition, nodes, node_count, cpus_per_node, tasks_per_node, tasks,
             cpus_per_task, memory_per_node_mib, memory_per_cpu_mib)
@@ -168,6 +172,7 @@ SPUR_STRUCT(model::ControllerSuspend, run, resume)
 SPUR_STRUCT(model::ControllerDoneAck, run)
 SPUR_STRUCT(model::ControllerNotify, run, text)
 SPUR_STRUCT(model::ControllerReboot, at)
+SPUR_STRUCT(model::ControllerDebug, level, flags_on, flags_off)
 SPUR_STRUCT(model::ControllerNodesLost, run, nodes)
 // Nothing but its kind.
 inline std::tuple<> of(model::ControllerShutdown&) {

@@ -219,6 +219,7 @@ const Table<model::PartitionConfig>& partition_table() {
   using Partition = model::PartitionConfig;
   static const Table<Partition> table{
       {"nodes", word(&Partition::nodes)},
+      {"topology", word(&Partition::topology)},
       {"node_features", list(&Partition::node_features)},
       {"default", flag(&Partition::is_default)},
       {"root_only", flag(&Partition::root_only)},

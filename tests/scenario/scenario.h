@@ -32,6 +32,7 @@ class Scenario {
   Status nodes(const Line& line);
   Status partition(const Line& line);
   Status add_switch(const Line& line);
+  model::TopologyConfig& topology_of(const Line& line);
   Status add_block(const Line& line);
   Status config(const Line& line);
   Status reconfigure(const Line& line);

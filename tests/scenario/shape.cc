@@ -66,18 +66,30 @@ Status Scenario::partition(const Line& line) {
 Status Scenario::add_switch(const Line& line) {
   if (is_set_up_) return fail(ErrorCode::InvalidArgument, "switches come first");
   SPUR_ASSIGN(const std::string name, only_word(line));
-  config_.topology.kind = model::TopologyKind::Tree;
   const auto list = [&](const char* key) { return line.option(key) ? *line.option(key) : std::string(); };
-  config_.topology.switches.push_back({name, list("nodes"), list("switches"), 0});
+  model::TopologyConfig& topology = topology_of(line);
+  topology.kind = model::TopologyKind::Tree;
+  topology.switches.push_back({name, list("nodes"), list("switches"), 0});
   return {};
 }
 
 Status Scenario::add_block(const Line& line) {
   SPUR_TRY(add_switch(line));
-  config_.topology.kind = model::TopologyKind::Block;
-  config_.topology.blocks.push_back(std::move(config_.topology.switches.back()));
-  config_.topology.switches.pop_back();
+  model::TopologyConfig& topology = topology_of(line);
+  topology.kind = model::TopologyKind::Block;
+  topology.blocks.push_back(std::move(topology.switches.back()));
+  topology.switches.pop_back();
   return {};
+}
+
+// of=NAME: another one than the cluster's.
+model::TopologyConfig& Scenario::topology_of(const Line& line) {
+  const std::string* name = line.option("of");
+  if (!name) return config_.topology;
+  for (auto& other : config_.other_topologies)
+    if (other.name == *name) return other;
+  config_.other_topologies.emplace_back().name = *name;
+  return config_.other_topologies.back();
 }
 
 // Before the cluster is there; reservations=N is the scheduler's.

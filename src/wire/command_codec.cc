@@ -38,7 +38,7 @@ static Status from_proto(const v1::PreemptJobs::Victim& p, state::PreemptJobs::V
 namespace {
 
 // Raise when a field or command is added that apply depends on; old versions stay readable (src/wire/testdata).
-constexpr std::uint32_t kBatchFormat = 10;
+constexpr std::uint32_t kBatchFormat = 11;
 constexpr std::string_view kBatchKind = "SPRB";
 
 // Commands that hold a specification need the batch's list of texts; the others ignore it.

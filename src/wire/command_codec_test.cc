@@ -141,7 +141,7 @@ TEST(CommandCodec, AnyFlippedBitAndAnyCutIsFound) {
 }
 
 TEST(CommandCodec, NewerFormatsAndUnknownContentAreRefused) {
-  EXPECT_EQ(decode_batch(seal("SPRB", 11, "")).error().code, ErrorCode::VersionMismatch);
+  EXPECT_EQ(decode_batch(seal("SPRB", 12, "")).error().code, ErrorCode::VersionMismatch);
   EXPECT_EQ(decode_image(seal("SPRI", 11, "")).error().code, ErrorCode::VersionMismatch);
   EXPECT_EQ(decode_batch(seal("SPRB", 0, "")).error().code, ErrorCode::Corrupt);
   EXPECT_EQ(decode_image(seal("SPRI", 1, "")).error().code, ErrorCode::Corrupt);                  // no head
@@ -184,15 +184,15 @@ TEST(CommandCodec, FilesOfEveryFormatLoadForEver) {
   if (std::getenv("SPUR_REWRITE")) {
     const auto batch = random_batch(2026);
     const auto image = random_image(2026, 7);
-    std::ofstream(data_path("batch_10.bin"), std::ios::binary) << encode_batch(batch);
-    std::ofstream(data_path("batch_10.txt"), std::ios::binary) << text_of(batch);
-    std::ofstream(data_path("image_10.bin"), std::ios::binary) << encode_image(image);
-    std::ofstream(data_path("image_10.txt"), std::ios::binary) << text_of(image);
+    std::ofstream(data_path("batch_11.bin"), std::ios::binary) << encode_batch(batch);
+    std::ofstream(data_path("batch_11.txt"), std::ios::binary) << text_of(batch);
+    std::ofstream(data_path("image_11.bin"), std::ios::binary) << encode_image(image);
+    std::ofstream(data_path("image_11.txt"), std::ios::binary) << text_of(image);
   }
   const struct {
     int format;
     std::size_t commands;
-  } rows[] = {{1, 18}, {2, 24}, {3, 26}, {4, 26}, {5, 26}, {6, 31}, {7, 38}, {8, 39}, {9, 39}, {10, 42}};
+  } rows[] = {{1, 18}, {2, 24}, {3, 26}, {4, 26}, {5, 26}, {6, 31}, {7, 38}, {8, 39}, {9, 39}, {10, 42}, {11, 42}};
   for (const auto& [format, commands] : rows) {
     const auto file = [format](const char* kind, const char* ending) {
       return read_all(data_path(fmt::format("{}_{}.{}", kind, format, ending).c_str()));

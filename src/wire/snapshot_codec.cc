@@ -24,7 +24,7 @@
 namespace spur::wire {
 namespace {
 
-constexpr std::uint32_t kSnapshotFormat = 9;
+constexpr std::uint32_t kSnapshotFormat = 10;
 constexpr std::string_view kSnapshotKind = "SPRI";
 constexpr int kRecordsPerPart = 1000;
 constexpr std::size_t kBytesPerPart = 16u << 20;  // a part with large scripts ends early

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // salloc: asks for an allocation, runs a command or the user's shell in it, here, and gives it back at the end.
 // Should the allocation end first, the command is told by a signal.
-#include <grp.h>
-#include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +17,7 @@
 #include "cli/het_components.h"
 #include "cli/job_environment.h"
 #include "cli/job_options.h"
+#include "cli/name_service.h"
 #include "cli/salloc_environment.h"
 #include "cli/srun_signals.h"
 #include "cli/submit_errors.h"
@@ -63,18 +62,24 @@ std::vector<std::string> usual_command(Context& context) {
   return {shell_of_user(context)};
 }
 
-// --uid and --gid: whose command it is.
-bool become(const JobRequest& request) {
+// --uid and --gid: whose command it is. A static program cannot look up the groups of a user; setpriv can.
+std::vector<std::string> as_whom(const JobRequest& request, std::vector<std::string> command) {
+  std::vector<std::string> words;
   if (request.run_as) {
-    const passwd* user = ::getpwuid(request.run_as->value);
-    const gid_t group = request.run_as_group ? request.run_as_group->value : user != nullptr ? user->pw_gid : 0;
-    if (user == nullptr || ::initgroups(user->pw_name, group) != 0 || ::setgid(group) != 0) return false;
-    return ::setuid(request.run_as->value) == 0;
+    const std::string user = std::to_string(request.run_as->value);
+    const auto entry = NameService().find(NameService::Database::Passwd, user, true);
+    const std::string group = request.run_as_group     ? std::to_string(request.run_as_group->value)
+                              : entry && entry->size() > 3 ? (*entry)[3]
+                                                           : user;
+    words = {"setpriv", "--reuid=" + user, "--regid=" + group, "--init-groups", "--"};
+  } else if (request.run_as_group) {
+    words = {"setpriv", "--regid=" + std::to_string(request.run_as_group->value), "--keep-groups", "--"};
   }
-  return !request.run_as_group || ::setgid(request.run_as_group->value) == 0;
+  command.insert(command.begin(), words.begin(), words.end());
+  return command;
 }
 
-[[noreturn]] void run_command(Context& context, const JobRequest& request, const std::vector<std::string>& command,
+[[noreturn]] void run_command(Context& context, const std::vector<std::string>& command,
                               std::vector<std::string> environment, bool interactive) {
   std::vector<char*> argv, env;
   for (const auto& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -86,10 +91,6 @@ bool become(const JobRequest& request) {
   for (const int signal :
        {SIGTTOU, SIGTTIN, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGWINCH})
     ::signal(signal, SIG_DFL);
-  if (!become(request)) {
-    context.error("Unable to become the user of the job: {}", std::system_category().message(errno));
-    ::_exit(1);
-  }
   ::execvpe(argv[0], argv.data(), env.data());
   context.error("_fork_command: Unable to find command \"{}\"", command.front());
   ::_exit(1);
@@ -220,7 +221,7 @@ Ended run_in(Context& context, Controller& controller, const std::vector<JobRequ
   context.out.flush();
   ::signal(SIGTTOU, SIG_IGN);  // we take the terminal back when the command is gone
   const pid_t child = ::fork();
-  if (child == 0) run_command(context, requests.front(), command, *environment, interactive);
+  if (child == 0) run_command(context, as_whom(requests.front(), command), *environment, interactive);
   if (child < 0) {
     context.error("fork: {}", std::system_category().message(errno));
     return {.status = 1, .of_command = 1};

@@ -282,7 +282,8 @@ constexpr std::string_view kMemBindHelp =
     "        help            show this help message\n";
 
 std::unexpected<BadOption> show(std::string_view text, int exit_status) {
-  return std::unexpected(BadOption{.message = {}, .exit_status = exit_status, .before = {}, .shown = std::string(text)});
+  return std::unexpected(
+      BadOption{.message = {}, .exit_status = exit_status, .before = {}, .shown = std::string(text)});
 }
 
 }  // namespace

@@ -472,8 +472,8 @@ void StepRun::tell_end(model::JobState why, bool with_notice) {
   if (tasks_.empty() || !is_first_node_ || std::exchange(told_end_, true)) return;
   if (with_notice) {
     v1::StepOutput message;
-    message.mutable_notice()->set_text(
-        fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.", launch_.kill_wait.count() + 2));
+    message.mutable_notice()->set_text(fmt::format(
+        "Job step aborted: Waiting up to {} seconds for job step to finish.", launch_.kill_wait.count() + 2));
     send(std::move(message));
   }
   const auto text = end_message(fmt::format("STEP {}.{}", launch_.run.job.value, step_), node_, wall_clock(), why);

@@ -93,6 +93,14 @@ class Salloc(unittest.TestCase):
             p.stdout.close()
             p.stderr.close()
 
+    def test_where_and_as_whom(self):
+        self.assertEqual(self.c.out("salloc", "-Q", "-D", "/tmp", "pwd"), "/tmp\n")
+        r = self.c.run("salloc", "-Q", "-D", "/nonexistent", "pwd", check=False)
+        self.assertEqual((r.stderr, r.returncode), ("salloc: error: chdir(/nonexistent): No such file or directory\n", 1))
+        if os.geteuid() == 0:
+            self.assertEqual(self.c.out("salloc", "-Q", "--uid=games", "id", "-un"), "games\n")
+            self.assertEqual(self.c.out("salloc", "-Q", "--uid=games", "--gid=daemon", "id", "-gn"), "daemon\n")
+
     def test_interrupted_while_it_waits(self):
         p = self.spawn("-N99", "true")
         line = p.stderr.readline()

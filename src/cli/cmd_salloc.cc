@@ -29,7 +29,7 @@
 namespace spur::cli {
 namespace {
 
-using Table = std::vector<Option<JobRequest>>;
+using OptionTable = std::vector<Option<JobRequest>>;
 
 constexpr std::string_view kUsage =
     "Usage: salloc [-N numnodes|[min nodes]-[max nodes]] [-n num-processors]\n"
@@ -292,7 +292,7 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
 }  // namespace
 
 int cmd_salloc(Context& context) {
-  const Table table = job_options_of(kSalloc);
+  const OptionTable table = job_options_of(kSalloc);
   const std::vector<OptionRow> rows = rows_of<JobRequest>(table);
   JobRequest request;
   request.now = context.now();

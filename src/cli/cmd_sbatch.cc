@@ -18,7 +18,7 @@
 namespace spur::cli {
 namespace {
 
-using Table = std::vector<Option<JobRequest>>;
+using OptionTable = std::vector<Option<JobRequest>>;
 
 constexpr std::string_view kUsage =
     "Usage: sbatch [-N nnodes] [-n ntasks]\n"
@@ -39,12 +39,12 @@ constexpr std::string_view kUsage =
     "              [--gpus=n] [--gpus-per-node=n] [--gpus-per-socket=n] [--gpus-per-task=n]\n"
     "              executable [args...]\n";
 
-const GivenOption* find_given(const Table& table, const ParsedLine& line, std::string_view name) {
+const GivenOption* find_given(const OptionTable& table, const ParsedLine& line, std::string_view name) {
   for (auto given = line.options.rbegin(); given != line.options.rend(); ++given)
     if (table[given->row].row.name == name) return &*given;
   return nullptr;
 }
-const GivenOption* find_given(const Table& table, const std::vector<ParsedLine>& lines, std::string_view name) {
+const GivenOption* find_given(const OptionTable& table, const std::vector<ParsedLine>& lines, std::string_view name) {
   for (auto line = lines.rbegin(); line != lines.rend(); ++line)
     if (const GivenOption* given = find_given(table, *line, name)) return given;
   return nullptr;
@@ -105,7 +105,7 @@ int finish_request(Context& context, const BatchScript& script, bool first, JobR
 
 // One request per component: of the script, of the command line, or of both. Where the command line has fewer, its
 // last component counts for all that follow in the script, as in Slurm.
-int fill_requests(Context& context, const Table& table, const std::vector<ParsedLine>& lines,
+int fill_requests(Context& context, const OptionTable& table, const std::vector<ParsedLine>& lines,
                   const BatchScript& script, JobRequest request, std::vector<JobRequest>& out) {
   const std::vector<OptionRow> rows = rows_of<JobRequest>(table);
   const bool ignore_pbs = find_given(table, lines, "ignore-pbs") || context.env("SBATCH_IGNORE_PBS");
@@ -188,7 +188,7 @@ int submit(Context& context, Controller& controller, const JobRequest& request,
 }  // namespace
 
 int cmd_sbatch(Context& context) {
-  const Table table = job_options_of(kSbatch);
+  const OptionTable table = job_options_of(kSbatch);
   const auto lines = parse_components(context, rows_of<JobRequest>(table), context.arguments, 255);
   if (!lines) return lines.error();
   if (find_given(table, *lines, "version") != nullptr) return print_version(context);

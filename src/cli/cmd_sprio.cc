@@ -196,23 +196,23 @@ struct PriorityColumn {
   bool is_number;  // for -S
 };
 using Row = wire::PriorityRow;
-using Table = wire::PriorityTable;
+using PriorityTable = wire::PriorityTable;
 constexpr PriorityColumn kColumns[] = {
-    {'a', "AGE", normalized<&Row::age, &Table::age_weight>, true},
-    {'A', "AGE", weighted<&Row::age, &Table::age_weight>, true},
-    {'b', "ASSOC", normalized<&Row::assoc, &Table::assoc_weight>, true},
-    {'B', "ASSOC", weighted<&Row::assoc, &Table::assoc_weight>, true},
+    {'a', "AGE", normalized<&Row::age, &PriorityTable::age_weight>, true},
+    {'A', "AGE", weighted<&Row::age, &PriorityTable::age_weight>, true},
+    {'b', "ASSOC", normalized<&Row::assoc, &PriorityTable::assoc_weight>, true},
+    {'B', "ASSOC", weighted<&Row::assoc, &PriorityTable::assoc_weight>, true},
     {'c', "CLUSTER", cluster, false},
-    {'f', "FAIRSHARE", normalized<&Row::fairshare, &Table::fairshare_weight>, true},
-    {'F', "FAIRSHARE", weighted<&Row::fairshare, &Table::fairshare_weight>, true},
+    {'f', "FAIRSHARE", normalized<&Row::fairshare, &PriorityTable::fairshare_weight>, true},
+    {'F', "FAIRSHARE", weighted<&Row::fairshare, &PriorityTable::fairshare_weight>, true},
     {'i', "JOBID", job_id, true},
-    {'j', "JOBSIZE", normalized<&Row::job_size, &Table::job_size_weight>, true},
-    {'J', "JOBSIZE", weighted<&Row::job_size, &Table::job_size_weight>, true},
+    {'j', "JOBSIZE", normalized<&Row::job_size, &PriorityTable::job_size_weight>, true},
+    {'J', "JOBSIZE", weighted<&Row::job_size, &PriorityTable::job_size_weight>, true},
     {'N', "NICE", nice, true},
-    {'p', "PARTITION", normalized<&Row::partition_factor, &Table::partition_weight>, true},
-    {'P', "PARTITION", weighted<&Row::partition_factor, &Table::partition_weight>, true},
-    {'q', "QOS", normalized<&Row::qos_factor, &Table::qos_weight>, true},
-    {'Q', "QOS", weighted<&Row::qos_factor, &Table::qos_weight>, true},
+    {'p', "PARTITION", normalized<&Row::partition_factor, &PriorityTable::partition_weight>, true},
+    {'P', "PARTITION", weighted<&Row::partition_factor, &PriorityTable::partition_weight>, true},
+    {'q', "QOS", normalized<&Row::qos_factor, &PriorityTable::qos_weight>, true},
+    {'Q', "QOS", weighted<&Row::qos_factor, &PriorityTable::qos_weight>, true},
     {'r', "PARTITION", partition, false},
     {'S', "SITE", site, true},
     {'t', "TRES", normal_tres, false},

@@ -25,7 +25,7 @@
 namespace spur::cli {
 namespace {
 
-using Table = std::vector<Option<JobRequest>>;
+using OptionTable = std::vector<Option<JobRequest>>;
 
 constexpr std::string_view kUsage =
     "Usage: srun [-N nnodes] [-n ntasks] [-i in] [-o out] [-e err]\n"
@@ -149,7 +149,7 @@ OptionStatus settle(Context& context, JobRequest& request, const std::vector<std
 }
 
 // "-n1 a : -n2 b": each program with the options before it. One without a program runs the last one's.
-std::expected<std::vector<Component>, int> read_components(Context& context, const Table& table,
+std::expected<std::vector<Component>, int> read_components(Context& context, const OptionTable& table,
                                                            const std::vector<OptionRow>& rows) {
   std::vector<Component> components;
   std::vector<std::string> words = context.arguments;
@@ -188,7 +188,7 @@ std::expected<std::vector<Component>, int> read_components(Context& context, con
 }  // namespace
 
 int cmd_srun(Context& context) {
-  const Table table = job_options_of(kSrun);
+  const OptionTable table = job_options_of(kSrun);
   const std::vector<OptionRow> rows = rows_of<JobRequest>(table);
   auto components = read_components(context, table, rows);
   if (!components) return components.error();

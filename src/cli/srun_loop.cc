@@ -24,7 +24,7 @@ constexpr milliseconds kTogether{40};  // how long the end of a task waits for o
 // The loop around a running step.
 class StepLoop {
  public:
-  explicit StepLoop(const RunningStep& step)
+  explicit StepLoop(const AttendedStep& step)
       : context_(step.context),
         request_(step.request),
         runner_(step.runner),
@@ -95,7 +95,7 @@ class StepLoop {
   }
 
  private:
-  static std::uint32_t all_tasks(const RunningStep& step) { return step.het ? step.het->tasks : step.tasks; }
+  static std::uint32_t all_tasks(const AttendedStep& step) { return step.het ? step.het->tasks : step.tasks; }
 
   // What ends within a moment is told in one line for each node and kind. After a forced end nobody wonders why.
   void report_exits() {
@@ -255,7 +255,7 @@ bool ends_on_bad_exit(const JobRequest& request) {
   return request.kill_on_bad_exit.value_or(!request.mpi.empty());
 }
 
-Result<int> attend_step(const RunningStep& step, const std::function<Status(const wire::StepEvents&)>& start) {
+Result<int> attend_step(const AttendedStep& step, const std::function<Status(const wire::StepEvents&)>& start) {
   StepLoop loop(step);
   SPUR_TRY(start(loop.events()));
   return loop.run();

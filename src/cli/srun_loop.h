@@ -15,7 +15,7 @@
 
 namespace spur::cli {
 
-struct RunningStep {
+struct AttendedStep {
   Context& context;
   const JobRequest& request;
   StepRunner& runner;
@@ -29,6 +29,6 @@ struct RunningStep {
 bool ends_on_bad_exit(const JobRequest& request);
 
 // Starts the step and attends to it until it is over: srun's exit status. An error is one of `start`.
-Result<int> attend_step(const RunningStep& step, const std::function<Status(const wire::StepEvents&)>& start);
+Result<int> attend_step(const AttendedStep& step, const std::function<Status(const wire::StepEvents&)>& start);
 
 }  // namespace spur::cli

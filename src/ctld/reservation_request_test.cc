@@ -93,6 +93,48 @@ TEST_F(ReservationRequest, WhatIsRefused) {
   EXPECT_EQ(refusal([](auto& c) { c.features = "nosuch"; }), ErrorCode::InvalidFeature);
 }
 
+TEST_F(ReservationRequest, AnEndThatWasNamedStays) {
+  ReservationChange named = wish();
+  named.duration.reset();
+  named.end = named.start + minutes(10);
+  world.must(state::CreateReservation{*make(named)});
+  ReservationChange later;
+  later.name = "r";
+  later.start = named.start + minutes(4);
+  EXPECT_EQ(edit(later)->end, named.end);
+  later.start = named.end;
+  EXPECT_EQ(edit(later).error().code, ErrorCode::InvalidTime);
+  later.duration = minutes(3);  // from now on its length counts
+  world.must(state::UpdateReservation{*edit(later)});
+  later.duration.reset();
+  later.start = named.start;
+  EXPECT_EQ(edit(later)->end, named.start + minutes(3));
+}
+
+TEST_F(ReservationRequest, SkipsToTheNextDate) {
+  ReservationChange daily = wish();
+  daily.start = world.now;
+  daily.flags_on = model::kResvDaily;
+  world.must(state::CreateReservation{*make(daily)});
+  ASSERT_TRUE(model::find_reservation(world.view(), "r")->active);
+  ReservationChange skip;
+  skip.name = "r";
+  skip.flags_on = model::kResvSkip;
+  const auto skipped = edit(skip);
+  ASSERT_TRUE(skipped) << skipped.error().message;
+  EXPECT_EQ(skipped->start, daily.start + hours(24));
+  EXPECT_FALSE(skipped->has(model::kResvSkip));
+  world.must(state::UpdateReservation{*skipped});
+  EXPECT_FALSE(model::find_reservation(world.view(), "r")->active);
+  EXPECT_EQ(edit(skip)->start, daily.start + hours(48));
+
+  ReservationChange once = wish();
+  once.name = "once";
+  world.must(state::CreateReservation{*make(once)});
+  skip.name = "once";
+  EXPECT_EQ(edit(skip).error().code, ErrorCode::ReservationNoSkip);
+}
+
 TEST_F(ReservationRequest, Changes) {
   world.must(state::CreateReservation{*make(wish())});
   ReservationChange change;
@@ -132,6 +174,7 @@ TEST_F(ReservationRequest, Changes) {
   EXPECT_EQ(refused([](auto& c) { c.name = "nosuch"; }), ErrorCode::InvalidReservation);
   EXPECT_EQ(refused([](auto& c) { c.core_counts = {1}; }), ErrorCode::CoreReservationUpdate);
   EXPECT_EQ(refused([](auto& c) { c.features = "f"; }), ErrorCode::NotSupported);
+  EXPECT_EQ(refused([](auto& c) { c.start = Time{} + hours(24 * 365 * 400); }), ErrorCode::InvalidTime);
   EXPECT_EQ(refused([](auto& c) { c.users = NamesEdit{EditKind::Remove, {"nosuch"}}; }), ErrorCode::InvalidUser);
 }
 

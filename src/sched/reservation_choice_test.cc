@@ -96,6 +96,33 @@ TEST_F(ReservationChoice, ByName) {
   EXPECT_EQ(choice(cores, "n[1-3]"), "InvalidArgument");
 }
 
+TEST_F(ReservationChoice, AnyNodesAreForLicenses) {
+  Reservation r = draft(10, 20, model::kResvAnyNodes);
+  EXPECT_EQ(choice(r), "InvalidReservation");
+  EXPECT_EQ(choice(r, "n2"), "n2");
+  r.licenses = {{"matlab", 1}};
+  r.node_counts = {2};
+  EXPECT_EQ(choice(r), "") << "the number does not count";
+}
+
+TEST_F(ReservationChoice, AnotherNumber) {
+  Reservation r = draft();
+  r.node_counts = {3};
+  ASSERT_TRUE(choose_reserved_nodes(view(), {}, at_minute(0), r));
+  const auto resized = [&](std::vector<std::uint32_t> counts) {
+    r.node_counts = std::move(counts);
+    const Status done = resize_reservation(view(), at_minute(0), r);
+    return done ? text_of(r) : std::string(name_of(done.error().code));
+  };
+  run_on(0, 5);
+  EXPECT_EQ(resized({2}), "n1 n3") << "an idle one goes first";
+  EXPECT_EQ(resized({3}), "n1 n2 n3");
+  EXPECT_EQ(resized({5}), "NodesBusy");
+  EXPECT_EQ(resized({0}), "InvalidNodeCount");
+  keep("other", draft(12, 15), {3});
+  EXPECT_EQ(resized({4}), "NodesBusy") << "somebody else has it then";
+}
+
 TEST_F(ReservationChoice, ByCount) {
   Reservation r = draft();
   EXPECT_EQ(choice(r), "InvalidNode");

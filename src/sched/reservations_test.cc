@@ -135,6 +135,28 @@ TEST_F(ReservationRules, WhichOnesAJobMayUse) {
   EXPECT_EQ(check_reservation_access(view, mine("not_mine")).error().code, ErrorCode::ReservationDenied);
 }
 
+TEST_F(ReservationRules, RoomInOneThatHasBegun) {
+  add("open", 0, 60, {1, 2}).active = true;
+  add("late", 50, 60, {1});
+  rules(5);
+  std::vector<const model::Partition*> partitions;
+  for (const model::Partition& p : *view.partitions) partitions.push_back(&p);
+  const auto answer = [&](const char* name, auto alter) {
+    model::JobSpec spec = mine(name);
+    alter(spec);
+    const Status room = check_reservation_room(view, spec, partitions);
+    return room ? std::string() : room.error().message;
+  };
+  const std::string inside = view.nodes.find(1)->get()->name, outside = view.nodes.find(0)->get()->name;
+  EXPECT_EQ(answer("open", [](auto& s) { s.min_nodes = 2; }), "");
+  EXPECT_EQ(answer("open", [](auto& s) { s.min_nodes = 3; }), "reservation open has only 2 such nodes");
+  EXPECT_EQ(answer("open", [&](auto& s) { s.required_nodes = inside; }), "");
+  EXPECT_EQ(answer("open", [&](auto& s) { s.required_nodes = outside; }), "Problem using reservation");
+  EXPECT_EQ(answer("open", [&](auto& s) { s.excluded_nodes = inside, s.min_nodes = 2; }), "reservation open has only 1 such nodes");
+  EXPECT_EQ(answer("late", [](auto& s) { s.min_nodes = 3; }), "") << "who knows what it has then";
+  EXPECT_EQ(answer("late,open", [](auto& s) { s.min_nodes = 3; }), "");
+}
+
 TEST_F(ReservationRules, Licenses) {
   add("a", 10, 20, {}, model::kResvAnyNodes).licenses = {{"matlab", 3}};
   add("b", 15, 30, {1}).licenses = {{"matlab", 1}};

@@ -13,8 +13,8 @@ SPUR_FUZZ(topology_yaml, "- topology: a\n  tree:\n    switches:\n      - switch:
           "- topology: f # why\n  flat: true\n-\n  topology: g\n", "- a\n- b: c\n    d: e\n", "x: {}\n- [\n") {
   Draft draft;
   draft.dialect = draft.written_in = Dialect::Slurm;
-  draft.files.push_back("/etc/slurm/slurm.conf");
-  if (const auto read = read_topology_yaml(input, "/etc/slurm/topology.yaml", draft); !read)
+  draft.files = {"/etc/slurm/slurm.conf", "/etc/slurm/topology.yaml"};
+  if (const auto read = read_topology_yaml(input, {.file = 1, .line = 0}, draft); !read)
     return fuzz::check_message(read.error());
   for (const std::string& line : draft.warnings) SPUR_CHECK(text::printable(line) == line);
 }

@@ -283,8 +283,8 @@ TEST(ApplyReservation, NodesThatLeaveTheConfigurationAreSaidToBeGone) {
   const auto notes = world.must(SetConfig{config}).notes;
   ASSERT_EQ(notes.size(), 3u);
   EXPECT_EQ(notes[0], "node n3 is no longer configured: it is drained and goes when its 1 jobs have ended");
-  EXPECT_EQ(notes[1], "reservation all loses 1 of its 4 nodes");
-  EXPECT_EQ(notes[2], "reservation r loses 1 of its 2 nodes");
+  EXPECT_EQ(notes[1], "reservation r loses 1 of its 2 nodes");
+  EXPECT_EQ(notes[2], "reservation all loses 1 of its 4 nodes");
   ASSERT_EQ(find(world, "r")->nodes.size(), 1u);
   EXPECT_EQ(find(world, "r")->nodes[0].node, world.node("n4").index);
   EXPECT_EQ(state_text(world.node("n4"), true), "resv");

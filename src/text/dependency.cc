@@ -95,7 +95,7 @@ std::vector<std::string_view> split_outside(std::string_view text, char separato
 
 // One part between separators, which may name several jobs. False if malformed.
 bool append_terms(std::string_view part, std::uint32_t max_job_id, std::vector<DependencyTerm>& terms) {
-  const auto fields = split(part, ':');
+  const auto fields = split_outside(part, ':');
   const auto kind = parse_kind(fields[0]);
   if (!kind) {
     return fields.size() == 1 && append_jobs(Kind::AfterAny, part, max_job_id, terms);

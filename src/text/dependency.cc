@@ -133,7 +133,7 @@ Result<DependencySpec> parse_dependency(std::string_view text, std::uint32_t max
   DependencySpec spec;
   if (text.empty() || text == "0") return spec;
   spec.any = text.find('?') != std::string_view::npos;
-  const bool mixed = spec.any && text.find(',') != std::string_view::npos;
+  const bool mixed = spec.any && split_outside(text, ',').size() > 1;
   bool good = !mixed;
   for (const auto part : split_outside(text, spec.any ? '?' : ',')) good = good && append_terms(part, max_job_id, spec.terms);
   if (!good)

@@ -2,6 +2,7 @@
 """Steps go on while agents come and go: not a byte of their input and output and not an exit code is lost."""
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -117,7 +118,7 @@ srun sh -c 'echo number $SLURM_STEP_ID'
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    if f.read() == b"sleep\x004321\x00":
+                    if re.fullmatch(rb"(/\S+/)?sleep\x004321\x00", f.read()):  # srun looks the program up
                         yield pid
             except OSError:
                 pass

@@ -35,6 +35,7 @@ struct Whole {
     if (spec->array) spec->array->max_running = 0;
     auto job = std::make_shared<model::Job>(*rest);
     job->spec = std::move(spec);
+    job->array_max_running = 0;
     job->array_pending = std::make_shared<const IndexSet>(tasks);
     if (reasons.size() > 1) job->reason_detail = join(reasons, ",");
     return job;

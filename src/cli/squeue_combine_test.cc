@@ -31,6 +31,7 @@ struct Queue {
     tasks->insert_range(first, last);
     model::Job& job = add(id);
     job.array_job = JobId{id};
+    job.array_max_running = 2;
     job.array_pending = std::move(tasks);
   }
   model::Job& add_task(std::uint32_t id, std::uint32_t array, std::uint32_t task) {
@@ -53,6 +54,7 @@ TEST(SqueueCombine, TasksThatWaitGoWithTheirArray) {
   ASSERT_EQ(table.jobs.size(), 3u);
   EXPECT_EQ(table.jobs[0]->array_pending->to_string(), "1-6");
   EXPECT_EQ(table.jobs[0]->spec->array->max_running, 0u);
+  EXPECT_EQ(table.jobs[0]->array_max_running, 0u);
   EXPECT_EQ(table.jobs[0]->reason_detail, "JobHeldUser,None");
   EXPECT_EQ(table.jobs[1]->id, JobId{6});
   EXPECT_EQ(table.jobs[2]->id, JobId{9});

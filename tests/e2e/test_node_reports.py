@@ -88,13 +88,13 @@ class NodeReports(unittest.TestCase):
         self.assertEqual(log.read_text(), "")
         self.s.run("scontrol schedloglevel 1")
         self.assertRegex(self.s.out("scontrol show config"), r"SlurmSchedLogLevel +?= 1\n")
-        first = self.s.out("sbatch --parsable -w node1 --exclusive -o /dev/null --wrap 'sleep 30'").strip()
+        first = self.s.out("sbatch --parsable -w node1 --exclusive -o /dev/null --wrap 'sleep 300'").strip()
         wait_until(lambda: f"JobId={first} allocated resources: NodeList=node1" in log.read_text(), 20, "the start is in the log")
         second = self.s.out("sbatch --parsable -w node1 -o /dev/null --wrap true").strip()
         wait_until(lambda: f"JobId={second}. State=PENDING. Reason=Resources. Partition=primary." in log.read_text(), 20,
                    "why it waits is in the log")
+        wait_until(lambda: "Running job scheduler for full queue." in log.read_text(), 70, "its turn has come")
         self.s.run(f"scancel {first} {second}")
-        self.assertIn("Running job scheduler for full queue.", log.read_text())
         for line in log.read_text().splitlines():
             self.assertRegex(line, r"^sched: \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\] \S")
         self.s.run("scontrol schedloglevel disable")
